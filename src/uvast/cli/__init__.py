@@ -1,0 +1,1 @@
+"""The command line: a table of plain functions, one thin file a command."""

@@ -1,0 +1,120 @@
+"""`uvast evaluate`: scores of a folder of predictions."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path  # noqa: TC003 - typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from uvast.cli.console import note, print_json, print_table
+
+if TYPE_CHECKING:
+    from uvast.evaluation import ClassScores, Evaluation, Scores
+    from uvast.segments import IntArray
+    from uvast.vocabulary import Vocabulary
+
+_COLUMNS = ["F1@10", "F1@25", "F1@50", "Edit", "Acc"]
+
+
+class Protocol(str, Enum):
+    """How the last segment ends."""
+
+    standard = "standard"
+    legacy = "legacy"
+
+
+def evaluate(
+    predictions: Annotated[
+        Path, typer.Argument(help="Folder of predictions: VIDEO.txt or VIDEO.", show_default=False)
+    ],
+    dataset: Annotated[Path, typer.Argument(help="Folder of the dataset.", show_default=False)],
+    split: Annotated[
+        int | None,
+        typer.Option(help="Score the test side of one split.", show_default="the mean over all"),
+    ] = None,
+    protocol: Annotated[
+        Protocol, typer.Option(help="`legacy` compares with published numbers.")
+    ] = Protocol.standard,
+    per_class: Annotated[bool, typer.Option("--per-class", help="Also F1 of each class.")] = False,
+    per_video: Annotated[
+        bool, typer.Option("--per-video", help="Also each video's scores, the worst first.")
+    ] = False,
+    confusion: Annotated[
+        Path | None,
+        typer.Option(help="Write the frame confusion (rows: true classes) to this CSV file."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Score predictions: Acc, Edit and F1@10/25/50.
+
+    A prediction has one label a line, or the MS-TCN recognition format (a header line, then all
+    labels on one line), at the original frame rate or at the dataset's sampling rate. Predictions
+    of split N may lie in a folder `splitN` or `split_N`.
+
+    Example: `uvast evaluate predictions/ data/gtea`
+
+    One split: `uvast evaluate predictions/ data/gtea --split 1 --per-class`
+
+    As published: `uvast evaluate results/ data/50salads --protocol legacy --json`
+    """
+    from uvast.data import Dataset
+    from uvast.evaluation import evaluate_in_detail
+
+    opened = Dataset.open(dataset)
+    found = evaluate_in_detail(
+        predictions,
+        opened,
+        split,
+        protocol=protocol.value,
+        per_class=per_class,
+        confusion=confusion is not None,
+    )
+    if confusion is not None and found.scores.confusion is not None:
+        _write_confusion(confusion, found.scores.confusion, opened.vocabulary)
+    if as_json:
+        print_json(_as_json(found, per_video=per_video))
+        return
+    title = f"{opened.name}, {found.scores.n_videos} videos, {protocol.value} protocol"
+    rows = [[f"split {number}", *_row(scores)] for number, scores in found.splits.items()]
+    if len(rows) != 1:
+        rows.append(["mean" if rows else "all videos", *_row(found.scores)])
+    print_table(title, ["", *_COLUMNS], rows)
+    if found.scores.per_class is not None:
+        columns = ["class", *_COLUMNS[:3], "true", "predicted"]
+        print_table("Classes", columns, [_class_row(one) for one in found.scores.per_class])
+    if per_video:
+        rows = [[one.video, str(one.n_frames), *_row(one.scores)] for one in found.videos]
+        print_table("Videos, the worst first", ["video", "frames", *_COLUMNS], rows)
+
+
+def _as_json(found: Evaluation, *, per_video: bool) -> dict[str, object]:
+    values = found.scores.as_dict()
+    values.pop("confusion", None)  # it has its own file
+    if per_video:
+        values["per_video"] = [one.as_dict() for one in found.videos]
+    return values
+
+
+def _row(scores: Scores) -> list[str]:
+    return [f"{value:.1f}" for value in (*scores.f1.values(), scores.edit, scores.acc)]
+
+
+def _class_row(one: ClassScores) -> list[str]:
+    f1 = ["–" if value != value else f"{value:.1f}" for value in one.f1.values()]
+    return [one.name, *f1, str(one.n_true), str(one.n_predicted)]
+
+
+def _write_confusion(path: Path, frames: IntArray, classes: Vocabulary) -> None:
+    import csv
+    import io
+
+    from uvast.files import write_text
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["true", *classes.names])
+    writer.writerows([name, *row] for name, row in zip(classes.names, frames.tolist(), strict=True))
+    write_text(path, text.getvalue())
+    note(f"wrote {path}")

@@ -1,0 +1,60 @@
+"""The table of commands, and the one place where errors become sentences."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from uvast._version import __version__
+from uvast.cli import data, evaluate
+from uvast.cli.console import notes
+from uvast.errors import UvastError
+
+app = typer.Typer(
+    name="uvast",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(data.app, name="data")
+app.command("evaluate")(evaluate.evaluate)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"uvast {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _uvast(
+    debug: Annotated[  # noqa: ARG001 - read in `main`, before typer sees it
+        bool, typer.Option("--debug", help="Show the traceback of an error.")
+    ] = False,
+    version: Annotated[  # noqa: ARG001 - handled by its callback
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Split long videos into actions: from full labels, or from one click per action.
+
+    Example: `uvast data generate demo-data && uvast train demo-data --out run --preset demo`
+    """
+
+
+def main() -> None:
+    """Runs the command line; an expected error is one sentence and exit code 2."""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    try:
+        app(args=arguments)
+    except UvastError as error:
+        if len(arguments) < len(sys.argv) - 1:
+            raise
+        notes.print(f"error: {error}", style="red", markup=False)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        notes.print("stopped")
+        sys.exit(130)

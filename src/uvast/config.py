@@ -1,0 +1,247 @@
+"""All settings of a run: frozen dataclasses, read from TOML, checked once.
+
+Config never enters a module: builders spell out keyword arguments from it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import pydantic
+import tomli_w
+from pydantic import Field
+
+from uvast.errors import ConfigError
+from uvast.files import read_text
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Probability = Annotated[float, Field(ge=0, lt=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+NonNegative = Annotated[float, Field(ge=0)]
+Above = Annotated[float, Field(gt=0)]
+GroupForm = Literal["off", "mean-probability", "mean-logit", "mean-log-probability"]
+STRICT = pydantic.ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The network. `stages` and `smoothing_weight` belong to the frame-wise baselines."""
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    kind: str = "uvast"
+    encoder: Literal["uvast", "asformer", "plain"] = "uvast"
+    window: Literal["neighbourhood", "band"] = "neighbourhood"
+    width: Positive = 64
+    attention_width: Positive = 32
+    n_heads: Positive = 1
+    n_encoder_layers: Positive = 10
+    n_decoder_layers: Positive = 2
+    decoder_feedforward: Positive = 2048
+    alignment_feedforward: Positive = 1024
+    attention_smoothing: Count = 0
+    explicit_durations: bool = False
+    channel_dropout: Probability = 0.3
+    encoder_dropout: Probability = 0.5
+    decoder_dropout: Probability = 0.1
+    input_dropout: Probability = 0.2
+    output_dropout: Probability = 0.5
+    n_stages: Positive = 4
+
+
+@dataclass(frozen=True)
+class LossConfig:
+    """The terms of the objective, each on its own switch (METHOD section 4)."""
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    frame: bool = True
+    segment: bool = True
+    group_frame: GroupForm = "mean-logit"
+    group_segment: GroupForm = "mean-probability"
+    cross_attention: bool = True
+    temperature: Above = 0.001
+    smoothing: NonNegative = 0.0
+    smoothing_clip: Above = 4.0
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """The two stages of training. 0 switches an option off."""
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    seed: int = 0
+    epochs: Count = 800
+    alignment_epochs: Count = 800
+    batch_size: Positive = 1
+    accumulation: Positive = 1
+    learning_rate: Above = 5e-4
+    weight_decay: NonNegative = 1e-5
+    clip_norm: NonNegative = 0.0
+    schedule: Literal["constant", "cosine"] = "constant"
+    warmup_epochs: Count = 0
+    averaging: Probability = 0.0
+    chunk_fraction: Share = 0.17
+    frame_dropping: Share = 0.0
+    alignment_frame_dropping: Share = 0.5
+    feature_noise: NonNegative = 0.0
+    time_masking: Share = 0.0
+    validation: Probability = 0.0
+    validate_every: Positive = 5
+    patience: Count = 0
+    checkpoint_seconds: NonNegative = 30.0
+    workers: Count = 0
+
+
+@dataclass(frozen=True)
+class SupervisionConfig:
+    """Where training targets come from (METHOD section 9)."""
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    kind: Literal["full", "timestamps"] = "full"
+    method: Literal["k-medoids", "midpoint", "class-model"] = "k-medoids"
+    metric: Literal["euclidean", "cosine"] = "euclidean"
+    prior: NonNegative = 0.25
+    refresh_every: Count = 0
+    refresh_after: Count = 20
+    refresh_by: Literal["viterbi", "k-medoids"] = "viterbi"
+
+
+@dataclass(frozen=True)
+class DecodeConfig:
+    """From a model's outputs to a segmentation (METHOD section 7)."""
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    transcript: Literal["decoder", "semi-markov", "best", "frames"] = "decoder"
+    durations: Literal["viterbi", "fifa", "alignment", "explicit", "none"] = "viterbi"
+    beam_width: Positive = 1
+    max_segments: Positive = 200
+    length_model: Literal["poisson", "gamma", "none"] = "poisson"
+    frame_sampling: Positive = 1
+    alpha: NonNegative = 0.0
+    fifa_optimiser: Literal["fast", "gradient-descent"] = "fast"
+    fifa_sharpness: Above = 80.0
+    fifa_steps: Positive = 3000
+    fifa_step_size: Above = 0.01
+    fifa_length_weight: NonNegative = 0.0
+    fifa_sum_weight: NonNegative = 0.1
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything a run depends on beside its data."""
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    model: ModelConfig = field(default_factory=ModelConfig)
+    loss: LossConfig = field(default_factory=LossConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    supervision: SupervisionConfig = field(default_factory=SupervisionConfig)
+    decode: DecodeConfig = field(default_factory=DecodeConfig)
+
+    def as_dict(self) -> dict[str, dict[str, Any]]:
+        """Plain nested values, as in TOML or JSON."""
+        return dataclasses.asdict(self)
+
+    def as_toml(self) -> str:
+        """The TOML text that `read_config` reads back."""
+        return tomli_w.dumps(self.as_dict())
+
+    def replaced(self, **changes: object) -> Config:
+        """A checked copy with single settings changed: `replaced(**{"train.epochs": 5})`."""
+        return parse_config(_merge(self.as_dict(), changes.items()), where="settings")
+
+
+def presets() -> tuple[str, ...]:
+    """The names of the shipped presets."""
+    folder = resources.files("uvast") / "presets"
+    return tuple(sorted(f.name[:-5] for f in folder.iterdir() if f.name.endswith(".toml")))
+
+
+def load_config(
+    preset: str | None = None, file: Path | None = None, settings: Iterable[str] = ()
+) -> Config:
+    """A preset, or a TOML file, or the defaults; then single settings such as `train.epochs=100`."""
+    values: dict[str, Any] = {}
+    if preset is not None and file is not None:
+        raise ConfigError("both a preset and a file are given", remedy="pass one of them")
+    if preset is not None:
+        if preset not in presets():
+            raise ConfigError(f"no preset {preset!r}", remedy=f"choose from {', '.join(presets())}")
+        text = (resources.files("uvast") / "presets" / f"{preset}.toml").read_text("utf-8")
+        values = _parse_toml(text, where=f"preset {preset}")
+    elif file is not None:
+        values = _parse_toml(read_text(file), where=str(file))
+    where = str(file) if file is not None else f"preset {preset}" if preset else "settings"
+    return parse_config(_merge(values, map(_parse_setting, settings)), where=where)
+
+
+def parse_config(values: dict[str, Any], *, where: str) -> Config:
+    """Checks plain nested values and freezes them."""
+    try:
+        return pydantic.TypeAdapter(Config).validate_python(values)
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(
+            f"{name} = {first['input']!r}: {_plain(first['type'], first['msg'])}",
+            where=where,
+            remedy=_known_names(first["loc"])
+            if first["type"] == "unexpected_keyword_argument"
+            else "correct this setting",
+        ) from None
+
+
+def _plain(kind: str, message: str) -> str:
+    return "no such setting" if kind == "unexpected_keyword_argument" else message.lower()
+
+
+def _known_names(location: tuple[int | str, ...]) -> str:
+    values: dict[str, Any] = Config().as_dict()
+    if len(location) > 1:
+        values = values.get(str(location[0]), values)
+    return f"known are {', '.join(values)}"
+
+
+def _parse_toml(text: str, *, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(
+            f"is not valid TOML ({error})", where=where, remedy="correct this line"
+        ) from None
+
+
+def _parse_setting(setting: str) -> tuple[str, object]:
+    name, separator, text = setting.partition("=")
+    if not separator or name.count(".") != 1:
+        raise ConfigError(
+            f"--set {setting!r} is not of the form section.name=value",
+            remedy="write for example --set train.epochs=100",
+        )
+    try:
+        return name.strip(), tomllib.loads(f"value = {text.strip()}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name.strip(), text.strip()
+
+
+def _merge(values: dict[str, Any], changes: Iterable[tuple[str, object]]) -> dict[str, Any]:
+    merged = {
+        name: dict(section) if isinstance(section, dict) else section
+        for name, section in values.items()
+    }
+    for path, value in changes:
+        section, _, name = path.partition(".")
+        merged.setdefault(section, {})[name] = value
+    return merged

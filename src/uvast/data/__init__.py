@@ -1,0 +1,72 @@
+"""Datasets: reading, checking, splitting, generating; batches for training.
+
+Shapes: B videos a batch, T frames, S segments, F features. What needs torch (`Batch` and its
+kin) is imported when it is first used, so that reading a dataset stays quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from uvast.data.augmentation import drop_frames
+from uvast.data.check import Report, Statistics, check_dataset
+from uvast.data.dataset import Dataset
+from uvast.data.generate import generate_dataset
+from uvast.data.spec import DatasetSpec, read_spec, write_spec
+from uvast.data.splits import Split, make_splits, validation_part, write_splits
+from uvast.data.timestamps import (
+    Annotation,
+    Timestamps,
+    annotate,
+    read_timestamps,
+    write_timestamps,
+)
+from uvast.data.video import Video
+
+if TYPE_CHECKING:
+    from uvast.data.batching import PADDING, Batch, Targets, collate
+    from uvast.data.video_loader import VideoLoader, loader
+
+__all__ = [
+    "PADDING",
+    "Annotation",
+    "Batch",
+    "Dataset",
+    "DatasetSpec",
+    "Report",
+    "Split",
+    "Statistics",
+    "Targets",
+    "Timestamps",
+    "Video",
+    "VideoLoader",
+    "annotate",
+    "check_dataset",
+    "collate",
+    "drop_frames",
+    "generate_dataset",
+    "loader",
+    "make_splits",
+    "read_spec",
+    "read_timestamps",
+    "validation_part",
+    "write_spec",
+    "write_splits",
+    "write_timestamps",
+]
+
+_NEEDS_TORCH = {
+    "PADDING": "batching",
+    "Batch": "batching",
+    "Targets": "batching",
+    "VideoLoader": "video_loader",
+    "collate": "batching",
+    "loader": "video_loader",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _NEEDS_TORCH:
+        return getattr(import_module(f"uvast.data.{_NEEDS_TORCH[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,51 @@
+"""Augmentation in training: frames dropped at random (METHOD section 6)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.errors import InputError
+from uvast.segments import Segmentation
+
+if TYPE_CHECKING:
+    from uvast.data.video import Video
+
+
+def drop_frames(
+    video: Video,
+    segmentation: Segmentation,
+    generator: np.random.Generator,
+    *,
+    probability: float = 0.5,
+    least: int = 10,
+    most: int = 200,
+) -> tuple[Video, Segmentation]:
+    """With `probability`, drops `least` to `min(most, T / 2)` frames, never a whole segment.
+
+    A video too short to lose `least` frames stays as it is. Pure: the arguments do not change.
+    """
+    if segmentation.n_frames != video.n_frames:
+        raise InputError(
+            f"a segmentation of {segmentation.n_frames} frames", where=f"video {video.name}"
+        )
+    largest = min(most, video.n_frames // 2)
+    if generator.random() >= probability or largest < least:
+        return video, segmentation
+    n_dropped = int(generator.integers(least, largest + 1))
+    # one frame of every segment is safe, so that no segment and no class is lost
+    droppable = np.ones(video.n_frames, dtype=bool)
+    droppable[segmentation.sampled_timestamps(generator)] = False
+    candidates = np.flatnonzero(droppable)
+    dropped = generator.choice(candidates, min(n_dropped, len(candidates)), replace=False)
+    kept = np.delete(np.arange(video.n_frames), dropped)
+    durations = np.bincount(segmentation.segment_of_frame[kept], minlength=len(segmentation))
+    shorter = replace(
+        video,
+        features=video.features[kept],
+        labels=None if video.labels is None else video.labels[kept],
+        source_frames=len(kept) * video.sampling_rate,
+    )
+    return shorter, Segmentation(segmentation.transcript, durations)

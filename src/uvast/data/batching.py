@@ -1,0 +1,182 @@
+"""Batches: videos of any length, padded to the longest, with masks and targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from uvast.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from uvast.data.video import Video
+    from uvast.segments import Segmentation
+
+PADDING = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Targets:
+    """What a model learns to say of a batch. Integers are padded with `PADDING`.
+
+    Args:
+        labels: class of each frame `(B, T)`.
+        transcript: class of each segment `(B, S)`.
+        n_segments: segments of each video `(B,)`.
+        segment_of_frame: index of the segment that holds each frame `(B, T)`.
+        fractions: each segment's share of its video's frames `(B, S)`, padded with 0.
+    """
+
+    labels: Tensor
+    transcript: Tensor
+    n_segments: Tensor
+    segment_of_frame: Tensor
+    fractions: Tensor
+
+    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Targets:
+        """The same targets on a device."""
+        return _each(self, lambda tensor: tensor.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> Targets:
+        """The same targets in page-locked memory."""
+        return _each(self, torch.Tensor.pin_memory)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Videos side by side.
+
+    Args:
+        names: the B videos.
+        features: `(B, T, F)` float32, padded with 0. Its memory order is that of the files:
+            of one video it is a view of the file, so use `reshape`, not `view`.
+        mask: `(B, T)`, True where there is a frame.
+        lengths: frames of each video `(B,)`.
+        targets: what to learn, or None.
+    """
+
+    names: tuple[str, ...]
+    features: Tensor
+    mask: Tensor
+    lengths: Tensor
+    targets: Targets | None = None
+
+    def __len__(self) -> int:
+        """B."""
+        return len(self.names)
+
+    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Batch:
+        """The same batch on a device."""
+        targets = self.targets and self.targets.to(device, non_blocking=non_blocking)
+        return Batch(
+            self.names,
+            self.features.to(device, non_blocking=non_blocking),
+            self.mask.to(device, non_blocking=non_blocking),
+            self.lengths.to(device, non_blocking=non_blocking),
+            targets,
+        )
+
+    def pin_memory(self) -> Batch:
+        """The same batch in page-locked memory, for copies to a GPU that do not block."""
+        targets = self.targets and self.targets.pin_memory()
+        return Batch(
+            self.names,
+            self.features.pin_memory(),
+            self.mask.pin_memory(),
+            self.lengths.pin_memory(),
+            targets,
+        )
+
+
+def collate(
+    videos: Sequence[Video],
+    segmentations: Sequence[Segmentation] | None = None,
+    *,
+    max_fraction: float | None = None,
+) -> Batch:
+    """Videos (and their segmentations) to one batch.
+
+    Args:
+        videos: B videos of one feature width.
+        segmentations: what to learn, one per video and as long as it; None for no targets.
+        max_fraction: longest part of a video that one segment may take up, the split-segment
+            ratio r (METHOD section 5); longer segments become chunks. None leaves them whole.
+    """
+    if not videos:
+        raise InputError("a batch without videos")
+    lengths = [video.n_frames for video in videos]
+    mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+    targets = None
+    if segmentations is not None:
+        _check_fit(videos, segmentations)
+        if max_fraction is not None:
+            segmentations = [each.chunked(max_fraction) for each in segmentations]
+        targets = _targets(segmentations)
+    return Batch(
+        names=tuple(video.name for video in videos),
+        features=_padded_features([video.features for video in videos]),
+        mask=mask,
+        lengths=torch.tensor(lengths),
+        targets=targets,
+    )
+
+
+def _padded_features(features: Sequence[NDArray[np.float32]]) -> Tensor:
+    """Features `(T_b, F)` to one tensor `(B, T, F)` of the first one's memory order."""
+    first = features[0]
+    if len({each.shape[1] for each in features}) > 1:
+        widths = ", ".join(str(each.shape[1]) for each in features)
+        raise InputError(f"videos of feature widths {widths} in one batch")
+    if len(features) == 1:
+        writable = first if first.flags.writeable else first.copy(order="K")
+        return torch.from_numpy(writable)[None]
+    longest = max(len(each) for each in features)
+    time_runs_fastest = abs(first.strides[0]) < abs(first.strides[1])
+    if time_runs_fastest:
+        padded = np.zeros((len(features), first.shape[1], longest), np.float32).transpose(0, 2, 1)
+    else:
+        padded = np.zeros((len(features), longest, first.shape[1]), np.float32)
+    for row, each in zip(padded, features, strict=True):
+        row[: len(each)] = each
+    return torch.from_numpy(padded)
+
+
+def _targets(segmentations: Sequence[Segmentation]) -> Targets:
+    fractions = [each.durations / each.n_frames for each in segmentations]
+    return Targets(
+        labels=_padded([each.labels for each in segmentations]),
+        transcript=_padded([each.transcript for each in segmentations]),
+        n_segments=torch.tensor([len(each) for each in segmentations]),
+        segment_of_frame=_padded([each.segment_of_frame for each in segmentations]),
+        fractions=_padded([each.astype(np.float32) for each in fractions], 0),
+    )
+
+
+def _padded(rows: Sequence[NDArray[np.generic]], padding: int = PADDING) -> Tensor:
+    padded = np.full((len(rows), max(map(len, rows))), padding, dtype=rows[0].dtype)
+    for target, row in zip(padded, rows, strict=True):
+        target[: len(row)] = row
+    return torch.from_numpy(padded)
+
+
+def _check_fit(videos: Sequence[Video], segmentations: Sequence[Segmentation]) -> None:
+    if len(videos) != len(segmentations):
+        raise InputError(f"{len(videos)} videos with {len(segmentations)} segmentations")
+    for video, segmentation in zip(videos, segmentations, strict=True):
+        if video.n_frames != segmentation.n_frames:
+            raise InputError(
+                f"a segmentation of {segmentation.n_frames} frames for {video.n_frames} frames",
+                where=f"video {video.name}",
+            )
+
+
+def _each(targets: Targets, change: Callable[[Tensor], Tensor]) -> Targets:
+    values = {field.name: change(getattr(targets, field.name)) for field in fields(targets)}
+    return Targets(**values)

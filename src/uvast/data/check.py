@@ -1,0 +1,256 @@
+"""`check_dataset`: a dataset's statistics, and all of its problems at once."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.data.dataset import Dataset
+from uvast.data.labels import read_labels
+from uvast.data.spec import DatasetSpec, read_spec
+from uvast.data.splits import split_faults
+from uvast.data.timestamps import read_timestamps
+from uvast.errors import UvastError
+from uvast.segments import Segmentation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from uvast.data.timestamps import Annotation, Timestamps
+    from uvast.segments import IntArray
+    from uvast.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """A dataset in numbers, at the source rate, as the paper's supplement lists them.
+
+    Args:
+        n_classes: classes, background ones included; None if they are unknown.
+        n_videos: videos.
+        min_frames: frames of the shortest video; None if no video can be read.
+        max_frames: frames of the longest video.
+        mean_frames: mean number of frames.
+        min_segments: fewest segments in a labelled video; None without labels.
+        max_segments: most segments in a labelled video.
+        n_features: feature width; None without features.
+    """
+
+    n_classes: int | None
+    n_videos: int
+    min_frames: int | None
+    max_frames: int | None
+    mean_frames: float | None
+    min_segments: int | None
+    max_segments: int | None
+    n_features: int | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `check_dataset` found.
+
+    Args:
+        path: the dataset's folder.
+        statistics: numbers, or None if there is no dataset to count.
+        problems: every fault, one sentence each.
+        notes: what is worth knowing and no fault.
+    """
+
+    path: Path
+    statistics: Statistics | None
+    problems: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are no problems."""
+        return not self.problems
+
+    def to_json(self) -> dict[str, object]:
+        """The report as plain values."""
+        return {
+            "dataset": str(self.path),
+            "statistics": None if self.statistics is None else asdict(self.statistics),
+            "problems": list(self.problems),
+            "notes": list(self.notes),
+        }
+
+
+def check_dataset(path: str | Path, *, advance: Callable[[int, int], None] | None = None) -> Report:
+    """Reads every file of a dataset and lists all that is wrong.
+
+    Args:
+        path: the dataset's folder.
+        advance: called with (videos done, videos in all), for a progress bar.
+    """
+    path = Path(path)
+    problems: list[str] = []
+    spec = DatasetSpec()
+    dataset: Dataset | None = None
+    with _collecting(problems):
+        spec = read_spec(path)
+    with _collecting(problems):
+        dataset = Dataset(path, spec)
+    if dataset is None:
+        return Report(path, None, tuple(problems))
+    return _Check(dataset, problems).run(advance)
+
+
+class _collecting:  # noqa: N801 - reads as the verb of a with statement
+    """An error inside of the block becomes a problem; the same one is listed once."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, trace: object) -> bool:
+        if not isinstance(error, UvastError):
+            return False
+        if str(error) not in self.problems:
+            self.problems.append(str(error))
+        return True
+
+
+class _Check:
+    """One run over a dataset; each step adds to what was found."""
+
+    def __init__(self, dataset: Dataset, problems: list[str]) -> None:
+        self.dataset = dataset
+        self.problems = problems
+        self.notes: list[str] = []
+        self.vocabulary: Vocabulary | None = None
+        self.n_features: int | None = None
+        self.annotations: dict[str, tuple[Annotation, ...]] = {}
+        self.lengths: list[int] = []
+        self.labels: dict[str, IntArray] = {}
+
+    def run(self, advance: Callable[[int, int], None] | None) -> Report:
+        self._read_shared_files()
+        for index, name in enumerate(self.dataset.names, start=1):
+            self._check_video(name)
+            if advance is not None:
+                advance(index, len(self.dataset.names))
+        self._check_splits()
+        self._check_timestamps()
+        self._note_unused_classes()
+        summary = self.dataset.trim_summary()
+        if summary is not None:
+            self.notes.append(summary)
+        return Report(
+            self.dataset.path, self._statistics(), tuple(self.problems), tuple(self.notes)
+        )
+
+    def _read_shared_files(self) -> None:
+        dataset = self.dataset
+        with _collecting(self.problems):
+            self.vocabulary = dataset.vocabulary
+            if not (dataset.path / "mapping.txt").is_file():
+                self.notes.append("no mapping.txt: the classes are those of the labels")
+        if not any(map(dataset.has_features, dataset.names)):
+            self.notes.append("no features: labels only")
+        else:
+            with _collecting(self.problems):
+                self.n_features = dataset.n_features
+                if dataset.spec.feature_axis is None:
+                    self.notes.append(f"features are {dataset.feature_axis} (found out)")
+        if dataset.has_timestamps():
+            with _collecting(self.problems):
+                self.annotations = read_timestamps(dataset.timestamps_path)
+
+    def _check_video(self, name: str) -> None:
+        n_labels = self._check_labels(name)
+        n_frames = self._check_features(name)
+        if n_labels is not None and n_frames is not None:
+            with _collecting(self.problems):
+                self.dataset.common_length(name, n_labels)
+        length = n_frames if n_labels is None else n_labels
+        if length is not None:
+            self.lengths.append(length)
+
+    def _check_labels(self, name: str) -> int | None:
+        path = self.dataset.labels_path(name)
+        if not path.is_file() and name in self.annotations:
+            return None
+        n_labels = None
+        with _collecting(self.problems):
+            labels = read_labels(path)
+            n_labels = len(labels)
+            if self.vocabulary is not None:
+                self.labels[name] = self.vocabulary.encode(labels, where=str(path))
+        return n_labels
+
+    def _check_features(self, name: str) -> int | None:
+        """A video's length by its features; None if it has none or its time axis is unknown."""
+        if self.n_features is None:
+            return None
+        n_frames = None
+        with _collecting(self.problems):
+            n_frames = self.dataset.source_frames_of_features(name)
+            self.dataset.video(name, labels=False)
+        return n_frames
+
+    def _check_splits(self) -> None:
+        known = frozenset(self.dataset.names)
+        folder = self.dataset.path / "splits"
+        with _collecting(self.problems):
+            if not self.dataset.splits:
+                self.notes.append("no splits: make them with 'uvast data split'")
+            for number, split in self.dataset.splits.items():
+                for fault in split_faults(number, split, known, folder):
+                    self.problems.append(str(fault))
+
+    def _check_timestamps(self) -> None:
+        if self.vocabulary is None or not self.annotations:
+            return
+        path = self.dataset.timestamps_path
+        n_segments = n_single = 0
+        for name, entries in self.annotations.items():
+            with _collecting(self.problems):
+                timestamps = self.dataset.resolve_timestamps(name, entries, path)
+                if name in self.labels:
+                    counts = _timestamps_by_segment(
+                        timestamps, self.labels[name][:: self.dataset.spec.sampling_rate]
+                    )
+                    n_segments += len(counts)
+                    n_single += counts.count(1)
+        if n_single < n_segments:
+            self.notes.append(
+                f"{n_single} of {n_segments} segments hold exactly one timestamp (if timestamps "
+                "count sub-sampled frames, set sampling_rate and timestamps_rate in dataset.toml)"
+            )
+
+    def _note_unused_classes(self) -> None:
+        if self.vocabulary is None or not self.labels:
+            return
+        used = set().union(*(set(np.unique(ids).tolist()) for ids in self.labels.values()))
+        unused = [name for index, name in enumerate(self.vocabulary.names) if index not in used]
+        if unused:
+            self.notes.append(f"classes that no video shows: {', '.join(unused)}")
+
+    def _statistics(self) -> Statistics:
+        segments = [len(Segmentation.from_labels(ids)) for ids in self.labels.values()]
+        lengths = self.lengths
+        return Statistics(
+            n_classes=None if self.vocabulary is None else len(self.vocabulary),
+            n_videos=len(self.dataset.names),
+            min_frames=min(lengths, default=None),
+            max_frames=max(lengths, default=None),
+            mean_frames=sum(lengths) / len(lengths) if lengths else None,
+            min_segments=min(segments, default=None),
+            max_segments=max(segments, default=None),
+            n_features=self.n_features,
+        )
+
+
+def _timestamps_by_segment(timestamps: Timestamps, labels: IntArray) -> list[int]:
+    """How many timestamps each segment of the ground truth holds."""
+    segmentation = Segmentation.from_labels(labels)
+    frames = timestamps.frames[timestamps.frames < len(labels)]
+    counts = np.bincount(segmentation.segment_of_frame[frames], minlength=len(segmentation))
+    return [int(count) for count in counts]

@@ -1,0 +1,365 @@
+"""`Dataset`: the field's standard layout, read lazily.
+
+    dataset.toml                     what the layout cannot say (optional)
+    features/VIDEO.npy               [F x T] or [T x F]
+    groundTruth/VIDEO.txt            one label a line, at the source rate
+    mapping.txt                      lines `id name` (optional: derived from the labels)
+    splits/{train,test}.splitN.bundle  (optional: made by `uvast data split`)
+    timestamps.json, timestamps.csv or NAME_annotation_all.npy (optional)
+
+Opening lists folders and reads `dataset.toml`, nothing else. A fault in one file is an error when
+that file is used; `check_dataset` finds them all.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uvast.data.features_files import (
+    FeatureHeader,
+    axis_by_width,
+    check_finite,
+    find_axis,
+    lengths_agree,
+    map_features,
+    read_header,
+)
+from uvast.data.labels import read_labels, read_mapping
+from uvast.data.spec import SPEC_FILE, DatasetSpec, read_spec
+from uvast.data.splits import Split, read_splits, split_faults
+from uvast.data.timestamps import Timestamps, read_timestamps, resolve_timestamps
+from uvast.data.video import Video
+from uvast.errors import (
+    ConfigError,
+    DataError,
+    FeatureError,
+    InputError,
+    LabelError,
+    MissingFileError,
+    SplitError,
+    TimestampError,
+)
+from uvast.files import missing
+from uvast.segments import Segmentation
+from uvast.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from uvast.data.spec import FeatureAxis
+    from uvast.data.splits import Side
+    from uvast.data.timestamps import Annotation
+    from uvast.segments import IntArray
+
+# so many videos, spread over the dataset, tell the feature axis and width
+_N_PROBED = 16
+
+
+class Dataset:
+    """Videos with features, labels, splits and timestamps, each read when it is used.
+
+    Args:
+        path: the dataset's folder.
+        spec: the content of its `dataset.toml`.
+
+    Attributes:
+        path: the dataset's folder.
+        spec: what the layout cannot say.
+        name: the folder's name.
+        names: all videos, sorted: those with features or labels.
+        trimmed: videos seen so far whose labels and features differ in length within the
+            tolerance: name to `(features, labels)` lengths.
+    """
+
+    def __init__(self, path: Path, spec: DatasetSpec) -> None:
+        if not path.is_dir():
+            raise missing(path, remedy="give the folder of a dataset")
+        self.path = path
+        self.spec = spec
+        self.name = path.resolve().name
+        with_features = _stems(path / "features", ".npy")
+        self.names = tuple(sorted({*with_features, *_stems(path / "groundTruth", ".txt")}))
+        if not self.names:
+            raise MissingFileError(
+                "has no videos, neither features/*.npy nor groundTruth/*.txt",
+                where=path,
+                remedy="give the folder of a dataset",
+            )
+        self.trimmed: dict[str, tuple[int, int]] = {}
+        self._with_features = with_features
+        self._finite: set[str] = set()
+
+    @classmethod
+    def open(cls, path: str | Path, *, spec: DatasetSpec | None = None) -> Dataset:
+        """Opens the dataset in a folder; `spec` takes the place of its `dataset.toml`."""
+        path = Path(path)
+        return cls(path, read_spec(path) if spec is None else spec)
+
+    def __repr__(self) -> str:
+        """Where it is and how large."""
+        return f"Dataset({str(self.path)!r}, {len(self.names)} videos)"
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The classes: from mapping.txt, else the sorted labels (or the timestamps' labels)."""
+        mapping = self.path / "mapping.txt"
+        names = read_mapping(mapping) if mapping.is_file() else self._derived_classes()
+        unknown = [name for name in self.spec.background if name not in names]
+        if unknown:
+            raise ConfigError(
+                f"background names classes that do not exist: {', '.join(unknown)}",
+                where=self.path / SPEC_FILE,
+                remedy=f"choose from {', '.join(names)}",
+            )
+        return Vocabulary(names, self.spec.background)
+
+    @cached_property
+    def splits(self) -> dict[int, Split]:
+        """The splits by number; empty if there are none."""
+        return read_splits(self.path / "splits")
+
+    @cached_property
+    def feature_axis(self) -> FeatureAxis:
+        """Which axis of the feature files is time: as the spec says, else found out."""
+        if self.spec.feature_axis is not None:
+            return self.spec.feature_axis
+        names, headers = self._probe()
+        # labels are opened only if the shapes alone do not tell
+        axis = axis_by_width(headers)
+        if axis is None:
+            counts = [len(self._readable_labels(name)) or None for name in names]
+            axis = find_axis(headers, counts, self.spec.tolerance)
+        if axis is None:
+            raise FeatureError(
+                f"{'x'.join(map(str, headers[0].shape))} features do not tell which axis is time",
+                where=self.features_path(names[0]),
+                remedy='set feature_axis to "time-first" or "features-first" in dataset.toml',
+            )
+        return axis
+
+    @cached_property
+    def n_features(self) -> int:
+        """F, the width that most videos have."""
+        _, headers = self._probe()
+        widths = [header.n_features(self.feature_axis) for header in headers]
+        return max(widths, key=widths.count)
+
+    def side(self, split: int | None, side: Side) -> tuple[str, ...]:
+        """The videos on one side of a split, or all videos if `split` is None."""
+        if side not in ("train", "test"):
+            raise InputError(f"side {side!r}", remedy="choose 'train' or 'test'")
+        if split is None:
+            return self.names
+        if split not in self.splits:
+            remedy = "make splits with 'uvast data split'"
+            if self.splits:
+                remedy = f"choose from {', '.join(map(str, self.splits))}"
+            raise SplitError(f"has no split {split}", where=self.path, remedy=remedy)
+        chosen = self.splits[split]
+        for fault in split_faults(split, chosen, frozenset(self.names), self.path / "splits"):
+            raise fault
+        return chosen.train if side == "train" else chosen.test
+
+    def features_path(self, name: str) -> Path:
+        """The file of a video's features."""
+        return self.path / "features" / f"{name}.npy"
+
+    def labels_path(self, name: str) -> Path:
+        """The file of a video's labels."""
+        return self.path / "groundTruth" / f"{name}.txt"
+
+    def has_labels(self, name: str) -> bool:
+        """Whether a video has a label file."""
+        return self.labels_path(name).is_file()
+
+    def has_features(self, name: str) -> bool:
+        """Whether a video has a feature file."""
+        return self.features_path(name).is_file()
+
+    def video(self, name: str, *, labels: bool = True) -> Video:
+        """One video at the model's rate; `labels=False` never opens its label file."""
+        features = self._source_features(name)
+        rate = self.spec.sampling_rate
+        if not labels:
+            return Video(name, features[::rate], None, len(features), rate)
+        ids = self.source_labels(name)
+        return Video(name, features[: len(ids) : rate], ids[::rate], len(ids), rate)
+
+    def source_frames(self, name: str) -> int:
+        """A video's length at the source rate, from its features, else from its labels."""
+        if self.has_features(name):
+            return self.source_frames_of_features(name)
+        return len(read_labels(self._known(name, self.labels_path(name))))
+
+    def source_frames_of_features(self, name: str) -> int:
+        """The length of a video's features at the source rate."""
+        return read_header(self.features_path(name)).n_frames(self.feature_axis)
+
+    def source_labels(self, name: str) -> IntArray:
+        """Class ids `(source_frames,)` at the source rate, trimmed to the video's features."""
+        path = self._known(name, self.labels_path(name))
+        ids = self.vocabulary.encode(read_labels(path), where=str(path))
+        if not self.has_features(name):
+            return ids
+        return ids[: self.common_length(name, len(ids))]
+
+    def source_segmentation(self, name: str) -> Segmentation:
+        """The ground truth at the source rate."""
+        return Segmentation.from_labels(self.source_labels(name))
+
+    def timestamps(self, path: str | Path | None = None) -> dict[str, Timestamps]:
+        """Timestamps by video at the model's rate; None reads the dataset's own file.
+
+        Label files are opened only for timestamps without a label (the published files have
+        none), or to tell the length of a video without features.
+        """
+        path = self.timestamps_path if path is None else Path(path)
+        return {
+            name: self.resolve_timestamps(name, annotations, path)
+            for name, annotations in read_timestamps(path).items()
+        }
+
+    def resolve_timestamps(
+        self, name: str, annotations: Sequence[Annotation], path: Path
+    ) -> Timestamps:
+        """One video's annotations, as read from the file `path`, at the model's rate."""
+        if name not in self._known_names:
+            raise TimestampError(
+                f"names video {name}, which is not there",
+                where=path,
+                remedy="add its files or remove its timestamps",
+            )
+        return resolve_timestamps(
+            name,
+            annotations,
+            spec=self.spec,
+            vocabulary=self.vocabulary,
+            source_frames=self.source_frames(name),
+            source_labels=lambda: self.source_labels(name),
+            where=path,
+        )
+
+    @property
+    def timestamps_path(self) -> Path:
+        """The dataset's own timestamps: JSON before CSV before a published file."""
+        found = self._timestamps_files()
+        if not found:
+            raise MissingFileError(
+                "has no timestamps", where=self.path, remedy="add timestamps.json or timestamps.csv"
+            )
+        return found[0]
+
+    def has_timestamps(self) -> bool:
+        """Whether the dataset has a timestamps file of its own."""
+        return bool(self._timestamps_files())
+
+    def common_length(self, name: str, n_labels: int) -> int:
+        """The source frames that a video's labels and features share; notes what is trimmed."""
+        n_frames = self.source_frames_of_features(name)
+        if n_frames == n_labels:
+            return n_frames
+        if not lengths_agree(n_frames, n_labels, self.spec.tolerance):
+            raise LabelError(
+                f"{n_labels} labels for the {n_frames} frames of {self.features_path(name)}",
+                where=self.labels_path(name),
+                remedy="extract the features again or raise tolerance in dataset.toml",
+            )
+        self.trimmed[name] = (n_frames, n_labels)
+        return min(n_frames, n_labels)
+
+    def trim_summary(self) -> str | None:
+        """One line about the videos trimmed so far, or None."""
+        if not self.trimmed:
+            return None
+        largest = max(abs(frames - labels) for frames, labels in self.trimmed.values())
+        return (
+            f"{_count(len(self.trimmed), 'video')} trimmed: labels and features differ by up to "
+            f"{_count(largest, 'frame')} (first: {min(self.trimmed)})"
+        )
+
+    @cached_property
+    def _known_names(self) -> frozenset[str]:
+        return frozenset(self.names)
+
+    def _known(self, name: str, path: Path) -> Path:
+        if name in self._known_names:
+            return path
+        raise MissingFileError(
+            f"has no video {name}", where=self.path, remedy="check the name of the video"
+        )
+
+    def _source_features(self, name: str) -> NDArray[np.float32]:
+        path = self._known(name, self.features_path(name))
+        features = map_features(path, self.feature_axis)
+        if features.shape[1] != self.n_features:
+            raise FeatureError(
+                f"features {features.shape[1]} wide, other videos have {self.n_features}",
+                where=path,
+                remedy="extract the features of this video again",
+            )
+        if name not in self._finite:
+            check_finite(features, path)
+            self._finite.add(name)
+        return features
+
+    def _probe(self) -> tuple[list[str], list[FeatureHeader]]:
+        """Headers of some videos spread over the dataset; unreadable ones are passed over."""
+        candidates = sorted(self._with_features)
+        if not candidates:
+            raise missing(self.path / "features", remedy="this dataset has no features, add them")
+        step = max(1, len(candidates) // _N_PROBED)
+        probed = {name: self._readable_header(name) for name in candidates[::step][:_N_PROBED]}
+        found = {name: header for name, header in probed.items() if header is not None}
+        if not found:
+            found = {candidates[0]: read_header(self.features_path(candidates[0]))}
+        return list(found), list(found.values())
+
+    def _readable_header(self, name: str) -> FeatureHeader | None:
+        try:
+            return read_header(self.features_path(name))
+        except DataError:
+            return None
+
+    def _readable_labels(self, name: str) -> list[str]:
+        try:
+            return read_labels(self.labels_path(name))
+        except DataError:
+            return []
+
+    def _derived_classes(self) -> tuple[str, ...]:
+        labels = {label for name in self.names for label in self._readable_labels(name)}
+        if not labels and self.has_timestamps():
+            annotations = read_timestamps(self.timestamps_path).values()
+            labels = {entry.label for entries in annotations for entry in entries if entry.label}
+        if not labels:
+            raise MissingFileError(
+                "has neither mapping.txt nor labels to tell its classes",
+                where=self.path,
+                remedy="add mapping.txt with lines 'id name'",
+            )
+        return tuple(sorted(labels))
+
+    def _timestamps_files(self) -> list[Path]:
+        own = [self.path / f"timestamps.{suffix}" for suffix in ("json", "csv")]
+        return [path for path in own if path.is_file()] + sorted(
+            self.path.glob("*_annotation_all.npy")
+        )
+
+
+def _stems(folder: Path, suffix: str) -> frozenset[str]:
+    if not folder.is_dir():
+        return frozenset()
+    return frozenset(
+        path.name.removesuffix(suffix)
+        for path in folder.iterdir()
+        if path.name.endswith(suffix) and not path.name.startswith(".")
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

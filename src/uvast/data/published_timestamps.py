@@ -1,0 +1,141 @@
+"""The published timestamp files `*_annotation_all.npy`: pickled dicts, read without running them.
+
+A pickle is a program. This reader admits the few names that NumPy writes for integers and
+arrays, and gives each of them a harmless stand-in of its own; any other name is refused. So
+neither a foreign function nor NumPy's own unpickling code ever runs.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib import format as npy_format
+
+from uvast.errors import TimestampError
+from uvast.files import missing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def read_published(path: Path) -> dict[str, list[int]]:
+    """`video -> frame indices` of a published file."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise missing(path) from None
+    except OSError as error:
+        raise _unreadable(path, error.strerror or "unreadable") from error
+    stream = io.BytesIO(content)
+    try:
+        npy_format.read_magic(stream)
+        npy_format.read_array_header_1_0(stream)
+        loaded = _RestrictedUnpickler(stream).load()
+    except _RefusedError as error:
+        raise TimestampError(
+            f"refused, its pickle asks for {error}",
+            where=path,
+            remedy="get the file from a source you trust or write timestamps.json",
+        ) from None
+    except Exception as error:  # a broken pickle may raise anything
+        raise _unreadable(path, type(error).__name__) from error
+    table = _plain(loaded)
+    if not isinstance(table, dict):
+        raise _unreadable(path, "not a dict of videos")
+    return {_video_name(key, path): _frames(key, value, path) for key, value in table.items()}
+
+
+class _RefusedError(Exception):
+    """A pickle asks for a name that timestamps do not need."""
+
+
+class _Array:
+    """Stands in for `numpy.ndarray`; `values` are Python objects."""
+
+    def __init__(self, *_: object) -> None:
+        self.values: Any = None
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        _, shape, dtype, _, data = state
+        values = list(data) if isinstance(data, list) else _numbers(dtype, data)
+        self.values = values if shape else values[0]
+
+
+class _Dtype:
+    """Stands in for `numpy.dtype`; only its code is kept."""
+
+    def __init__(self, code: str, *_: object) -> None:
+        self.code = code
+
+    def __setstate__(self, state: object) -> None:
+        """Byte order and flags are not needed: published files are little-endian."""
+
+
+def _scalar(dtype: _Dtype, data: bytes | str) -> int | float:
+    number: int | float = _numbers(dtype, data)[0]
+    return number
+
+
+def _numbers(dtype: _Dtype, data: bytes | str) -> list[Any]:
+    if dtype.code not in {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}:
+        raise _RefusedError(f"values of type {dtype.code!r}")
+    content = data.encode("latin1") if isinstance(data, str) else data
+    values: list[Any] = np.frombuffer(content, dtype=f"<{dtype.code}").tolist()
+    return values
+
+
+def _encode(text: str, _encoding: str = "latin1") -> bytes:
+    return text.encode("latin1")
+
+
+_ADMITTED: dict[tuple[str, str], Callable[..., Any]] = {
+    ("numpy", "ndarray"): _Array,
+    ("numpy", "dtype"): _Dtype,
+    ("_codecs", "encode"): _encode,
+    **{
+        (f"numpy.{core}.multiarray", name): stand_in
+        for core in ("core", "_core")
+        for name, stand_in in (("_reconstruct", _Array), ("scalar", _scalar))
+    },
+}
+
+
+class _RestrictedUnpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Callable[..., Any]:
+        try:
+            return _ADMITTED[module, name]
+        except KeyError:
+            raise _RefusedError(f"{module}.{name}") from None
+
+
+def _plain(value: object) -> object:
+    return value.values if isinstance(value, _Array) else value
+
+
+def _video_name(key: object, path: Path) -> str:
+    if not isinstance(key, str):
+        raise _unreadable(path, f"{key!r} is no video name")
+    return key.removesuffix(".txt")
+
+
+def _frames(key: str, value: object, path: Path) -> list[int]:
+    frames = _plain(value)
+    if not isinstance(frames, list | tuple) or not all(type(frame) is int for frame in frames):
+        raise TimestampError(
+            f"the timestamps of video {key} are not a list of frame numbers",
+            where=path,
+            remedy="restore the file or write timestamps.json",
+        )
+    return list(frames)
+
+
+def _unreadable(path: Path, reason: str) -> TimestampError:
+    return TimestampError(
+        f"cannot be read as published timestamps ({reason})",
+        where=path,
+        remedy="restore the file or write timestamps.json",
+    )

@@ -1,0 +1,172 @@
+"""Splits: the numbered train/test partitions of a dataset, read, made and written."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from uvast.data.spec import is_grouping
+from uvast.errors import InputError, SplitError
+from uvast.files import read_text, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+Side = Literal["train", "test"]
+
+_BUNDLE = re.compile(r"(train|test)\.split(\d+)\.bundle")
+
+
+@dataclass(frozen=True)
+class Split:
+    """One partition of the videos.
+
+    Args:
+        train: names of the videos to learn from.
+        test: names of the videos to score.
+    """
+
+    train: tuple[str, ...]
+    test: tuple[str, ...]
+
+
+def bundle_path(folder: Path, side: str, number: int) -> Path:
+    """The file that lists one side of a split."""
+    return folder / f"{side}.split{number}.bundle"
+
+
+def read_splits(folder: Path) -> dict[int, Split]:
+    """Reads `{train,test}.splitN.bundle`; a side without a file is empty, see `split_faults`."""
+    sides: dict[int, dict[str, tuple[str, ...]]] = {}
+    for path in sorted(folder.glob("*.bundle")):
+        match = _BUNDLE.fullmatch(path.name)
+        if match:
+            sides.setdefault(int(match[2]), {})[match[1]] = _read_bundle(path)
+    return {
+        number: Split(sides[number].get("train", ()), sides[number].get("test", ()))
+        for number in sorted(sides)
+    }
+
+
+def write_splits(folder: Path, splits: Mapping[int, Split], *, overwrite: bool = False) -> None:
+    """Writes one bundle a side; a bundle names one video a line, with `.txt` as the field does."""
+    for number, split in splits.items():
+        for side, names in (("train", split.train), ("test", split.test)):
+            text = "".join(f"{name}.txt\n" for name in names)
+            write_text(bundle_path(folder, side, number), text, overwrite=overwrite)
+
+
+def split_faults(
+    number: int, split: Split, known: frozenset[str], folder: Path
+) -> Iterator[SplitError]:
+    """Everything that keeps a split from being used."""
+    for side, names in (("train", split.train), ("test", split.test)):
+        path = bundle_path(folder, side, number)
+        if not names:
+            yield SplitError("names no videos", where=path, remedy="list one video a line")
+        for name, count in Counter(names).items():
+            if count > 1:
+                yield SplitError(f"names video {name} {count} times", where=path, remedy=_ONCE)
+            if name not in known:
+                yield SplitError(
+                    f"names video {name}, which is not there",
+                    where=path,
+                    remedy="add its files or remove it from the split",
+                )
+    for name in sorted(set(split.train) & set(split.test)):
+        yield SplitError(
+            f"video {name} is on both sides of split {number}", where=folder, remedy=_ONCE
+        )
+
+
+_ONCE = "name it once"
+
+
+def make_splits(
+    names: Sequence[str], *, folds: int, group_by: str | None = None, seed: int = 0
+) -> dict[int, Split]:
+    """Cross-validation: every video is on the test side of exactly one split.
+
+    Subjects (see `DatasetSpec.group_by`) never sit on both sides, and folds are as equal in
+    their number of videos as the subjects allow. A pure function of its arguments.
+    """
+    groups = _groups(names, group_by)
+    if not 2 <= folds <= len(groups):
+        kind = "videos" if group_by is None else "subjects"
+        raise InputError(
+            f"{folds} folds of {len(groups)} {kind}",
+            remedy=f"choose from 2 to the number of {kind}",
+        )
+    order = np.random.default_rng(seed).permutation(len(groups))
+    shuffled = [groups[index] for index in order]
+    members: list[set[str]] = [set() for _ in range(folds)]
+    for group in sorted(shuffled, key=len, reverse=True):
+        min(members, key=len).update(group)
+    return {
+        number: Split(
+            train=tuple(name for name in names if name not in test),
+            test=tuple(name for name in names if name in test),
+        )
+        for number, test in enumerate(members, start=1)
+    }
+
+
+def validation_part(
+    names: Sequence[str], fraction: float, *, group_by: str | None = None, seed: int = 0
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Sets about `fraction` of the videos apart: `(train, validation)`, subjects kept together.
+
+    Each part has at least one subject. A pure function of its arguments.
+    """
+    if not 0 < fraction < 1:
+        raise InputError(f"a validation fraction of {fraction}", remedy="choose one in (0, 1)")
+    groups = _groups(names, group_by)
+    if len(groups) < 2:
+        kind = "video" if group_by is None else "subject"
+        raise InputError(
+            f"no validation part from {len(groups)} {kind}",
+            remedy=f"train on at least two {kind}s or without a validation part",
+        )
+    order = np.random.default_rng(seed).permutation(len(groups))
+    wanted = fraction * len(names)
+    chosen = set(groups[order[0]])
+    for index in order[1:-1]:
+        larger = len(chosen) + len(groups[index])
+        if abs(larger - wanted) < abs(len(chosen) - wanted):
+            chosen.update(groups[index])
+    return (
+        tuple(name for name in names if name not in chosen),
+        tuple(name for name in names if name in chosen),
+    )
+
+
+def _groups(names: Sequence[str], group_by: str | None) -> list[list[str]]:
+    if len(set(names)) < len(names):
+        raise InputError("a video is named more than once", remedy=_ONCE)
+    if group_by is None:
+        return [[name] for name in names]
+    if not is_grouping(group_by):
+        raise InputError(
+            f"{group_by!r} is not a regular expression with one group",
+            remedy=r"write one as in '^(P\d+)'",
+        )
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        match = re.search(group_by, name)
+        if match is None or match[1] is None:
+            raise InputError(
+                f"{group_by!r} finds no subject in video {name}",
+                remedy="change the expression so that it matches every video",
+            )
+        groups.setdefault(match[1], []).append(name)
+    return list(groups.values())
+
+
+def _read_bundle(path: Path) -> tuple[str, ...]:
+    lines = (line.strip() for line in read_text(path).split("\n"))
+    return tuple(line.removesuffix(".txt").removesuffix(".npy") for line in lines if line)

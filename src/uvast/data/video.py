@@ -1,0 +1,50 @@
+"""`Video`: what every later stage knows of one video."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from uvast.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from uvast.segments import IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Video:
+    """One video at the model's rate.
+
+    Args:
+        name: the stem of its files.
+        features: `(T, F)` float32; a view of the file where possible, of any memory order.
+        labels: class ids `(T,)`, or None if they were not asked for.
+        source_frames: number of frames before sub-sampling; `T = ceil(source_frames / rate)`.
+        sampling_rate: every how many source frames the model sees one.
+    """
+
+    name: str
+    features: NDArray[np.float32]
+    labels: IntArray | None
+    source_frames: int
+    sampling_rate: int = 1
+
+    def __post_init__(self) -> None:
+        """Checks that the parts fit together."""
+        if self.features.ndim != 2:
+            raise InputError(f"features of shape {self.features.shape}, not (T, F)")
+        if -(-self.source_frames // self.sampling_rate) != self.n_frames:
+            raise InputError(
+                f"{self.source_frames} source frames at sampling rate {self.sampling_rate} "
+                f"cannot be {self.n_frames} frames"
+            )
+        if self.labels is not None and self.labels.shape != (self.n_frames,):
+            raise InputError(f"labels of shape {self.labels.shape}, not ({self.n_frames},)")
+
+    @property
+    def n_frames(self) -> int:
+        """T."""
+        return len(self.features)

@@ -1,0 +1,165 @@
+"""`VideoLoader`: the batches of an epoch, in an order that only seed and epoch decide."""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.data.augmentation import drop_frames
+from uvast.data.batching import Batch, collate
+from uvast.data.features_files import lengths_agree
+from uvast.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from uvast.data.dataset import Dataset
+    from uvast.data.video import Video
+    from uvast.segments import Segmentation
+
+# batches of alike lengths are cut from pools of so many batches
+_POOL = 8
+
+
+@dataclass(frozen=True)
+class VideoLoader:
+    """Batches of a dataset's videos.
+
+    The batches of an epoch are a pure function of the arguments and the epoch's number, with any
+    number of workers, so that a resumed run sees what an unbroken one would have seen.
+
+    Args:
+        dataset: where the videos are.
+        names: which videos, in order.
+        segmentations: what to learn, by video; None for batches without targets. Label files
+            are never opened.
+        batch_size: videos a batch; the last batch may be smaller.
+        shuffle: a new order every epoch.
+        seed: of the order and of dropped frames.
+        workers: threads that load ahead. Threads, not processes: reading and copying arrays
+            release the interpreter lock, and a process would have to hand every array over.
+        max_fraction: the split-segment ratio, see `collate`.
+        frame_dropping: whether frames are dropped at random, see `drop_frames`.
+        bucketing: batches of videos of alike lengths, for less padding.
+        pin_memory: batches in page-locked memory, for GPUs.
+    """
+
+    dataset: Dataset
+    names: tuple[str, ...]
+    segmentations: Mapping[str, Segmentation] | None = None
+    batch_size: int = 1
+    shuffle: bool = False
+    seed: int = 0
+    workers: int = 0
+    max_fraction: float | None = None
+    frame_dropping: bool = False
+    bucketing: bool = False
+    pin_memory: bool = False
+
+    def __post_init__(self) -> None:
+        """Checks the arguments."""
+        object.__setattr__(self, "names", tuple(self.names))
+        if not self.names:
+            raise InputError("no videos to load", remedy="check the split")
+        if self.batch_size < 1:
+            raise InputError(f"a batch size of {self.batch_size}", remedy="choose at least 1")
+        if self.workers < 0:
+            raise InputError(f"{self.workers} workers", remedy="choose 0 or more")
+        if self.segmentations is None and self.frame_dropping:
+            raise InputError("frames cannot be dropped without segmentations")
+        absent = [name for name in self.names if name not in (self.segmentations or self.names)]
+        if absent:
+            raise InputError(f"no segmentation for video {absent[0]}")
+
+    def __len__(self) -> int:
+        """Batches an epoch."""
+        return -(-len(self.names) // self.batch_size)
+
+    def __iter__(self) -> Iterator[Batch]:
+        """The batches of epoch 0."""
+        return self.epoch(0)
+
+    def epoch(self, epoch: int) -> Iterator[Batch]:
+        """The batches of one epoch."""
+        plan = self.plan(epoch)
+        if self.workers == 0:
+            for names in plan:
+                yield self._load(names, epoch)
+            return
+        with ThreadPoolExecutor(self.workers, thread_name_prefix="uvast-loader") as pool:
+            ahead: deque[Future[Batch]] = deque()
+            try:
+                for names in plan:
+                    ahead.append(pool.submit(self._load, names, epoch))
+                    if len(ahead) > self.workers:
+                        yield ahead.popleft().result()
+                while ahead:
+                    yield ahead.popleft().result()
+            finally:
+                for future in ahead:
+                    future.cancel()
+
+    def plan(self, epoch: int) -> list[tuple[str, ...]]:
+        """The names in each batch of an epoch."""
+        generator = np.random.default_rng([self.seed, epoch])
+        order = list(self.names)
+        if self.shuffle:
+            order = [order[index] for index in generator.permutation(len(order))]
+        if self.bucketing:
+            order = self._by_length(order)
+        batches = [
+            tuple(order[start : start + self.batch_size])
+            for start in range(0, len(order), self.batch_size)
+        ]
+        if self.shuffle and self.bucketing:
+            batches = [batches[index] for index in generator.permutation(len(batches))]
+        return batches
+
+    def _by_length(self, order: list[str]) -> list[str]:
+        pool = self.batch_size * _POOL if self.shuffle else len(order)
+        length = {name: self.dataset.source_frames(name) for name in order}
+        return [
+            name
+            for start in range(0, len(order), pool)
+            for name in sorted(order[start : start + pool], key=length.__getitem__)
+        ]
+
+    def _load(self, names: tuple[str, ...], epoch: int) -> Batch:
+        videos = [self.dataset.video(name, labels=False) for name in names]
+        segmentations = None
+        if self.segmentations is not None:
+            segmentations = [self.segmentations[name] for name in names]
+            videos = [
+                self._cut(video, segmentation.n_frames)
+                for video, segmentation in zip(videos, segmentations, strict=True)
+            ]
+        if segmentations is not None and self.frame_dropping:
+            pairs = [
+                drop_frames(video, segmentation, self._generator(video.name, epoch))
+                for video, segmentation in zip(videos, segmentations, strict=True)
+            ]
+            videos, segmentations = [list(each) for each in zip(*pairs, strict=True)]
+        batch = collate(videos, segmentations, max_fraction=self.max_fraction)
+        return batch.pin_memory() if self.pin_memory else batch
+
+    def _cut(self, video: Video, n_frames: int) -> Video:
+        """Features a little longer than the labels (see `DatasetSpec.tolerance`) lose their end."""
+        if n_frames >= video.n_frames or not lengths_agree(
+            n_frames, video.n_frames, self.dataset.spec.tolerance
+        ):
+            return video
+        return replace(
+            video,
+            features=video.features[:n_frames],
+            source_frames=n_frames * video.sampling_rate,
+        )
+
+    def _generator(self, name: str, epoch: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, epoch, self.names.index(name)])
+
+
+loader = VideoLoader

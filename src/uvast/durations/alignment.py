@@ -1,0 +1,50 @@
+"""Durations from the alignment decoder's assignment of frames to segments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.durations.result import Durations, checked_log_probabilities
+from uvast.errors import InputError
+from uvast.segments import round_durations
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from uvast.durations.result import FloatArray
+
+
+def alignment(assignment_logits: ArrayLike, tau: float = 1e-4) -> Durations:
+    """Column sums of the softmax over segments of `logits / tau`, rounded to frames.
+
+    Args:
+        assignment_logits: how well each frame fits each segment `(T, S)`.
+        tau: temperature; the smaller, the harder is the assignment.
+
+    Returns:
+        Durations; the score is the log-probability of this assignment at temperature 1, in which
+        the alignment decoder is trained.
+    """
+    logits = checked_log_probabilities(assignment_logits, -np.inf)
+    n_frames, n_segments = logits.shape
+    if n_segments > n_frames:
+        raise InputError(
+            f"a transcript of {n_segments} actions for {n_frames} frames",
+            remedy="every action needs a frame of its own: shorten the transcript",
+        )
+    if not 0 < tau < np.inf:
+        raise InputError(f"the temperature tau is {tau}, not a positive number")
+    if np.isneginf(logits.max(axis=1)).any():
+        raise InputError("a frame that fits no segment: its assignment logits are all -inf")
+    durations = round_durations(np.exp(_log_softmax(logits / tau)).sum(axis=0), n_frames)
+    segment_of_frame = np.repeat(np.arange(n_segments), durations)
+    score = _log_softmax(logits)[np.arange(n_frames), segment_of_frame].sum()
+    return Durations(durations, float(score))
+
+
+def _log_softmax(logits: FloatArray) -> FloatArray:
+    shifted: FloatArray = logits - logits.max(axis=1, keepdims=True)
+    normalised: FloatArray = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return normalised

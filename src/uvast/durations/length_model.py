@@ -1,0 +1,181 @@
+"""How long an action lasts: log scores of segment lengths, fitted on training segments.
+
+Every score is concave in the length `l`, which is what makes the exact searches fast:
+
+- `poisson`: `l log m - m - log l!`, with m the class's mean duration (the paper's);
+- `gamma`: `(k - 1) log l - l k / m`, shape `k >= 1`, fitted by maximum likelihood;
+- `none`: 0.
+
+Each is shifted to 0 at its mode, so that no class is dear only because its lengths vary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from scipy.special import digamma, gammaln, polygamma
+
+from uvast.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike
+
+    from uvast.durations.result import FloatArray
+    from uvast.segments import Segmentation
+
+Kind = Literal["poisson", "gamma", "none"]
+MAX_SHAPE = 100.0
+"""The largest Gamma shape, a deviation of a tenth of the mean: a few segments of equal length must
+not forbid every other length."""
+
+
+@dataclass(frozen=True)
+class LengthModel:
+    """Log scores of segment lengths per class.
+
+    Args:
+        kind: `poisson`, `gamma` or `none`.
+        means: mean duration of each class in frames (C,).
+        shapes: Gamma shape of each class (C,), at least 1; empty for the other kinds.
+    """
+
+    kind: Kind
+    means: tuple[float, ...]
+    shapes: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Checks the parameters."""
+        if self.kind not in get_args(Kind):
+            raise InputError(
+                f"length model {self.kind!r}", remedy=f"choose from {', '.join(get_args(Kind))}"
+            )
+        if not self.means or not all(0 < mean < np.inf for mean in self.means):
+            raise InputError("mean durations have to be positive numbers, one for each class")
+        if len(self.shapes) != (len(self.means) if self.kind == "gamma" else 0):
+            raise InputError(
+                f"{len(self.shapes)} shapes for {len(self.means)} classes of kind {self.kind}"
+            )
+        if not all(1 <= shape < np.inf for shape in self.shapes):
+            raise InputError("a Gamma shape below 1, its log score is not concave")
+
+    @classmethod
+    def poisson(cls, mean_durations: ArrayLike) -> LengthModel:
+        """The Poisson model of mean durations `(C,)` in frames."""
+        return cls("poisson", _floats(mean_durations))
+
+    @classmethod
+    def none(cls, n_classes: int) -> LengthModel:
+        """Every length is as good as any other."""
+        return cls("none", (1.0,) * n_classes)
+
+    @classmethod
+    def fit(
+        cls,
+        segmentations: Iterable[Segmentation],
+        n_classes: int,
+        kind: Kind = "gamma",
+        *,
+        least_segments: int = 5,
+    ) -> LengthModel:
+        """Fits the lengths of training segments.
+
+        Args:
+            segmentations: training segmentations; repeated neighbours count as one segment.
+            n_classes: C.
+            kind: which distribution.
+            least_segments: Gamma only: a class with fewer segments gets the fit of all segments.
+
+        Returns:
+            The model; a class without a segment has the mean (and shape) of all segments.
+        """
+        merged = [segmentation.merged() for segmentation in segmentations]
+        if not any(map(len, merged)):
+            raise InputError("no training segments to fit lengths on")
+        actions = np.concatenate([segmentation.transcript for segmentation in merged])
+        lengths = np.concatenate([segmentation.durations for segmentation in merged])
+        if actions.min() < 0 or actions.max() >= n_classes:
+            raise InputError(f"training segments with classes outside of 0..{n_classes - 1}")
+        groups = [lengths[actions == action] for action in range(n_classes)]
+        if kind != "gamma":
+            groups = [group if len(group) else lengths for group in groups]
+            return cls(kind, _floats([group.mean() for group in groups]))
+        groups = [group if len(group) >= max(least_segments, 1) else lengths for group in groups]
+        return cls(
+            kind,
+            _floats([group.mean() for group in groups]),
+            _floats([gamma_shape(group) for group in groups]),
+        )
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return len(self.means)
+
+    def score(self, actions: ArrayLike, lengths: ArrayLike) -> FloatArray:
+        """Log scores of segments; actions and lengths (at least 1) broadcast against each other."""
+        actions = np.asarray(actions, dtype=np.int64)
+        lengths = np.asarray(lengths, dtype=np.float64)
+        if self.kind == "none":
+            return np.zeros(np.broadcast_shapes(actions.shape, lengths.shape))
+        means = np.array(self.means)[actions]
+        if self.kind == "poisson":
+            modes = np.floor(means)
+            scores: FloatArray = (
+                (lengths - modes) * np.log(means) - gammaln(lengths + 1) + gammaln(modes + 1)
+            )
+            return scores
+        rises = np.array(self.shapes)[actions] - 1
+        rates = (rises + 1) / means
+        # At shape 1 the mode is 0, where the log score is 0 without a shift.
+        modes = np.where(rises > 0, rises / rates, 1.0)
+        tilts: FloatArray = rises * (np.log(lengths) - np.log(modes) + 1)
+        return tilts - rates * lengths
+
+    def scores(self, n_frames: int) -> FloatArray:
+        """Log scores of every class and length `(C, n_frames + 1)`; length 0 is impossible."""
+        table = np.full((self.n_classes, n_frames + 1), -np.inf)
+        table[:, 1:] = self.score(np.arange(self.n_classes)[:, None], np.arange(1, n_frames + 1))
+        return table
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"kind": self.kind, "means": list(self.means), "shapes": list(self.shapes)}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> LengthModel:
+        """The inverse of `as_dict`."""
+        try:
+            return cls(values["kind"], _floats(values["means"]), _floats(values["shapes"]))
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"not the values of a length model: {error!r}") from error
+
+
+def gamma_shape(lengths: ArrayLike) -> float:
+    """The Gamma shape of greatest likelihood, within `[1, MAX_SHAPE]`, of positive lengths.
+
+    It solves `log k - digamma(k) = log mean - mean log`; the left side falls with k.
+    """
+    values = np.asarray(lengths, dtype=np.float64)
+    gap = float(np.log(values.mean()) - np.log(values).mean())
+    if gap <= np.log(MAX_SHAPE) - digamma(MAX_SHAPE):
+        return MAX_SHAPE
+    shape = (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
+    for _ in range(20):
+        # Newton's step for 1 / k, which converges from this start for every gap.
+        numerator = np.log(shape) - digamma(shape) - gap
+        slope = 1 / shape - polygamma(1, shape)
+        shape = 1 / (1 / shape + numerator / (shape**2 * slope))
+    return float(np.clip(shape, 1.0, MAX_SHAPE))
+
+
+def _floats(values: ArrayLike) -> tuple[float, ...]:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1:
+        raise InputError(f"values of shape {array.shape}, not one for each class")
+    return tuple(array.tolist())

@@ -1,0 +1,91 @@
+"""What every way to get durations returns, and the checks of what it is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from uvast.errors import InputError
+
+if TYPE_CHECKING:
+    from uvast.segments import IntArray, Segmentation
+
+FloatArray = NDArray[np.float64]
+
+LOG_FLOOR = -1e4
+"""Smaller log-probabilities, `-inf` too, count as this: sums and differences stay finite, and no
+likely path comes near it (the smallest positive float64 has the logarithm -745)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Durations:
+    """Durations of a transcript's segments.
+
+    Args:
+        durations: frames per segment `(S,)`, positive, their sum is T.
+        score: what the way maximises, at these durations; comparable within one way only.
+        energies: progress of the optimiser `(n_steps + 1,)`, if it was asked for.
+    """
+
+    durations: IntArray
+    score: float
+    energies: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        """Freezes the durations."""
+        frozen = np.array(self.durations, dtype=np.int64)
+        frozen.flags.writeable = False
+        object.__setattr__(self, "durations", frozen)
+
+
+@dataclass(frozen=True)
+class ScoredSegmentation:
+    """A segmentation with the score it was found by."""
+
+    segmentation: Segmentation
+    score: float
+
+
+def checked_log_probabilities(log_probabilities: ArrayLike, floor: float = LOG_FLOOR) -> FloatArray:
+    """Log-probabilities `(T, C)` as float64, checked, nothing below `floor`."""
+    values = np.asarray(log_probabilities, dtype=np.float64)
+    if values.ndim != 2 or not values.shape[0] or not values.shape[1]:
+        raise InputError(
+            f"log-probabilities of shape {values.shape}, not (T, C) with at least one frame and "
+            "one class"
+        )
+    # One pass finds NaN and inf: both survive the maximum.
+    if not values.max() < np.inf:
+        raise InputError("log-probabilities with NaN or infinite values")
+    return np.maximum(values, floor)
+
+
+def checked_transcript(transcript: ArrayLike, n_classes: int, n_frames: int) -> IntArray:
+    """A transcript `(S,)` of known classes, with at least one frame for each entry."""
+    actions = np.asarray(transcript)
+    if actions.ndim != 1 or not actions.size:
+        raise InputError(
+            f"a transcript of shape {actions.shape}, not (S,) with at least one action",
+            remedy="a video has at least one segment",
+        )
+    if actions.dtype.kind not in "iu":
+        raise InputError(f"a transcript of type {actions.dtype}, not integers")
+    if actions.min() < 0 or actions.max() >= n_classes:
+        outside = actions.min() if actions.min() < 0 else actions.max()
+        raise InputError(f"action {outside} in a transcript, not one of {n_classes} classes")
+    if len(actions) > n_frames:
+        raise InputError(
+            f"a transcript of {len(actions)} actions for {n_frames} frames",
+            remedy="every action needs a frame of its own: shorten the transcript",
+        )
+    return actions.astype(np.int64)
+
+
+def checked_alpha(alpha: float) -> float:
+    """The power of the frame probabilities, positive and finite."""
+    if not 0 < alpha < np.inf:
+        raise InputError(f"alpha is {alpha}, not a positive number")
+    return float(alpha)

@@ -1,0 +1,178 @@
+"""Transcript and durations in one exact pass.
+
+Maximises, over all segmentations, the sum of `alpha log p(action | frame)`, a length score per
+segment and the log-probability of the transcript (first action, neighbours):
+
+    enter[t, c] = max over b != c of  best[t, b] + bigram[b, c]
+    best[t, c]  = max over s < t of   enter[s, c] + frames[s:t, c] + length[c, t - s]
+
+`enter` is known only after all earlier `best`, so the search for s is online. By the concavity of
+the length score a later start, once better, stays better: for each class a queue holds the starts
+that will be best at some end, each with the first end it is best at. `O(C T log T + C^2 T)`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.durations.kernels import kernel
+from uvast.durations.result import (
+    FloatArray,
+    ScoredSegmentation,
+    checked_alpha,
+    checked_log_probabilities,
+)
+from uvast.errors import InputError
+from uvast.segments import IntArray, Segmentation
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from uvast.durations.length_model import LengthModel
+    from uvast.durations.transitions import Transitions
+
+
+def semi_markov(
+    log_probabilities: ArrayLike,
+    length_model: LengthModel,
+    transitions: Transitions,
+    alpha: float = 0.2,
+) -> Segmentation:
+    """The best of all segmentations, exactly; see `scored_semi_markov`."""
+    return scored_semi_markov(log_probabilities, length_model, transitions, alpha).segmentation
+
+
+def scored_semi_markov(
+    log_probabilities: ArrayLike,
+    length_model: LengthModel,
+    transitions: Transitions,
+    alpha: float = 0.2,
+) -> ScoredSegmentation:
+    """The best of all segmentations, exactly, with its score.
+
+    Of equally good ones, read from the end: the lower class, then the earlier start, and so on.
+
+    Args:
+        log_probabilities: frame scores `(T, C)`; values below `LOG_FLOOR`, `-inf` too, count as it.
+        length_model: scores of segment lengths.
+        transitions: scores of first actions and of neighbours.
+        alpha: the power of the frame probabilities; they are far too sure of themselves.
+    """
+    frames = checked_log_probabilities(log_probabilities)
+    n_frames, n_classes = frames.shape
+    for name, other in (("length model", length_model), ("transition model", transitions)):
+        if other.n_classes != n_classes:
+            raise InputError(f"a {name} of {other.n_classes} classes for frames of {n_classes}")
+    prefix = np.zeros((n_frames + 1, n_classes))
+    np.cumsum(checked_alpha(alpha) * frames, axis=0, out=prefix[1:])
+    actions, ends, score = _search(
+        prefix,
+        length_model.scores(n_frames),
+        # Copies, because a frozen array is another type to the compiler.
+        transitions.initial.copy(),
+        transitions.bigram.copy(),
+    )
+    return ScoredSegmentation(Segmentation(actions, np.diff(ends, prepend=0)), float(score))
+
+
+@kernel
+def _overtakes(
+    later: int, earlier: int, end: int, entered: FloatArray, length_scores: FloatArray
+) -> bool:
+    """Whether a later start is strictly better than an earlier one for a segment's end."""
+    score = entered[earlier] + length_scores[end - earlier]
+    return bool(entered[later] + length_scores[end - later] > score)
+
+
+@kernel
+def _overtaking_end(
+    later: int, earlier: int, after: int, entered: FloatArray, length_scores: FloatArray
+) -> int:
+    """The first end beyond `after` at which a later start overtakes an earlier one, or T + 1."""
+    low, high = after + 1, len(entered)
+    while low < high:
+        middle = (low + high) // 2
+        if _overtakes(later, earlier, middle, entered, length_scores):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def _enter(
+    best: FloatArray, bigram: FloatArray, enter: FloatArray, previous: NDArray[np.int32]
+) -> None:
+    """Best score, and action before, of a segment of each class that starts where others end."""
+    enter[:] = -np.inf
+    for b in range(len(best)):
+        for c in range(len(best)):
+            score = best[b] + bigram[b, c]
+            if score > enter[c]:
+                enter[c] = score
+                previous[c] = b
+
+
+@kernel
+def _search(
+    prefix: FloatArray, length_scores: FloatArray, initial: FloatArray, bigram: FloatArray
+) -> tuple[IntArray, IntArray, float]:
+    """Actions and ends of the best segmentation, and its score.
+
+    Args:
+        prefix: sums of the frame scores before each frame (T + 1, C).
+        length_scores: by class and length (C, T + 1).
+        initial: scores of the first action `(C,)`.
+        bigram: scores of neighbouring actions `(C, C)`.
+    """
+    n_frames, n_classes = prefix.shape[0] - 1, prefix.shape[1]
+    entered = np.empty((n_classes, n_frames + 1))  # enter minus prefix: what a start brings along
+    starts = np.zeros((n_frames + 1, n_classes), dtype=np.int32)
+    previous = np.zeros((n_frames + 1, n_classes), dtype=np.int32)
+    queue = np.empty((n_classes, n_frames + 1), dtype=np.int32)
+    best_from = np.empty((n_classes, n_frames + 1), dtype=np.int32)
+    heads = np.zeros(n_classes, dtype=np.int64)
+    tails = np.zeros(n_classes, dtype=np.int64)
+    enter = initial.copy()
+    best = np.empty(n_classes)
+    for end in range(1, n_frames + 1):
+        start = end - 1
+        for c in range(n_classes):
+            scores, mine = length_scores[c], entered[c]
+            mine[start] = enter[c] - prefix[start, c]
+            head, tail = heads[c], tails[c]
+            while head < tail - 1 and best_from[c, head + 1] <= end:
+                head += 1
+            if enter[c] > -np.inf:
+                while tail > head and _overtakes(
+                    start, queue[c, tail - 1], max(best_from[c, tail - 1], end), mine, scores
+                ):
+                    tail -= 1
+                since = end
+                if tail > head:
+                    after = max(best_from[c, tail - 1], end)
+                    since = _overtaking_end(start, queue[c, tail - 1], after, mine, scores)
+                if since <= n_frames:
+                    queue[c, tail] = start
+                    best_from[c, tail] = since
+                    tail += 1
+            heads[c], tails[c] = head, tail
+            best[c] = -np.inf
+            if tail > head:
+                s = queue[c, head]
+                starts[end, c] = s
+                best[c] = mine[s] + scores[end - s] + prefix[end, c]
+        if end < n_frames:
+            _enter(best, bigram, enter, previous[end])
+
+    actions = np.empty(n_frames, dtype=np.int64)
+    ends = np.empty(n_frames, dtype=np.int64)
+    place, end, action = n_frames, n_frames, np.argmax(best)
+    score = best[action]
+    while end > 0:
+        place -= 1
+        actions[place], ends[place] = action, end
+        end, action = starts[end, action], previous[starts[end, action], action]
+    return actions[place:], ends[place:], score

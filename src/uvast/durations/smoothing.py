@@ -1,0 +1,103 @@
+"""Transcripts read off frame labels: a mode filter, and short runs given to their neighbours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.durations.kernels import kernel
+from uvast.durations.result import checked_log_probabilities
+from uvast.errors import InputError
+from uvast.segments import IntArray, Segmentation, merge_repeats
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def mode_filter(labels: ArrayLike, width: int) -> IntArray:
+    """The most frequent label in a window around each frame `(T,)`.
+
+    Of equally frequent labels the frame's own wins, else the lowest; at the ends the window is cut.
+
+    Args:
+        labels: frame labels `(T,)`.
+        width: frames in a window, odd; 1 changes nothing.
+    """
+    if width < 1 or width % 2 == 0:
+        raise InputError(f"a mode filter of width {width}, not a positive odd number")
+    classes, ids = np.unique(_checked_labels(labels), return_inverse=True)
+    modes: IntArray = classes[_modes(ids, width // 2, len(classes))]
+    return modes
+
+
+def absorb_short_runs(labels: ArrayLike, least: int) -> IntArray:
+    """Labels `(T,)` without runs shorter than `least` frames, as far as there is more than one run.
+
+    The shortest run goes first (the first of equals): half of it to each neighbour, the left one
+    taking the odd frame; at an end of the video, all of it to the only neighbour. Neighbours that
+    then meet become one run.
+    """
+    runs = Segmentation.from_labels(_checked_labels(labels))
+    actions, durations = runs.transcript.tolist(), runs.durations.tolist()
+    while len(actions) > 1:
+        i = min(range(len(actions)), key=durations.__getitem__)
+        if durations[i] >= least:
+            break
+        length = durations[i]
+        to_left = 0 if i == 0 else length if i == len(actions) - 1 else (length + 1) // 2
+        if i > 0:
+            durations[i - 1] += to_left
+        if i + 1 < len(actions):
+            durations[i + 1] += length - to_left
+        del actions[i], durations[i]
+        if 0 < i < len(actions) and actions[i - 1] == actions[i]:
+            durations[i - 1] += durations[i]
+            del actions[i], durations[i]
+    return np.repeat(np.array(actions, dtype=np.int64), durations)
+
+
+def smoothed_labels(log_probabilities: ArrayLike, *, width: int = 1, least: int = 1) -> IntArray:
+    """The likeliest class of each frame `(T,)`, mode-filtered, short runs absorbed.
+
+    Args:
+        log_probabilities: frame scores `(T, C)`.
+        width: of the mode filter, odd; 1 is none.
+        least: frames of the shortest run that stays; 1 keeps all.
+    """
+    labels = checked_log_probabilities(log_probabilities, -np.inf).argmax(axis=1)
+    return absorb_short_runs(mode_filter(labels, width), least)
+
+
+def smoothed_transcript(
+    log_probabilities: ArrayLike, *, width: int = 1, least: int = 1
+) -> IntArray:
+    """The transcript `(S,)` of `smoothed_labels`."""
+    return merge_repeats(smoothed_labels(log_probabilities, width=width, least=least))
+
+
+def _checked_labels(labels: ArrayLike) -> IntArray:
+    checked = np.asarray(labels)
+    if checked.ndim != 1 or not checked.size or checked.dtype.kind not in "iu":
+        raise InputError(
+            f"labels of shape {checked.shape} and type {checked.dtype}, not (T,) integers of at "
+            "least one frame"
+        )
+    return checked.astype(np.int64)
+
+
+@kernel
+def _modes(labels: IntArray, half: int, n_classes: int) -> IntArray:
+    n_frames = len(labels)
+    counts = np.zeros(n_classes, dtype=np.int64)
+    modes = np.empty_like(labels)
+    for t in range(min(half, n_frames)):
+        counts[labels[t]] += 1
+    for t in range(n_frames):
+        if t + half < n_frames:
+            counts[labels[t + half]] += 1
+        if t - half - 1 >= 0:
+            counts[labels[t - half - 1]] -= 1
+        mode = np.argmax(counts)
+        modes[t] = labels[t] if counts[labels[t]] == counts[mode] else mode
+    return modes

@@ -1,0 +1,124 @@
+"""Which action starts a video, and which one follows which: smoothed counts of transcripts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uvast.errors import InputError
+from uvast.segments import Segmentation, merge_repeats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike
+
+    from uvast.durations.result import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """Log-probabilities of the first action and of neighbouring actions.
+
+    Args:
+        initial: first actions `(C,)`.
+        bigram: `bigram[a, b]` is that b follows a `(C, C)`; the diagonal is `-inf`, since
+            neighbours of one action are one segment.
+    """
+
+    initial: FloatArray
+    bigram: FloatArray
+
+    def __post_init__(self) -> None:
+        """Checks the tables and freezes them."""
+        initial = np.array(self.initial, dtype=np.float64)
+        bigram = np.array(self.bigram, dtype=np.float64)
+        if initial.ndim != 1 or not len(initial) or bigram.shape != (len(initial),) * 2:
+            raise InputError(
+                f"transitions of shapes {initial.shape} and {bigram.shape}, not (C,) and (C, C)"
+            )
+        if np.isnan(initial).any() or np.isnan(bigram).any():
+            raise InputError("transitions with NaN values")
+        if not np.isneginf(np.diagonal(bigram)).all():
+            raise InputError("a transition from an action to itself", remedy="make it -inf")
+        if not np.isfinite(initial).any():
+            raise InputError("transitions that allow no first action")
+        for name, values in (("initial", initial), ("bigram", bigram)):
+            values.flags.writeable = False
+            object.__setattr__(self, name, values)
+
+    @classmethod
+    def fit(
+        cls,
+        transcripts: Iterable[Segmentation | ArrayLike],
+        n_classes: int,
+        smoothing: float = 0.5,
+    ) -> Transitions:
+        """Counts of first actions and of neighbours, each plus `smoothing`, as log-probabilities.
+
+        Args:
+            transcripts: training segmentations, or transcripts `(S,)`; repeats are merged.
+            n_classes: C.
+            smoothing: added to every count but those of self-transitions, positive.
+        """
+        if not 0 < smoothing < np.inf:
+            raise InputError(f"smoothing is {smoothing}, not a positive number")
+        initial = np.full(n_classes, smoothing)
+        bigram = np.full((n_classes, n_classes), smoothing)
+        np.fill_diagonal(bigram, 0)
+        for entry in transcripts:
+            actions = merge_repeats(entry.transcript if isinstance(entry, Segmentation) else entry)
+            if not len(actions):
+                continue
+            if actions.min() < 0 or actions.max() >= n_classes:
+                raise InputError(f"a transcript with classes outside of 0..{n_classes - 1}")
+            initial[actions[0]] += 1
+            np.add.at(bigram, (actions[:-1], actions[1:]), 1)
+        return cls(_log_shares(initial), _log_shares(bigram))
+
+    @classmethod
+    def uniform(cls, n_classes: int) -> Transitions:
+        """Every first action and every change of action is as likely as any other."""
+        return cls.fit([], n_classes)
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return len(self.initial)
+
+    def score(self, transcript: ArrayLike) -> float:
+        """The log-probability of a transcript `(S,)`."""
+        actions = np.asarray(transcript, dtype=np.int64)
+        return float(self.initial[actions[0]] + self.bigram[actions[:-1], actions[1:]].sum())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; `-inf`, which JSON lacks, is None."""
+        return {"initial": _plain(self.initial), "bigram": [_plain(row) for row in self.bigram]}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Transitions:
+        """The inverse of `as_dict`."""
+        try:
+            rows = [_from_plain(row) for row in (values["initial"], *values["bigram"])]
+            return cls(np.array(rows[0]), np.array(rows[1:]))
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"not the values of transitions: {error!r}") from error
+
+
+def _log_shares(counts: FloatArray) -> FloatArray:
+    totals = np.maximum(counts.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
+    with np.errstate(divide="ignore"):
+        log_shares: FloatArray = np.log(counts / totals)
+    return log_shares
+
+
+def _plain(row: FloatArray) -> list[float | None]:
+    return [value if np.isfinite(value) else None for value in row.tolist()]
+
+
+def _from_plain(row: list[float | None]) -> list[float]:
+    return [-np.inf if value is None else float(value) for value in row]

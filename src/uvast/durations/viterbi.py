@@ -1,0 +1,205 @@
+"""Durations of a given transcript by exact dynamic programming.
+
+Maximises, over all boundaries, the sum of `alpha log p(action | frame)` plus a length score per
+segment; every entry of the transcript gets at least one frame.
+
+The best start of a segment moves only forwards with its end, because the length score is concave:
+once a later start is better, it stays better. So each segment costs `O(T log T)`, not `O(T^2)`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.durations.kernels import kernel
+from uvast.durations.length_model import LengthModel
+from uvast.durations.result import (
+    Durations,
+    FloatArray,
+    checked_alpha,
+    checked_log_probabilities,
+    checked_transcript,
+)
+from uvast.errors import InputError
+from uvast.segments import IntArray, check_timestamps
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def viterbi(
+    log_probabilities: ArrayLike,
+    transcript: ArrayLike,
+    mean_durations: ArrayLike | None = None,
+    *,
+    length_model: LengthModel | None = None,
+    frame_sampling: int = 1,
+    alpha: float = 1.0,
+    held: ArrayLike | None = None,
+) -> Durations:
+    """The best durations of a transcript, exactly.
+
+    Of equally good segmentations, the one whose boundaries all come earliest (the best ones form a
+    lattice, so there is one).
+
+    Args:
+        log_probabilities: frame scores `(T, C)`; values below `LOG_FLOOR`, `-inf` too, count as it.
+        transcript: actions `(S,)`.
+        mean_durations: mean frames of each class `(C,)`, for the paper's Poisson length score.
+        length_model: any length score instead; without either, lengths are not scored.
+        frame_sampling: boundaries only at multiples of it (and at T).
+        alpha: the power of the frame probabilities.
+        held: timestamps `(S,)`, segment i has to contain frame `held[i]`.
+
+    Returns:
+        Durations `(S,)` and their score.
+    """
+    frames = checked_log_probabilities(log_probabilities)
+    n_frames, n_classes = frames.shape
+    actions = checked_transcript(transcript, n_classes, n_frames)
+    lengths = _length_model(mean_durations, length_model, n_classes)
+    grid = _grid(n_frames, frame_sampling)
+    low, high = _boundary_ranges(actions, grid, n_frames, held)
+
+    classes, rows = np.unique(actions, return_inverse=True)
+    prefix = np.zeros((len(classes), n_frames + 1))
+    np.cumsum(checked_alpha(alpha) * frames.T[classes], axis=1, out=prefix[:, 1:])
+    length_scores = np.zeros((len(classes), n_frames + 1))
+    length_scores[:, 1:] = lengths.score(classes[:, None], np.arange(1, n_frames + 1))
+    ends, score = _search(
+        np.ascontiguousarray(prefix[:, grid]), length_scores, rows, grid, low, high
+    )
+    return Durations(np.diff(grid[ends], prepend=0), float(score))
+
+
+def _length_model(
+    mean_durations: ArrayLike | None, length_model: LengthModel | None, n_classes: int
+) -> LengthModel:
+    if mean_durations is not None and length_model is not None:
+        raise InputError("mean durations and a length model", remedy="pass one of them")
+    if mean_durations is not None:
+        length_model = LengthModel.poisson(mean_durations)
+    if length_model is None:
+        return LengthModel.none(n_classes)
+    if length_model.n_classes != n_classes:
+        raise InputError(
+            f"a length model of {length_model.n_classes} classes for frames of {n_classes}"
+        )
+    return length_model
+
+
+def _grid(n_frames: int, frame_sampling: int) -> IntArray:
+    """Where boundaries may lie: 0, the multiples of `frame_sampling`, T."""
+    if frame_sampling < 1:
+        raise InputError(f"frame sampling is {frame_sampling}, not at least 1")
+    return np.append(np.arange(0, n_frames, frame_sampling), n_frames).astype(np.int64)
+
+
+def _boundary_ranges(
+    actions: IntArray, grid: IntArray, n_frames: int, held: ArrayLike | None
+) -> tuple[IntArray, IntArray]:
+    """First and last place in `grid` of each segment's end, two arrays `(S,)`."""
+    n_segments, last = len(actions), len(grid) - 1
+    steps = np.arange(n_segments)
+    low, high = steps + 1, steps + last - n_segments + 1
+    if held is not None:
+        timestamps = check_timestamps(held, n_frames)
+        if len(timestamps) != n_segments:
+            raise InputError(f"{len(timestamps)} timestamps for {n_segments} segments")
+        # Segment i ends after its own timestamp and not after the next one.
+        after = np.searchsorted(grid, timestamps, side="right")
+        until = np.append(after[1:] - 1, last)
+        low = np.maximum.accumulate(np.maximum(low, after) - steps) + steps
+        high = np.minimum.accumulate((np.minimum(high, until) - steps)[::-1])[::-1] + steps
+    if (low > high).any():
+        raise InputError(
+            f"{n_segments} segments do not fit between boundaries {grid[1]} frames apart",
+            remedy="lower frame_sampling",
+        )
+    low[-1] = last
+    return low, high
+
+
+@kernel
+def _best_starts(
+    before: FloatArray,
+    length_scores: FloatArray,
+    grid: IntArray,
+    start_range: tuple[int, int],
+    end_range: tuple[int, int],
+    best: FloatArray,
+    starts: NDArray[np.int32],
+) -> None:
+    """Fills `best[t] = max over s < t of before[s] + length_scores[grid[t] - grid[s]]`.
+
+    The first best s never falls as t grows. So the ends are halved: those at the odd multiples of
+    a stride search only between the best starts of their neighbours, found at larger strides.
+    """
+    first_end, last_end = end_range
+    n_ends = last_end - first_end + 1
+    stride = 1
+    while stride < n_ends:
+        stride *= 2
+    while stride > 0:
+        for k in range(stride - 1, n_ends, 2 * stride):
+            t = first_end + k
+            first = starts[t - stride] if k >= stride else start_range[0]
+            last = starts[t + stride] if k + stride < n_ends else start_range[1]
+            best_score, best_start = -np.inf, first
+            for s in range(first, min(last, t - 1) + 1):
+                score = before[s] + length_scores[grid[t] - grid[s]]
+                if score > best_score:
+                    best_score, best_start = score, s
+            best[t] = best_score
+            starts[t] = best_start
+        stride //= 2
+
+
+@kernel
+def _search(
+    prefix: FloatArray,
+    length_scores: FloatArray,
+    rows: IntArray,
+    grid: IntArray,
+    low: IntArray,
+    high: IntArray,
+) -> tuple[IntArray, float]:
+    """Places in `grid` of the segments' ends `(S,)`, and their score.
+
+    Args:
+        prefix: sums of the frame scores before each place of the grid (classes, N).
+        length_scores: by class and length (classes, T + 1).
+        rows: the class of each segment, as a row of these tables `(S,)`.
+        grid: frames where boundaries may lie `(N,)`.
+        low: first place of each segment's end `(S,)`, increasing.
+        high: last place of each segment's end `(S,)`, increasing.
+    """
+    n_segments = len(rows)
+    starts = np.zeros((n_segments, len(grid)), dtype=np.int32)
+    before = np.zeros(len(grid))
+    best = np.zeros(len(grid))
+    first_start, last_start = 0, 0
+    for i in range(n_segments):
+        sums = prefix[rows[i]]
+        for s in range(first_start, last_start + 1):
+            before[s] = best[s] - sums[s]
+        _best_starts(
+            before,
+            length_scores[rows[i]],
+            grid,
+            (first_start, last_start),
+            (low[i], high[i]),
+            best,
+            starts[i],
+        )
+        first_start, last_start = low[i], high[i]
+        for t in range(first_start, last_start + 1):
+            best[t] += sums[t]
+    ends = np.empty(n_segments, dtype=np.int64)
+    end = len(grid) - 1
+    for i in range(n_segments - 1, -1, -1):
+        ends[i] = end
+        end = starts[i, end]
+    return ends, best[-1]

@@ -1,0 +1,103 @@
+"""Every error a user can meet, as one tree.
+
+    UvastError
+    ├── DataError              what is on disk cannot be used
+    │   ├── MissingFileError       a file or folder is not there
+    │   ├── CorruptFileError       a file is there and cannot be read
+    │   ├── FeatureError           features of a wrong shape or type, NaN or infinite values
+    │   ├── LabelError             an unknown label, or labels that do not fit their video
+    │   ├── SplitError             a split that names absent videos, or one on both sides
+    │   └── TimestampError         unreadable, unordered or out-of-range timestamps
+    ├── ConfigError            a setting with an unknown name or an impossible value
+    ├── InputError             an argument of a Python call that cannot be right
+    ├── OutputError            a place that cannot be written, or must not be overwritten
+    ├── CheckpointError        a model or run folder that cannot be used
+    └── TrainingError          training cannot go on (a loss that is not finite)
+
+An error is one sentence, `place: what; remedy`. The command line prints it and ends with exit code 2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class UvastError(Exception):
+    """The root of the tree.
+
+    Args:
+        what: what is wrong, with the offending value.
+        where: the file, line, video or setting it was found in.
+        remedy: what the user can do about it.
+    """
+
+    def __init__(
+        self, what: str, *, where: str | Path | None = None, remedy: str | None = None
+    ) -> None:
+        self.what = what
+        self.where = None if where is None else str(where)
+        self.remedy = remedy
+        place = "" if self.where is None else f"{self.where}: "
+        cure = "" if remedy is None else f"; {remedy}"
+        super().__init__(f"{place}{what}{cure}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Errors cross process borders (data workers, Ray) with all their parts."""
+        return _rebuild, (type(self), self.what, self.where, self.remedy)
+
+
+def _rebuild(
+    kind: type[UvastError], what: str, where: str | None, remedy: str | None
+) -> UvastError:
+    return kind(what, where=where, remedy=remedy)
+
+
+class DataError(UvastError):
+    """What is on disk cannot be used."""
+
+
+class MissingFileError(DataError):
+    """A file or folder is not there."""
+
+
+class CorruptFileError(DataError):
+    """A file is there and cannot be read."""
+
+
+class FeatureError(DataError):
+    """Features of a wrong shape or type, or with NaN or infinite values."""
+
+
+class LabelError(DataError):
+    """An unknown label, or labels that do not fit their video."""
+
+
+class SplitError(DataError):
+    """A split that names absent videos, or has one on both sides."""
+
+
+class TimestampError(DataError):
+    """Unreadable, unordered or out-of-range timestamps."""
+
+
+class ConfigError(UvastError):
+    """A setting with an unknown name or an impossible value."""
+
+
+class InputError(UvastError, ValueError):
+    """An argument of a Python call that cannot be right."""
+
+
+class OutputError(UvastError):
+    """A place that cannot be written, or must not be overwritten."""
+
+
+class CheckpointError(UvastError):
+    """A model or run folder that cannot be used."""
+
+
+class TrainingError(UvastError):
+    """Training cannot go on."""

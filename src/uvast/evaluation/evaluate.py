@@ -1,0 +1,153 @@
+"""Scores of a folder of predictions, whoever made them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uvast.data import Dataset
+from uvast.errors import MissingFileError
+from uvast.evaluation.metrics import Counts, count, sum_counts
+from uvast.evaluation.predictions import find_predictions, read_prediction
+from uvast.evaluation.scores import Scores, VideoScores, mean_scores, worst_first
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from uvast.evaluation.scores import ScoreProtocol
+
+_N_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Everything that scoring a folder finds out.
+
+    Args:
+        scores: the scores, the mean over splits if there are several.
+        splits: the scores of each split; empty for a dataset without splits.
+        videos: the scores of each video, the worst first.
+    """
+
+    scores: Scores
+    splits: Mapping[int, Scores]
+    videos: tuple[VideoScores, ...]
+
+
+def evaluate(
+    predictions: Path | str,
+    dataset: Dataset | Path | str,
+    split: int | None = None,
+    *,
+    protocol: ScoreProtocol = "standard",
+    per_class: bool = False,
+    confusion: bool = False,
+) -> Scores:
+    """Scores a folder of predictions on the test side of one split, or of all.
+
+    Args:
+        predictions: a folder of `<video>.txt` or `<video>` files (see `read_prediction`); the
+            predictions of split N may lie in a folder `splitN` or `split_N` inside.
+        dataset: a dataset or its folder.
+        split: which split's test side. None: the mean over all splits, which the predictions have
+            to cover; all videos if the dataset has no splits.
+        protocol: `standard`, or `legacy` to compare with published numbers.
+        per_class: also F1 of each class.
+        confusion: also the frame confusion `(C, C)`.
+    """
+    return evaluate_in_detail(
+        predictions, dataset, split, protocol=protocol, per_class=per_class, confusion=confusion
+    ).scores
+
+
+def evaluate_in_detail(
+    predictions: Path | str,
+    dataset: Dataset | Path | str,
+    split: int | None = None,
+    *,
+    protocol: ScoreProtocol = "standard",
+    per_class: bool = False,
+    confusion: bool = False,
+) -> Evaluation:
+    """As `evaluate`, with the scores of each split and of each video."""
+    if isinstance(dataset, Path | str):
+        dataset = Dataset.open(Path(dataset))
+    sides = _sides(dataset, split)
+    files = _prediction_files(Path(predictions), sides, asked_for=split)
+    classes = dataset.vocabulary
+    counts: dict[int | None, dict[str, Counts]] = {}
+    for number, paths in files.items():
+        counts[number] = {}
+        for video, path in paths.items():
+            true = dataset.source_segmentation(video)
+            predicted = read_prediction(
+                path,
+                classes,
+                n_frames=true.n_frames,
+                sampling_rate=dataset.spec.sampling_rate,
+                untrimmed=dataset.trimmed.get(video, ()),
+            )
+            counts[number][video] = count(
+                predicted, true, classes, protocol=protocol, confusion=confusion
+            )
+    scores = {
+        number: sum_counts(of_videos.values()).scores(classes=classes if per_class else None)
+        for number, of_videos in counts.items()
+    }
+    return Evaluation(
+        scores=mean_scores(list(scores.values())),
+        splits={number: one for number, one in scores.items() if number is not None},
+        videos=worst_first(
+            [
+                VideoScores(video, one.n_frames, one.scores())
+                for of_videos in counts.values()
+                for video, one in of_videos.items()
+            ]
+        ),
+    )
+
+
+def _sides(dataset: Dataset, split: int | None) -> dict[int | None, tuple[str, ...]]:
+    """The videos to score, by split; under None for a dataset without splits."""
+    if split is not None:
+        return {split: dataset.side(split, "test")}
+    if not dataset.splits:
+        return {None: tuple(dataset.names)}
+    return {number: dataset.side(number, "test") for number in sorted(dataset.splits)}
+
+
+def _prediction_files(
+    folder: Path, sides: Mapping[int | None, tuple[str, ...]], *, asked_for: int | None
+) -> dict[int | None, dict[str, Path]]:
+    """The files of each side; an error that names all videos without a prediction."""
+    found = {
+        number: find_predictions(_folder_of_split(folder, number), videos)
+        for number, videos in sides.items()
+    }
+    absent = {
+        number: [video for video, path in of_side.items() if path is None]
+        for number, of_side in found.items()
+    }
+    names = list(dict.fromkeys(video for videos in absent.values() for video in videos))
+    if names:
+        n_videos = len({video for videos in sides.values() for video in videos})
+        shown = ", ".join(names[:_N_SHOWN]) + (", …" if len(names) > _N_SHOWN else "")
+        covered = [str(number) for number, videos in absent.items() if not videos]
+        remedy = "predict them too"
+        if asked_for is None and covered:
+            remedy += f", or score a split that is covered: --split {' or '.join(covered)}"
+        raise MissingFileError(
+            f"{len(names)} of {n_videos} videos have no prediction ({shown})",
+            where=folder,
+            remedy=remedy,
+        )
+    return {
+        number: {video: path for video, path in of_side.items() if path is not None}
+        for number, of_side in found.items()
+    }
+
+
+def _folder_of_split(folder: Path, split: int | None) -> Path:
+    candidates = (folder / f"split{split}", folder / f"split_{split}")
+    return next((path for path in candidates if path.is_dir()), folder)

@@ -1,0 +1,161 @@
+"""The records that scoring hands on: scores of videos, of classes, of a whole dataset."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from uvast.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from uvast.segments import IntArray
+
+ScoreProtocol = Literal["standard", "legacy"]
+
+PROTOCOLS: tuple[ScoreProtocol, ...] = ("standard", "legacy")
+"""`standard`: ends are exclusive; `legacy`: the last segment ends one frame early."""
+
+THRESHOLDS = (10, 25, 50)
+"""The overlaps of F1@k, in percent."""
+
+
+@dataclass(frozen=True)
+class ClassScores:
+    """F1 of one class.
+
+    Args:
+        name: the class.
+        f1: threshold in percent to F1; NaN where neither side has a segment of the class.
+        n_true: its true segments.
+        n_predicted: its predicted segments.
+    """
+
+    name: str
+    f1: Mapping[int, float]
+    n_true: int
+    n_predicted: int
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        """For JSON; an F1 that is not defined is None."""
+        f1 = {_key(k): None if math.isnan(value) else value for k, value in self.f1.items()}
+        return {**f1, "true": self.n_true, "predicted": self.n_predicted}
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of one video, of one side of a split, or their mean over splits, in percent.
+
+    Args:
+        acc: right frames over all frames, pooled over videos.
+        edit: the edit score, the mean over videos.
+        f1: threshold in percent (10, 25, 50) to F1, pooled over videos.
+        protocol: how the last segment ends.
+        n_videos: the videos scored; of a mean over splits, their sum.
+        per_class: F1 of each class that is not background, if asked for.
+        confusion: frames `(C, C)`, rows are true classes and columns predicted ones, if asked for.
+    """
+
+    acc: float
+    edit: float
+    f1: Mapping[int, float]
+    protocol: ScoreProtocol
+    n_videos: int
+    per_class: tuple[ClassScores, ...] | None = None
+    confusion: IntArray | None = field(default=None, compare=False, repr=False)
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON: `acc`, `edit`, `f1@10`, `f1@25`, `f1@50`, `protocol`, `videos`, extras."""
+        values: dict[str, object] = {"acc": self.acc, "edit": self.edit}
+        values |= {_key(threshold): value for threshold, value in self.f1.items()}
+        values |= {"protocol": self.protocol, "videos": self.n_videos}
+        if self.per_class is not None:
+            values["per_class"] = {one.name: one.as_dict() for one in self.per_class}
+        if self.confusion is not None:
+            values["confusion"] = self.confusion.tolist()
+        return values
+
+
+@dataclass(frozen=True)
+class VideoScores:
+    """The scores of one video.
+
+    Args:
+        video: its name.
+        n_frames: its length at the original frame rate.
+        scores: its scores, as if it were alone.
+    """
+
+    video: str
+    n_frames: int
+    scores: Scores
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON."""
+        scores = self.scores.as_dict()
+        return {"video": self.video, "frames": self.n_frames} | {
+            key: value for key, value in scores.items() if key not in ("protocol", "videos")
+        }
+
+
+def worst_first(videos: Sequence[VideoScores]) -> tuple[VideoScores, ...]:
+    """Videos by rising mean of Acc, Edit and the F1s, equal ones by name."""
+
+    def quality(video: VideoScores) -> tuple[float, str]:
+        scores = video.scores
+        return math.fsum((scores.acc, scores.edit, *scores.f1.values())), video.video
+
+    return tuple(sorted(videos, key=quality))
+
+
+def mean_scores(scores: Sequence[Scores]) -> Scores:
+    """The mean over splits.
+
+    A class's F1 is the mean over the splits where it is defined; confusions are summed. Extras
+    that some split lacks are left out.
+    """
+    if not scores:
+        raise InputError("no scores to average")
+    protocols = sorted({one.protocol for one in scores})
+    if len(protocols) > 1:
+        raise InputError(f"scores of different protocols cannot be averaged: {protocols}")
+    confusions = [one.confusion for one in scores if one.confusion is not None]
+    return Scores(
+        acc=_mean([one.acc for one in scores]),
+        edit=_mean([one.edit for one in scores]),
+        f1={k: _mean([one.f1[k] for one in scores]) for k in THRESHOLDS},
+        protocol=protocols[0],
+        n_videos=sum(one.n_videos for one in scores),
+        per_class=_mean_per_class([one.per_class for one in scores if one.per_class is not None])
+        if all(one.per_class is not None for one in scores)
+        else None,
+        confusion=np.sum(confusions, axis=0) if len(confusions) == len(scores) else None,
+    )
+
+
+def _mean_per_class(splits: Sequence[tuple[ClassScores, ...]]) -> tuple[ClassScores, ...]:
+    if len({tuple(one.name for one in split) for split in splits}) > 1:
+        raise InputError("scores of different classes cannot be averaged")
+    return tuple(
+        ClassScores(
+            name=same[0].name,
+            f1={k: _mean([one.f1[k] for one in same]) for k in THRESHOLDS},
+            n_true=sum(one.n_true for one in same),
+            n_predicted=sum(one.n_predicted for one in same),
+        )
+        for same in zip(*splits, strict=True)
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    """The mean of the values that are numbers; NaN if there are none."""
+    defined = [value for value in values if not math.isnan(value)]
+    return math.fsum(defined) / len(defined) if defined else math.nan
+
+
+def _key(threshold: int) -> str:
+    return f"f1@{threshold}"

@@ -1,0 +1,105 @@
+"""Files: atomic writes, and readers that turn every failure into one clear sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from uvast.errors import CorruptFileError, MissingFileError, OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def atomic_path(path: Path, *, overwrite: bool = True) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its place if the block ends well.
+
+    A reader sees the old file or the whole new one, never a half; a failure leaves the old one.
+    """
+    if path.exists() and not overwrite:
+        raise OutputError("exists already", where=path, remedy="pass --overwrite to replace it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    except OSError as error:
+        raise unwritable(path, error) from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        _flush_to_disk(temporary)
+        temporary.replace(path)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str, *, overwrite: bool = True) -> None:
+    """Writes UTF-8 text atomically."""
+    with atomic_path(path, overwrite=overwrite) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: object, *, overwrite: bool = True) -> None:
+    """Writes JSON atomically, indented for a human reader."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n", overwrite=overwrite)
+
+
+def read_text(path: Path) -> str:
+    """Reads UTF-8 text; line ends of any platform become a newline."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise missing(path) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorruptFileError(
+            f"cannot be read as text ({_reason(error)})", where=path, remedy="save it as UTF-8 text"
+        ) from error
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON is what it is
+    """Reads JSON."""
+    try:
+        return json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise CorruptFileError(
+            f"is not valid JSON (line {error.lineno}: {error.msg})",
+            where=path,
+            remedy="restore or write it again",
+        ) from error
+
+
+def missing(path: Path, *, remedy: str = "check the path") -> MissingFileError:
+    """The error for a file or folder that is not there."""
+    return MissingFileError("does not exist", where=path, remedy=remedy)
+
+
+def unwritable(path: Path, error: OSError) -> OutputError:
+    """The error for a place that cannot be written."""
+    return OutputError(
+        f"cannot be written ({_reason(error)})",
+        where=path,
+        remedy="choose another place or change its permissions",
+    )
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or type(error).__name__
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _flush_to_disk(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())

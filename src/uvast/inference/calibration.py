@@ -1,0 +1,81 @@
+"""The weights of decoding, chosen on the validation part: never on the test side."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.evaluation.metrics import score
+from uvast.models import Uvast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from uvast.data import Video
+    from uvast.evaluation.scores import Scores
+    from uvast.inference.knowledge import Knowledge
+    from uvast.inference.segmenter import Segmenter
+    from uvast.segments import Segmentation
+
+ALPHAS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+DECODER_WEIGHTS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0)
+
+
+def score_videos(
+    segmenter: Segmenter,
+    videos: Sequence[Video],
+    truths: Mapping[str, Segmentation],
+    **options: object,
+) -> Scores:
+    """Scores at the model's rate of one way of decoding.
+
+    Args:
+        segmenter: the model.
+        videos: what to segment.
+        truths: each video's segmentation at the model's rate, by name.
+        options: settings of the config's `decode` section.
+    """
+    chosen = segmenter.options(**options)
+    pairs = []
+    for video in videos:
+        alone = dataclasses.replace(video, source_frames=video.n_frames, sampling_rate=1)
+        (prediction,) = segmenter.segment_batch([alone], chosen)
+        assert prediction.segmentation is not None, "validation decodes with durations"
+        pairs.append((prediction.segmentation, truths[video.name].merged()))
+    return score(pairs, segmenter.vocabulary)
+
+
+def selection_score(scores: Scores) -> float:
+    """The number that model selection and calibration raise: the mean of Acc, Edit and F1@50."""
+    return float(np.mean([scores.acc, scores.edit, scores.f1[50]]))
+
+
+def calibrate(
+    segmenter: Segmenter, videos: Sequence[Video], truths: Mapping[str, Segmentation]
+) -> Knowledge:
+    """Chooses alpha for semi-Markov decoding, then the decoder's weight in `best`.
+
+    Ties go to the value nearest to the default, so that a part too small to tell keeps it.
+    """
+    knowledge = segmenter.knowledge
+
+    def best_of(values: Sequence[float], name: str, way: str) -> float:
+        default = getattr(knowledge, name)
+        results = {}
+        for value in values:
+            segmenter.knowledge = dataclasses.replace(segmenter.knowledge, **{name: value})
+            scores = score_videos(segmenter, videos, truths, transcript=way)
+            results[value] = selection_score(scores)
+        return max(results, key=lambda value: (results[value], -abs(value - default)))
+
+    try:
+        alpha = best_of(ALPHAS, "alpha", "semi-markov")
+        segmenter.knowledge = dataclasses.replace(knowledge, alpha=alpha)
+        weight = knowledge.decoder_weight
+        if isinstance(segmenter.module, Uvast):
+            weight = best_of(DECODER_WEIGHTS, "decoder_weight", "best")
+        return dataclasses.replace(knowledge, alpha=alpha, decoder_weight=weight)
+    finally:
+        segmenter.knowledge = knowledge

@@ -1,0 +1,300 @@
+"""Transcript, then durations; or both at once. One video at a time, every way by one call.
+
+| `transcript`  | comes from                                                         |
+|---------------|--------------------------------------------------------------------|
+| `decoder`     | the transcript decoder, greedy or by beam search (the paper)       |
+| `frames`      | the runs of the frame labels (the frame-wise baselines)            |
+| `semi-markov` | exact joint decoding of transcript and durations                   |
+| `best`        | the best of all of these by segmentation score and decoder score   |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from uvast.durations import (
+    AlignmentWay,
+    FifaWay,
+    ScoredSegmentation,
+    ViterbiWay,
+    scored_semi_markov,
+    segmentation_score,
+    smoothed_transcript,
+    viterbi,
+)
+from uvast.errors import ConfigError
+from uvast.inference.search import (
+    Transcript,
+    beam_transcripts,
+    greedy_transcripts,
+    transcript_log_probabilities,
+)
+from uvast.models import Encoded, Uvast
+from uvast.segments import IntArray, Segmentation, round_durations
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import Tensor, nn
+
+    from uvast.config import DecodeConfig
+    from uvast.durations import DurationWay
+    from uvast.inference.knowledge import Knowledge
+    from uvast.inference.prediction import FramePrediction
+    from uvast.vocabulary import Vocabulary
+
+SMOOTHING_WIDTHS = (1, 9, 25)
+"""Widths of the mode filters that read candidates for `best` off the frame labels."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decoding:
+    """One video, decoded at the model's rate; the segmentation is None for a bare transcript."""
+
+    transcript: IntArray
+    segmentation: Segmentation | None
+    complete: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One video, ready to decode.
+
+    Args:
+        frames: the frame head's view.
+        encoded: the encoder's output of this video alone (B = 1, no padding).
+        mask: `(1, T)`, all True.
+        transcripts: what the decoder wrote, best first; empty if it was not asked.
+    """
+
+    frames: FramePrediction
+    encoded: Encoded
+    mask: Tensor
+    transcripts: tuple[Transcript, ...]
+
+
+class Decoder:
+    """Decodes videos with one set of options."""
+
+    def __init__(
+        self, model: nn.Module, vocabulary: Vocabulary, knowledge: Knowledge, options: DecodeConfig
+    ) -> None:
+        _check_options(model, options)
+        self._model = model
+        self._vocabulary = vocabulary
+        self._knowledge = knowledge
+        self._options = options
+        self._way = self._duration_way()
+        has_alignment = isinstance(model, Uvast) and model.alignment is not None
+        self._may_align = has_alignment and options.durations in ("alignment", "fifa")
+
+    def jobs(
+        self, encoded: Encoded, mask: Tensor, frames: tuple[FramePrediction, ...]
+    ) -> tuple[Job, ...]:
+        """Takes a batch apart; the transcript decoder works on the whole batch at once."""
+        lengths = mask.sum(1).tolist()
+        alone = [
+            Encoded(encoded.features[i : i + 1, :n], encoded.logits[i : i + 1, :n])
+            for i, n in enumerate(lengths)
+        ]
+        masks = [mask[i : i + 1, :n] for i, n in enumerate(lengths)]
+        transcripts: list[tuple[Transcript, ...]] = [()] * len(lengths)
+        if self._options.transcript in ("decoder", "best"):
+            assert isinstance(self._model, Uvast), "checked with the options"
+            cap = self._options.max_segments
+            if self._options.beam_width == 1:
+                greedy = greedy_transcripts(
+                    self._model, encoded, mask, self._vocabulary, max_segments=cap
+                )
+                transcripts = [(one,) for one in greedy]
+            else:
+                transcripts = [
+                    beam_transcripts(
+                        self._model,
+                        one,
+                        one_mask,
+                        self._vocabulary,
+                        beam_width=self._options.beam_width,
+                        max_segments=cap,
+                    )
+                    for one, one_mask in zip(alone, masks, strict=True)
+                ]
+        return tuple(map(Job, frames, alone, masks, transcripts))
+
+    def decode(self, job: Job) -> Decoding:
+        """The segmentation of one video."""
+        way = self._options.transcript
+        if way == "semi-markov":
+            found = self._semi_markov(job.frames).segmentation
+            return Decoding(found.transcript, found)
+        if way == "best":
+            return self._best(job)
+        if way == "frames":
+            runs = Segmentation.from_labels(job.frames.labels)
+            if self._options.durations == "none":
+                return Decoding(runs.transcript, runs)
+            return Decoding(runs.transcript, self._with_durations(job, runs.transcript))
+        transcript = job.transcripts[0]
+        if self._options.durations == "none":
+            return Decoding(transcript.actions, None, transcript.complete)
+        if self._options.durations == "explicit":
+            return Decoding(
+                transcript.actions, self._explicit(job, transcript), transcript.complete
+            )
+        segmentation = self._with_durations(job, transcript.actions)
+        return Decoding(transcript.actions, segmentation, transcript.complete)
+
+    def _with_durations(self, job: Job, transcript: IntArray) -> Segmentation:
+        logits = self._assignment_logits(job, transcript) if self._may_align else None
+        found = self._way(job.frames.log_probabilities, transcript, assignment_logits=logits)
+        return Segmentation(transcript, found.durations)
+
+    def _duration_way(self) -> DurationWay:
+        options = self._options
+        if options.durations == "alignment":
+            return AlignmentWay()
+        if options.durations == "fifa":
+            plain = options.fifa_optimiser == "gradient-descent"
+            return FifaWay(
+                length_model=self._knowledge.poisson,
+                sharpness=options.fifa_sharpness,
+                length_weight=options.fifa_length_weight,
+                sum_weight=options.fifa_sum_weight,
+                optimiser=options.fifa_optimiser,
+                n_steps=options.fifa_steps if plain else None,
+                step_size=options.fifa_step_size if plain else None,
+            )
+        return ViterbiWay(
+            length_model=self._knowledge.length_model(options.length_model),
+            frame_sampling=options.frame_sampling,
+            alpha=self._alpha(options.length_model),
+        )
+
+    def _alpha(self, length_model: str) -> float:
+        """The setting; else the paper's 1 with Poisson lengths and the model's own with others."""
+        if self._options.alpha:
+            return self._options.alpha
+        return 1.0 if length_model == "poisson" else self._knowledge.alpha
+
+    def _semi_markov(self, frames: FramePrediction) -> ScoredSegmentation:
+        return scored_semi_markov(
+            frames.log_probabilities,
+            self._knowledge.gamma,
+            self._knowledge.transitions,
+            alpha=self._alpha("gamma"),
+        )
+
+    @torch.inference_mode()
+    def _assignment_logits(self, job: Job, transcript: IntArray) -> NDArray[np.float32]:
+        model = self._model
+        assert isinstance(model, Uvast), "checked with the options"
+        tokens = self._teacher_tokens(transcript, job.mask)
+        decoded = model.decode(job.encoded, job.mask, tokens, need_weights=False)
+        segments = decoded.features[:, :-1]
+        logits = model.align(job.encoded.features, job.mask, segments, None)
+        return logits[0].cpu().numpy()
+
+    @torch.inference_mode()
+    def _explicit(self, job: Job, transcript: Transcript) -> Segmentation:
+        assert isinstance(self._model, Uvast), "checked with the options"
+        tokens = self._teacher_tokens(transcript.tokens, job.mask)
+        decoded = self._model.decode(job.encoded, job.mask, tokens, need_weights=False)
+        assert decoded.durations is not None, "checked with the options"
+        fractions = decoded.durations[-1, 0, :-1].clamp(min=0).cpu().numpy()
+        durations = round_durations(fractions, job.mask.shape[1])
+        return Segmentation(transcript.tokens, durations).merged()
+
+    def _teacher_tokens(self, actions: IntArray, mask: Tensor) -> Tensor:
+        tokens = np.concatenate(([self._vocabulary.sos], actions))
+        return torch.as_tensor(tokens, device=mask.device)[None]
+
+    def _best(self, job: Job) -> Decoding:
+        """The winner by segmentation score and weighted decoder log-probability (METHOD 7)."""
+        candidates = self._candidates(job)
+        scores = np.array(
+            [
+                segmentation_score(
+                    job.frames.log_probabilities,
+                    candidate,
+                    self._knowledge.gamma,
+                    self._knowledge.transitions,
+                    alpha=self._alpha("gamma"),
+                )
+                for candidate in candidates
+            ]
+        )
+        if isinstance(self._model, Uvast) and self._knowledge.decoder_weight:
+            scores += self._knowledge.decoder_weight * self._decoder_scores(job, candidates)
+        winner = candidates[int(scores.argmax())]
+        return Decoding(winner.transcript, winner)
+
+    def _candidates(self, job: Job) -> list[Segmentation]:
+        n_frames = len(job.frames.log_probabilities)
+        joint = self._semi_markov(job.frames).segmentation
+        transcripts = [one.actions for one in job.transcripts] + [
+            smoothed_transcript(job.frames.log_probabilities, width=width)
+            for width in SMOOTHING_WIDTHS
+        ]
+        distinct = {tuple(t.tolist()): t for t in transcripts if len(t) <= n_frames}
+        distinct.pop(tuple(joint.transcript.tolist()), None)
+        return [joint] + [
+            Segmentation(
+                transcript,
+                viterbi(
+                    job.frames.log_probabilities,
+                    transcript,
+                    length_model=self._knowledge.gamma,
+                    alpha=self._alpha("gamma"),
+                ).durations,
+            )
+            for transcript in distinct.values()
+        ]
+
+    def _decoder_scores(self, job: Job, candidates: list[Segmentation]) -> NDArray[np.float64]:
+        """Each candidate as the decoder would have written it: long segments in chunks."""
+        assert isinstance(self._model, Uvast), "checked by the caller"
+        fraction = self._knowledge.chunk_fraction
+        tokens = [
+            one.chunked(fraction).transcript if fraction else one.transcript for one in candidates
+        ]
+        return np.array(
+            transcript_log_probabilities(
+                self._model, job.encoded, job.mask, self._vocabulary, tokens
+            )
+        )
+
+
+def _check_options(model: nn.Module, options: DecodeConfig) -> None:
+    """Says before the first video what the model cannot do."""
+    is_uvast = isinstance(model, Uvast)
+    if options.transcript == "decoder" and not is_uvast:
+        raise ConfigError(
+            "transcript 'decoder' needs a uvast model, this one is frame-wise",
+            remedy="pass --transcript frames or --transcript semi-markov",
+        )
+    if options.transcript == "best" and not is_uvast:
+        raise ConfigError(
+            "transcript 'best' needs a uvast model, this one is frame-wise",
+            remedy="pass --transcript frames or --transcript semi-markov",
+        )
+    if options.durations == "alignment" and options.transcript in ("decoder", "frames"):
+        if not is_uvast or model.alignment is None:
+            raise ConfigError(
+                "durations 'alignment' need a model with an alignment decoder",
+                remedy="train stage 2 with uvast train --resume RUN --stage 2, "
+                "or pass --durations viterbi",
+            )
+    if options.durations == "explicit":
+        if not is_uvast or not model.dimensions.explicit_durations:
+            raise ConfigError(
+                "durations 'explicit' need a model that was trained to predict them",
+                remedy="train with --set model.explicit_durations=true, or pass --durations viterbi",
+            )
+        if options.transcript != "decoder":
+            raise ConfigError(
+                "durations 'explicit' go with the decoder's own transcript",
+                remedy="pass --transcript decoder",
+            )

@@ -1,0 +1,141 @@
+"""What to segment: a dataset, feature files, or folders of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from uvast.data import Dataset, Video
+from uvast.data.features_files import map_features, read_header
+from uvast.errors import FeatureError, InputError
+from uvast.files import missing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from uvast.data.spec import FeatureAxis
+
+
+class Source(Protocol):
+    """A video to segment, not read yet."""
+
+    @property
+    def name(self) -> str:
+        """The stem of its file."""
+        ...
+
+    def n_frames(self) -> int:
+        """Its length at the source rate, from the file's header."""
+        ...
+
+    def read(self) -> Video:
+        """Its features at the model's rate."""
+        ...
+
+
+@dataclass(frozen=True)
+class DatasetVideo:
+    """A video of a dataset."""
+
+    dataset: Dataset
+    name: str
+
+    def n_frames(self) -> int:
+        """Its length at the source rate."""
+        return self.dataset.source_frames(self.name)
+
+    def read(self) -> Video:
+        """Its features; labels are not needed."""
+        return self.dataset.video(self.name, labels=False)
+
+
+@dataclass(frozen=True)
+class FeatureFile:
+    """A .npy file, `[T x F]` or `[F x T]`."""
+
+    path: Path
+    n_features: int
+    sampling_rate: int
+
+    @property
+    def name(self) -> str:
+        """The file's stem."""
+        return self.path.stem
+
+    def n_frames(self) -> int:
+        """Its length at the source rate."""
+        header = read_header(self.path)
+        return header.n_frames(self._axis(header.shape))
+
+    def read(self) -> Video:
+        """Its features, a view of the file where possible."""
+        axis = self._axis(read_header(self.path).shape)
+        return sampled_video(self.name, map_features(self.path, axis), self.sampling_rate)
+
+    def _axis(self, shape: tuple[int, int]) -> FeatureAxis:
+        if self.n_features not in shape:
+            raise FeatureError(
+                f"features of shape {shape}",
+                where=self.path,
+                remedy=f"the model wants {self.n_features} features a frame",
+            )
+        return "time-first" if shape[1] == self.n_features else "features-first"
+
+
+def find_sources(
+    paths: Sequence[Path], *, n_features: int, sampling_rate: int, split: int | None = None
+) -> tuple[Source, ...]:
+    """All videos below `paths`.
+
+    Args:
+        paths: datasets (folders with `features/`), folders of .npy files, or .npy files.
+        n_features: the width F the model takes.
+        sampling_rate: source frames per frame, for files outside of datasets.
+        split: of datasets, the test side of this split only.
+    """
+    sources: list[Source] = []
+    for path in paths:
+        if (path / "features").is_dir():
+            dataset = Dataset.open(path)
+            sources += [DatasetVideo(dataset, name) for name in dataset.side(split, "test")]
+        elif split is not None:
+            raise InputError(
+                f"--split {split} goes with a dataset",
+                where=str(path),
+                remedy="leave --split out, or name a folder with features/ and splits/",
+            )
+        else:
+            sources += [FeatureFile(file, n_features, sampling_rate) for file in _files(path)]
+    twice = [name for name, count in Counter(s.name for s in sources).items() if count > 1]
+    if twice:
+        raise InputError(
+            f"two inputs are named {twice[0]}", remedy="segment them into different folders"
+        )
+    return tuple(sources)
+
+
+def sampled_video(name: str, features: NDArray[np.floating[Any]], sampling_rate: int) -> Video:
+    """Features `(T, F)` at the source rate as a video at the model's rate."""
+    if features.ndim != 2 or not len(features):
+        raise FeatureError(
+            f"features of shape {features.shape}",
+            where=name,
+            remedy="the model wants (T, F) with at least one frame",
+        )
+    sampled = np.asarray(features[::sampling_rate], dtype=np.float32)
+    return Video(name, sampled, None, len(features), sampling_rate)
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.exists():
+        raise missing(path)
+    found = sorted(path.glob("*.npy")) if path.is_dir() else [path]
+    if not found:
+        raise missing(path / "*.npy", remedy="name a folder of .npy feature files")
+    return found

@@ -1,0 +1,75 @@
+"""Predictions on disk: frame labels (txt), tables of segments (csv), everything (json)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from uvast.errors import ConfigError, OutputError
+from uvast.files import write_json, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from uvast.inference.prediction import Prediction
+
+FORMATS = ("txt", "csv", "json")
+CSV_COLUMNS = ("label", "start", "end", "confidence", "start_seconds", "end_seconds")
+
+
+def parse_formats(text: str) -> tuple[str, ...]:
+    """`txt,csv` -> the formats, checked."""
+    formats = tuple(part.strip() for part in text.split(","))
+    unknown = [name for name in formats if name not in FORMATS]
+    if unknown:
+        raise ConfigError(
+            f"no format {unknown[0]!r}",
+            where="--format",
+            remedy=f"choose from {', '.join(FORMATS)}",
+        )
+    return formats
+
+
+def output_path(folder: Path, name: str, suffix: str) -> Path:
+    """Where a video's prediction goes; names with dots keep them."""
+    return folder / f"{name}.{suffix}"
+
+
+def check_free(folder: Path, names: Iterable[str], formats: Sequence[str]) -> None:
+    """Refuses to start if a prediction would be overwritten."""
+    paths = (output_path(folder, name, suffix) for name in names for suffix in formats)
+    taken = next((path for path in paths if path.exists()), None)
+    if taken is not None:
+        raise OutputError("exists already", where=taken, remedy="pass --overwrite to replace it")
+
+
+def write_prediction(
+    folder: Path, name: str, prediction: Prediction, formats: Sequence[str]
+) -> None:
+    """Writes one video's prediction in each format.
+
+    `txt` has a label a line: one for each source frame, or for each action of a bare transcript.
+    """
+    for suffix in formats:
+        path = output_path(folder, name, suffix)
+        if suffix == "txt":
+            lines = prediction.actions if prediction.segmentation is None else prediction.labels
+            write_text(path, "".join(f"{line}\n" for line in lines))
+        elif suffix == "csv":
+            write_text(path, _as_csv(prediction))
+        else:
+            write_json(path, {"video": name, **prediction.as_dict()})
+
+
+def _as_csv(prediction: Prediction) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    if prediction.segmentation is None:
+        writer.writerows((action, "", "", "", "", "") for action in prediction.actions)
+    for segment in prediction.segments:
+        seconds = ("" if t is None else f"{t:.3f}" for t in segment[4:])
+        writer.writerow((*segment[:3], f"{segment.confidence:.4f}", *seconds))
+    return text.getvalue()

@@ -1,0 +1,112 @@
+"""What a model says of a video."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from uvast.segments import IntArray, Segmentation
+    from uvast.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class FramePrediction:
+    """The frame head's view of one video.
+
+    Args:
+        features: encoder features `(T, D)`.
+        log_probabilities: of the classes `(T, C)`.
+    """
+
+    features: NDArray[np.float32]
+    log_probabilities: NDArray[np.float32]
+
+    @property
+    def labels(self) -> IntArray:
+        """The likeliest class of each frame `(T,)`."""
+        return self.log_probabilities.argmax(1).astype(np.int64)
+
+
+class LabelledSegment(NamedTuple):
+    """One action of a video, ready to print; `start` and `end` are source frames, half-open."""
+
+    label: str
+    start: int
+    end: int
+    confidence: float
+    start_seconds: float | None
+    end_seconds: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """A video's segmentation at the source frame rate.
+
+    Args:
+        transcript: the actions `(S,)`.
+        segmentation: their segments; None if only a transcript was asked for.
+        confidences: mean posterior of each segment's class over its frames `(S,)`.
+        score: mean posterior over all frames, between 0 and 1.
+        vocabulary: the classes.
+        frames_per_second: of the source, if known.
+        complete: False if the decoder was stopped by the cap on segments.
+    """
+
+    transcript: IntArray
+    segmentation: Segmentation | None
+    confidences: NDArray[np.float64]
+    score: float
+    vocabulary: Vocabulary
+    frames_per_second: float | None = None
+    complete: bool = True
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The names of the actions in order."""
+        return self.vocabulary.decode(self.transcript)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The class name of each source frame."""
+        if self.segmentation is None:
+            return ()
+        return self.vocabulary.decode(self.segmentation.labels)
+
+    @property
+    def segments(self) -> tuple[LabelledSegment, ...]:
+        """The segments in order."""
+        if self.segmentation is None:
+            return ()
+        rate = self.frames_per_second
+        return tuple(
+            LabelledSegment(
+                self.vocabulary.names[segment.action],
+                segment.start,
+                segment.end,
+                float(confidence),
+                None if rate is None else segment.start / rate,
+                None if rate is None else segment.end / rate,
+            )
+            for segment, confidence in zip(
+                self.segmentation.segments, self.confidences, strict=True
+            )
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "score": round(self.score, 4),
+            "complete": self.complete,
+            "frames": None if self.segmentation is None else self.segmentation.n_frames,
+            "frames_per_second": self.frames_per_second,
+            "transcript": list(self.actions),
+            "segments": [_rounded(segment._asdict()) for segment in self.segments],
+        }
+
+
+def _rounded(values: dict[str, Any]) -> dict[str, Any]:
+    return {k: round(v, 4) if isinstance(v, float) else v for k, v in values.items()}

@@ -1,0 +1,195 @@
+"""`uvast.load(path).segment(features)`: a trained model, ready to use."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from uvast.config import Config, DecodeConfig, parse_config
+from uvast.data import Video, collate
+from uvast.errors import CheckpointError, FeatureError
+from uvast.files import missing
+from uvast.inference.decoding import Decoder
+from uvast.inference.inputs import FeatureFile, sampled_video
+from uvast.inference.knowledge import Knowledge
+from uvast.inference.prediction import FramePrediction, Prediction
+from uvast.models import Encoded
+from uvast.models.build import as_frame_model
+from uvast.models.checkpoint import ModelCard, load_model
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from torch import nn
+
+    from uvast.inference.decoding import Decoding
+    from uvast.vocabulary import Vocabulary
+
+
+def load(path: str | Path, *, device: str = "auto") -> Segmenter:
+    """Loads a run folder, or one of its checkpoints.
+
+    Args:
+        path: a run folder (its `best` model, or `last` while it trains), or a .safetensors file.
+        device: `auto`, `cpu`, `cuda`, …
+    """
+    model, card = load_model(checkpoint_path(Path(path)))
+    return Segmenter(model, card, device=choose_device(device))
+
+
+def checkpoint_path(path: Path) -> Path:
+    """The checkpoint that a user means by a path."""
+    if path.is_file():
+        return path
+    if not path.exists():
+        raise missing(
+            path, remedy="name a run folder or a .safetensors file that uvast train wrote"
+        )
+    for name in ("best.safetensors", "last.safetensors"):
+        if (path / name).is_file():
+            return path / name
+    raise CheckpointError(
+        "holds no checkpoint", where=path, remedy="name a run folder that uvast train made"
+    )
+
+
+def choose_device(name: str) -> torch.device:
+    """`auto` is a GPU if there is one."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise CheckpointError(
+            f"device {name!r} cannot be used", remedy="pass --device cpu"
+        ) from error
+    return device
+
+
+class Segmenter:
+    """A trained model that segments videos."""
+
+    def __init__(self, model: nn.Module, card: ModelCard, *, device: torch.device) -> None:
+        self.card = card
+        self.device = device
+        self.config: Config = parse_config(card.config, where="model card")
+        self.knowledge = Knowledge.from_dict(card.decoding)
+        self.module = model.to(device)
+        self._model = as_frame_model(self.module)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The classes."""
+        return self.card.vocabulary
+
+    @property
+    def n_features(self) -> int:
+        """F, the width of the features it takes."""
+        return int(self.card.dimensions["n_features"])
+
+    def options(self, **changes: Any) -> DecodeConfig:  # noqa: ANN401 - checked by the config
+        """The model's decoding settings with single ones changed, checked."""
+        changed = {f"decode.{name}": value for name, value in changes.items() if value is not None}
+        return self.config.replaced(**changed).decode
+
+    def frames(self, features: NDArray[np.floating[Any]]) -> FramePrediction:
+        """The frame head's view of features `(T, F)` at the model's rate."""
+        video = Video("features", np.asarray(features, np.float32), None, len(features))
+        return self._frame_predictions(*self._encode([video]))[0]
+
+    def encode(self, features: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+        """Encoder features `(T, D)` of input features `(T, F)` at the model's rate."""
+        return self.frames(features).features
+
+    def segment(
+        self,
+        features: NDArray[np.floating[Any]] | str | Path,
+        **options: Any,  # noqa: ANN401 - checked by the config
+    ) -> Prediction:
+        """Segments one video.
+
+        Args:
+            features: `(T, F)` at the source rate, or a .npy file of them.
+            options: any setting of the config's `decode` section, such as `transcript="best"`.
+        """
+        if isinstance(features, str | Path):
+            video = FeatureFile(Path(features), self.n_features, self.card.sampling_rate).read()
+        else:
+            video = sampled_video("features", np.asarray(features), self.card.sampling_rate)
+        return self.segment_batch([video], self.options(**options))[0]
+
+    def segment_batch(
+        self, videos: Sequence[Video], options: DecodeConfig, *, workers: int = 0
+    ) -> tuple[Prediction, ...]:
+        """Segments several videos at once; each as if it were alone.
+
+        Args:
+            videos: at the model's rate.
+            options: how to decode.
+            workers: threads that decode videos side by side.
+        """
+        encoded, mask = self._encode(videos)
+        frames = self._frame_predictions(encoded, mask)
+        decoder = Decoder(self.module, self.vocabulary, self.knowledge, options)
+        jobs = decoder.jobs(encoded, mask, frames)
+        with ThreadPoolExecutor(max(1, workers)) as pool:
+            decodings = list(pool.map(decoder.decode, jobs))
+        return tuple(map(self._prediction, frames, decodings, videos))
+
+    def _prediction(self, frames: FramePrediction, decoding: Decoding, video: Video) -> Prediction:
+        segmentation, confidences, score = decoding.segmentation, np.zeros(0), 0.0
+        if segmentation is not None:
+            chosen = np.exp(
+                np.take_along_axis(
+                    frames.log_probabilities.astype(np.float64), segmentation.labels[:, None], 1
+                )
+            )[:, 0]
+            confidences = np.add.reduceat(chosen, segmentation.starts) / segmentation.durations
+            score = float(chosen.mean())
+            segmentation = segmentation.upsampled(video.sampling_rate, video.source_frames)
+        return Prediction(
+            transcript=decoding.transcript,
+            segmentation=segmentation,
+            confidences=confidences,
+            score=score,
+            vocabulary=self.vocabulary,
+            frames_per_second=self.card.frames_per_second,
+            complete=decoding.complete,
+        )
+
+    @torch.inference_mode()
+    def _encode(self, videos: Sequence[Video]) -> tuple[Encoded, torch.Tensor]:
+        batch = collate([self.checked(video) for video in videos]).to(self.device)
+        return self._model.encode(batch.features, batch.mask), batch.mask
+
+    @staticmethod
+    def _frame_predictions(encoded: Encoded, mask: torch.Tensor) -> tuple[FramePrediction, ...]:
+        lengths = mask.sum(1).tolist()
+        log_probabilities = encoded.logits.log_softmax(-1).cpu().numpy()
+        features = encoded.features.cpu().numpy()
+        return tuple(
+            FramePrediction(features[i, :n], log_probabilities[i, :n])
+            for i, n in enumerate(lengths)
+        )
+
+    def checked(self, video: Video) -> Video:
+        """The same video, if the model can take it."""
+        if not video.n_frames or video.features.shape[1] != self.n_features:
+            raise FeatureError(
+                f"features of shape {video.features.shape}",
+                where=video.name,
+                remedy=f"the model wants (T, {self.n_features}) with at least one frame",
+            )
+        if not np.isfinite(video.features.sum()) and not np.isfinite(video.features).all():
+            raise FeatureError(
+                "features with NaN or infinite values",
+                where=video.name,
+                remedy="extract the features again",
+            )
+        return video

@@ -1,0 +1,12 @@
+"""The networks.
+
+Notation of all shapes here: B videos in a batch, T frames, S segments, L decoder tokens, C classes,
+D model width, F input feature width, N decoder layers, d width of an attention head. Sequences are
+`(B, T, D)` everywhere. A mask `(B, T)` is true on valid frames, which come first.
+"""
+
+from uvast.models.dimensions import UvastDimensions
+from uvast.models.transcript_decoder import Decoded, DecoderState
+from uvast.models.uvast import Encoded, ParameterCount, Uvast
+
+__all__ = ["Decoded", "DecoderState", "Encoded", "ParameterCount", "Uvast", "UvastDimensions"]

@@ -1,0 +1,140 @@
+"""Attention of the decoders: over all frames, over a transcript, and from one to the other."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from uvast.models.layers import dropout
+
+
+class SelfAttention(nn.Module):
+    """Attention of a sequence to itself; the fused kernel never stores the matrix of weights.
+
+    Args:
+        width: D.
+        n_heads: heads.
+        rate: dropout on the attention weights. Above 0 the weights are stored while training, so it
+            is 0 wherever the sequence is one of frames.
+    """
+
+    def __init__(self, width: int, n_heads: int, rate: float) -> None:
+        super().__init__()
+        self.project = nn.Linear(width, 3 * width)
+        self.restore = nn.Linear(width, width)
+        self.n_heads = n_heads
+        self.rate = rate
+        nn.init.xavier_uniform_(self.project.weight)
+        nn.init.zeros_(self.project.bias)
+        nn.init.zeros_(self.restore.bias)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None, *, causal: bool = False) -> Tensor:
+        """Sequence `(B, L, D)`, valid entries `(B, L)` or None -> `(B, L, D)`."""
+        queries, keys, values = self._project(x)
+        out = functional.scaled_dot_product_attention(
+            queries,
+            keys,
+            values,
+            attn_mask=None if mask is None else mask[:, None, None, :],
+            dropout_p=self.rate if self.training else 0.0,
+            is_causal=causal,
+        )
+        return self._restore(out)
+
+    def step(self, x: Tensor, past: tuple[Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """One more entry of a causal sequence.
+
+        Args:
+            x: the entry `(B, 1, D)`.
+            past: keys and values `(B, n_heads, L, d)` of the entries before it.
+
+        Returns:
+            The attention's output `(B, 1, D)`, and keys and values with the new entry.
+        """
+        queries, keys, values = self._project(x)
+        keys = torch.cat((past[0], keys), dim=2)
+        values = torch.cat((past[1], values), dim=2)
+        out = functional.scaled_dot_product_attention(queries, keys, values)
+        return self._restore(out), (keys, values)
+
+    def empty_cache(self, x: Tensor, n: int) -> tuple[Tensor, Tensor]:
+        """No keys and values yet, for `n` sequences; type and device of `x (…, D)`."""
+        nothing = x.new_empty((n, self.n_heads, 0, x.shape[-1] // self.n_heads))
+        return nothing, nothing
+
+    def _project(self, x: Tensor) -> tuple[Tensor, ...]:
+        """`(B, L, D)` -> queries, keys and values `(B, n_heads, L, d)`."""
+        n, length, _ = x.shape
+        parts = self.project(x).view(n, length, 3, self.n_heads, -1)
+        return tuple(part.transpose(1, 2) for part in parts.unbind(2))
+
+    def _restore(self, out: Tensor) -> Tensor:
+        """`(B, n_heads, L, d)` -> `(B, L, D)`."""
+        return self.restore(out.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
+
+
+class CrossAttention(nn.Module):
+    """Attention of a short sequence (L tokens) to a long memory (T frames), with its weights.
+
+    The projections of keys and values are applied on the short side: with `k = Wk m`, the score
+    `q · k` is `(Wkᵀ q) · m`, and the weighted sum of `Wv m` is `Wv` of the weighted sum. The memory is
+    thus never projected and serves all layers as it is. The bias of the keys shifts all scores of a
+    query alike, which the softmax does not see.
+
+    Args:
+        width: D.
+        n_heads: heads.
+        rate: dropout on the attention weights.
+    """
+
+    def __init__(self, width: int, n_heads: int, rate: float) -> None:
+        super().__init__()
+        self.project = nn.Linear(width, 3 * width)  # queries, keys, values
+        self.restore = nn.Linear(width, width)
+        self.n_heads = n_heads
+        self.rate = rate
+        nn.init.xavier_uniform_(self.project.weight)
+        nn.init.zeros_(self.project.bias)
+        nn.init.zeros_(self.restore.bias)
+
+    def forward(
+        self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Attends from `x` to a memory.
+
+        Args:
+            x: `(B, L, D)`.
+            keys: the memory that is scored `(B, T, D)`; B may be 1 for all of `x`.
+            values: the memory that is averaged `(B, T, D)`.
+            mask: valid frames `(B, T)`, None when all are.
+
+        Returns:
+            The attention's output `(B, L, D)`, and its weights `(B, n_heads, L, T)` before dropout.
+        """
+        n, length, width = x.shape
+        depth = width // self.n_heads
+        query_weight, key_weight, value_weight = self.project.weight.chunk(3)
+        query_bias, _, value_bias = self.project.bias.chunk(3)
+        queries = functional.linear(x, query_weight, query_bias) / math.sqrt(depth)
+        queries = queries.view(n, length, self.n_heads, depth).transpose(1, 2)
+        queries = queries @ key_weight.view(self.n_heads, depth, width)  # (B, n_heads, L, D)
+        scores = _shared_product(queries, keys.transpose(1, 2))  # (B, n_heads, L, T)
+        if mask is not None:
+            scores = scores.masked_fill(~mask[:, None, None, :], -torch.inf)
+        weights = torch.softmax(scores, dim=-1)
+        dropped = dropout(weights, self.rate, self.training)
+        averages = _shared_product(dropped, values)  # (B, n_heads, L, D)
+        out = averages @ value_weight.view(self.n_heads, depth, width).transpose(1, 2)
+        out = out + dropped.sum(-1, keepdim=True) * value_bias.view(self.n_heads, 1, depth)
+        return self.restore(out.transpose(1, 2).flatten(2)), weights
+
+
+def _shared_product(x: Tensor, memory: Tensor) -> Tensor:
+    """`x (B, n_heads, L, M) memory (B or 1, M, M')` -> `(B, n_heads, L, M')`."""
+    n, n_heads, length, _ = x.shape
+    if len(memory) == 1:
+        return (x.flatten(0, 2) @ memory[0]).view(n, n_heads, length, -1)
+    return torch.bmm(x.flatten(1, 2), memory).view(n, n_heads, length, -1)

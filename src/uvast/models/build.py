@@ -1,0 +1,109 @@
+"""Config -> model. Every number a network gets is spelled out here; a new model is one line."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from uvast.errors import CheckpointError, ConfigError
+from uvast.models.uvast import Encoded, Uvast, UvastDimensions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import Tensor, nn
+
+    from uvast.config import ModelConfig
+
+
+class FrameModel(Protocol):
+    """What every model can do: give each frame features and class logits."""
+
+    dimensions: Any
+
+    def encode(self, features: Tensor, mask: Tensor) -> Encoded:
+        """Input features `(B, T, F)`, mask `(B, T)` -> features `(B, T, D)`, logits `(B, T, C)`."""
+        ...
+
+
+class FrameWiseModel(FrameModel, Protocol):
+    """A baseline that refines frame logits stage by stage."""
+
+    def stages(self, features: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
+        """The logits of every stage, `(B, T, C)` each; the last are the prediction."""
+        ...
+
+
+def _uvast(config: ModelConfig, n_features: int, n_classes: int) -> UvastDimensions:
+    return UvastDimensions(
+        n_features=n_features,
+        n_classes=n_classes,
+        width=config.width,
+        attention_width=config.attention_width,
+        n_heads=config.n_heads,
+        encoder=config.encoder,
+        window=config.window,
+        n_encoder_layers=config.n_encoder_layers,
+        n_decoder_layers=config.n_decoder_layers,
+        decoder_feedforward=config.decoder_feedforward,
+        alignment_feedforward=config.alignment_feedforward,
+        attention_smoothing=config.attention_smoothing or None,
+        explicit_durations=config.explicit_durations,
+        channel_dropout=config.channel_dropout,
+        encoder_dropout=config.encoder_dropout,
+        decoder_dropout=config.decoder_dropout,
+        input_dropout=config.input_dropout,
+        output_dropout=config.output_dropout,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Builder:
+    """How a kind of model comes into being: from config, or from a checkpoint's dimensions."""
+
+    dimensions: type
+    model: Callable[[Any], nn.Module]
+    from_config: Callable[[ModelConfig, int, int], Any]
+
+
+BUILDERS: dict[str, Builder] = {
+    "uvast": Builder(UvastDimensions, Uvast, _uvast),
+}
+
+
+def build_model(config: ModelConfig, *, n_features: int, n_classes: int) -> nn.Module:
+    """The untrained model that `config` describes."""
+    if config.kind not in BUILDERS:
+        raise ConfigError(
+            f"model.kind = {config.kind!r}: no such model",
+            remedy=f"choose from {', '.join(BUILDERS)}",
+        )
+    builder = BUILDERS[config.kind]
+    return builder.model(builder.from_config(config, n_features, n_classes))
+
+
+def rebuild_model(kind: str, dimensions: dict[str, Any]) -> nn.Module:
+    """The model of a checkpoint, its weights still to be loaded."""
+    if kind not in BUILDERS:
+        raise CheckpointError(
+            f"holds a model of unknown kind {kind!r}",
+            remedy="load it with the uvast version that wrote it",
+        )
+    builder = BUILDERS[kind]
+    names = {item.name for item in dataclasses.fields(builder.dimensions)}
+    if set(dimensions) - names:
+        raise CheckpointError(
+            f"has unknown dimensions {sorted(set(dimensions) - names)}",
+            remedy="load it with the uvast version that wrote it",
+        )
+    return builder.model(builder.dimensions(**dimensions))
+
+
+def as_frame_model(model: nn.Module) -> FrameModel:
+    """Every built model is one; modules do not say so to the type checker."""
+    return cast("FrameModel", model)
+
+
+def as_frame_wise_model(model: nn.Module) -> FrameWiseModel:
+    """Every built model but `uvast` is one."""
+    return cast("FrameWiseModel", model)

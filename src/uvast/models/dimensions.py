@@ -1,0 +1,101 @@
+"""The dimensions of a UVAST model: everything that decides its shapes, and its dropout rates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from uvast.errors import ConfigError
+
+EncoderKind = Literal["uvast", "asformer", "plain"]
+WindowKind = Literal["neighbourhood", "band"]
+
+
+@dataclass(frozen=True)
+class UvastDimensions:
+    """All a `Uvast` is built from; a checkpoint holds it beside the weights.
+
+    Args:
+        n_features: F, the width of the input features.
+        n_classes: C, without SOS and EOS.
+        width: D, the width of every layer.
+        attention_width: width of queries, keys and values in the window attention.
+        n_encoder_layers: blocks of the frame encoder; block i has dilation and window 2**i.
+        encoder: "uvast", "asformer" (ReLU, no second convolution) or "plain" (a Transformer).
+        window: what a query of the window attention sees, see `uvast.models.window_attention`.
+        n_heads: heads of every attention layer.
+        n_decoder_layers: layers of the transcript decoder.
+        decoder_feedforward: hidden width of the transcript decoder's feed-forward layers.
+        alignment_feedforward: hidden width of the alignment decoder's feed-forward layer.
+        plain_feedforward: hidden width of the plain encoder's feed-forward layers.
+        attention_smoothing: odd window, in frames, of the cross-attention's average pooling.
+        explicit_durations: the decoder also regresses each segment's share of the video.
+        channel_dropout: rate at which whole input channels are dropped.
+        encoder_dropout: rate inside an encoder block.
+        decoder_dropout: rate inside the decoders' layers and the plain encoder's.
+        input_dropout: rate on both inputs of either decoder.
+        output_dropout: rate before the transcript decoder's output layer.
+    """
+
+    n_features: int
+    n_classes: int
+    width: int = 64
+    attention_width: int = 32
+    n_encoder_layers: int = 10
+    encoder: EncoderKind = "uvast"
+    window: WindowKind = "neighbourhood"
+    n_heads: int = 1
+    n_decoder_layers: int = 2
+    decoder_feedforward: int = 2048
+    alignment_feedforward: int = 1024
+    plain_feedforward: int = 256
+    attention_smoothing: int | None = None
+    explicit_durations: bool = False
+    channel_dropout: float = 0.3
+    encoder_dropout: float = 0.5
+    decoder_dropout: float = 0.1
+    input_dropout: float = 0.2
+    output_dropout: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in (
+            "n_features",
+            "n_classes",
+            "width",
+            "attention_width",
+            "n_encoder_layers",
+            "n_heads",
+            "n_decoder_layers",
+            "decoder_feedforward",
+            "alignment_feedforward",
+            "plain_feedforward",
+        ):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} is {getattr(self, name)}", remedy="it must be positive")
+        for name in ("channel", "encoder", "decoder", "input", "output"):
+            rate = getattr(self, f"{name}_dropout")
+            if not 0 <= rate < 1:
+                raise ConfigError(f"{name}_dropout is {rate}", remedy="it must lie in [0, 1)")
+        for name in ("width", "attention_width"):
+            if getattr(self, name) % self.n_heads:
+                raise ConfigError(
+                    f"{name} {getattr(self, name)} cannot be shared among {self.n_heads} heads",
+                    remedy="choose a number of heads that divides it",
+                )
+        if self.width % 2:
+            raise ConfigError(
+                f"width is {self.width}", remedy="sinusoidal positions need an even width"
+            )
+        if self.encoder not in ("uvast", "asformer", "plain"):
+            raise ConfigError(
+                f"unknown encoder {self.encoder!r}", remedy="choose uvast, asformer or plain"
+            )
+        if self.window not in ("neighbourhood", "band"):
+            raise ConfigError(
+                f"unknown window {self.window!r}", remedy="choose neighbourhood or band"
+            )
+        smoothing = self.attention_smoothing
+        if smoothing is not None and (smoothing < 1 or smoothing % 2 == 0):
+            raise ConfigError(
+                f"attention_smoothing is {smoothing}", remedy="it must be odd and positive"
+            )

@@ -1,0 +1,98 @@
+"""Small parts that every network shares: dropout, activations, positions, the input layer."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
+    """Zeroes entries of `x` at `rate` and scales the others up.
+
+    One draw of 64 random bits serves 8 or 4 entries, an order of magnitude cheaper on a CPU than a
+    draw for each. The rate is a multiple of 1/256 where that is exact, else of 1/65536.
+    """
+    if not training or rate == 0:
+        return x
+    keep, scale = keep_mask(x, rate)
+    return _Masked.apply(x, keep, scale)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def keep_mask(x: Tensor, rate: float) -> tuple[Tensor, float]:
+    """A random mask of `x`'s shape, true with probability 1 - `rate`, and the scale 1/(1 - rate)."""
+    kind, n_bits = (torch.int8, 8) if (rate * 256).is_integer() else (torch.int16, 16)
+    levels = 2**n_bits
+    n_dropped = min(round(rate * levels), levels - 1)
+    n_draws = -(-x.numel() * n_bits // 64)
+    bits = torch.empty(n_draws, dtype=torch.int64, device=x.device).random_(-(2**63), None)
+    keep = bits.view(kind)[: x.numel()].view(x.shape) >= n_dropped - levels // 2
+    return keep, levels / (levels - n_dropped)
+
+
+class _Masked(torch.autograd.Function):
+    """`x * keep * scale`; keeps one byte an entry for the backward pass."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, keep: Tensor, scale: float) -> Tensor:  # type: ignore[no-untyped-def] # noqa: ANN001
+        ctx.save_for_backward(keep)
+        ctx.scale = scale
+        return torch.mul(x, keep).mul_(scale)
+
+    @staticmethod
+    def backward(ctx, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[no-untyped-def, override] # noqa: ANN001
+        (keep,) = ctx.saved_tensors
+        return torch.mul(gradient, keep).mul_(ctx.scale), None, None
+
+
+def sinusoidal_positions(first: int, n_positions: int, width: int, like: Tensor) -> Tensor:
+    """Sinusoidal encodings `(n_positions, width)` of positions `first`, `first + 1`, ….
+
+    Sines and cosines alternate, wavelengths grow from 2π to 10000·2π (Vaswani et al. 2017).
+    Computed on demand, so that no transcript is too long. Type and device are those of `like`.
+    """
+    position = torch.arange(first, first + n_positions, device=like.device, dtype=torch.float32)
+    channel = torch.arange(0, width, 2, device=like.device, dtype=torch.float32)
+    angle = position[:, None] * torch.exp(channel * (-math.log(10000.0) / width))
+    return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(1).to(like.dtype)
+
+
+class InputProjection(nn.Module):
+    """Linear layer F -> D behind channel dropout.
+
+    Dropping a channel of the input is the same as dropping a column of the weight, which is far
+    smaller: the `(T, F)` input is read once, never copied, and may be a transposed view.
+    """
+
+    def __init__(self, n_features: int, width: int, channel_dropout: float) -> None:
+        super().__init__()
+        self.linear = nn.Linear(n_features, width)
+        self.channel_dropout = channel_dropout
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Features `(B, T, F)` -> `(B, T, D)`."""
+        weight, bias = self.linear.weight, self.linear.bias
+        if not self.training or self.channel_dropout == 0:
+            return functional.linear(features, weight, bias)
+        keep, scale = keep_mask(features[:, :1], self.channel_dropout)  # (B, 1, F)
+        weights = weight * (keep * scale)  # (B, D, F)
+        if len(features) == 1:
+            return functional.linear(features[0], weights[0], bias).unsqueeze(0)
+        return torch.baddbmm(bias, features, weights.transpose(1, 2))
+
+
+class FeedForward(nn.Module):
+    """Linear D -> hidden, GELU, dropout, linear hidden -> D."""
+
+    def __init__(self, width: int, hidden: int, rate: float) -> None:
+        super().__init__()
+        self.expand = nn.Linear(width, hidden)
+        self.contract = nn.Linear(hidden, width)
+        self.rate = rate
+
+    def forward(self, x: Tensor) -> Tensor:
+        """`(…, D)` -> `(…, D)`."""
+        hidden = dropout(functional.gelu(self.expand(x)), self.rate, self.training)
+        return self.contract(hidden)  # type: ignore[no-any-return]

@@ -1,0 +1,47 @@
+"""Instance normalisation over time: each channel of each video, over its valid frames only."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+EPSILON = 1e-5
+
+
+def instance_norm(x: Tensor, mask: Tensor | None) -> Tensor:
+    """Shifts and scales each channel to mean 0 and variance 1 over the valid frames.
+
+    Args:
+        x: `(B, T, D)`.
+        mask: valid frames `(B, T)`; None when all are.
+
+    Returns:
+        `(B, T, D)`, zero on padding. A video of one frame becomes zero.
+    """
+    if len(x) == 1 and mask is None:
+        # One video's statistics over time are batch norm's over a batch of frames.
+        return torch.batch_norm(
+            x[0], None, None, None, None, True, 0.0, EPSILON, torch.backends.cudnn.enabled
+        ).unsqueeze(0)
+    weights = x.new_ones(x.shape[:2]) if mask is None else mask.to(x.dtype)
+    return _InstanceNorm.apply(x, weights)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _InstanceNorm(torch.autograd.Function):
+    """Norm with weights 1 on valid frames and 0 on padding; sums over time are matrix products."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, weights: Tensor) -> Tensor:  # type: ignore[no-untyped-def] # noqa: ANN001
+        average = (weights / weights.sum(1, keepdim=True).clamp(min=1)).unsqueeze(1)  # (B, 1, T)
+        centred = (x - average @ x).mul_(weights.unsqueeze(2))
+        scale = (average @ centred.square() + EPSILON).rsqrt_()  # (B, 1, D)
+        y = centred.mul_(scale)
+        ctx.save_for_backward(y, scale, average, weights)
+        return y
+
+    @staticmethod
+    def backward(ctx, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[no-untyped-def, override] # noqa: ANN001
+        y, scale, average, weights = ctx.saved_tensors
+        shift = average @ gradient
+        slope = average @ (gradient * y)
+        return (gradient - shift - y * slope).mul_(scale).mul_(weights.unsqueeze(2)), None

@@ -1,0 +1,129 @@
+"""The whole network: frame encoder, transcript decoder and, after stage 1, alignment decoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from uvast.errors import InputError
+from uvast.models.alignment_decoder import AlignmentDecoder
+from uvast.models.dimensions import UvastDimensions
+from uvast.models.encoder import FrameEncoder
+from uvast.models.transcript_decoder import Decoded, DecoderState, TranscriptDecoder
+
+__all__ = ["Decoded", "DecoderState", "Encoded", "ParameterCount", "Uvast", "UvastDimensions"]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What the encoder makes of the frames.
+
+    Args:
+        features: frame features `(B, T, D)`, zero on padding.
+        logits: class scores of the frames `(B, T, C)`.
+    """
+
+    features: Tensor
+    logits: Tensor
+
+
+@dataclass(frozen=True)
+class ParameterCount:
+    """Numbers of parameters, by the stage that trains them."""
+
+    encoder: int
+    transcript_decoder: int
+    alignment_decoder: int
+
+    @property
+    def stage1(self) -> int:
+        """Encoder and transcript decoder."""
+        return self.encoder + self.transcript_decoder
+
+    @property
+    def stage2(self) -> int:
+        """Alignment decoder."""
+        return self.alignment_decoder
+
+
+class Uvast(nn.Module):
+    """Encoder, transcript decoder and alignment decoder (None until `add_alignment`).
+
+    A mask marks the valid frames of a padded batch; None says that all are valid and saves a check.
+    Padding never takes part: a video's outputs are the same alone and in a batch.
+    """
+
+    def __init__(self, dimensions: UvastDimensions) -> None:
+        super().__init__()
+        self.dimensions = dimensions
+        self.encoder = FrameEncoder(dimensions)
+        self.transcript = TranscriptDecoder(dimensions)
+        self.alignment: AlignmentDecoder | None = None
+
+    def add_alignment(self) -> AlignmentDecoder:
+        """Adds the alignment decoder, freshly initialised, where there is none yet."""
+        if self.alignment is None:
+            like = next(self.parameters())
+            self.alignment = AlignmentDecoder(self.dimensions).to(like.device, like.dtype)
+        return self.alignment
+
+    @property
+    def n_parameters(self) -> ParameterCount:
+        """Numbers of parameters of the three parts."""
+        return ParameterCount(
+            encoder=_count(self.encoder),
+            transcript_decoder=_count(self.transcript),
+            alignment_decoder=0 if self.alignment is None else _count(self.alignment),
+        )
+
+    def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:
+        """Features `(B, T, F)` and valid frames `(B, T)` -> frame features and frame logits."""
+        if features.ndim != 3 or features.shape[2] != self.dimensions.n_features:
+            raise InputError(
+                f"features of shape {tuple(features.shape)}",
+                remedy=f"this model takes (B, T, {self.dimensions.n_features})",
+            )
+        hidden, logits = self.encoder(features, _padding_only(mask))
+        return Encoded(hidden, logits)
+
+    def decode(
+        self, encoded: Encoded, mask: Tensor | None, tokens: Tensor, need_weights: bool = False
+    ) -> Decoded:
+        """Teacher forcing with `tokens (B, L)`: SOS, then actions; output i predicts token i + 1."""
+        return self.transcript(  # type: ignore[no-any-return]
+            encoded.features, _padding_only(mask), tokens, need_weights=need_weights
+        )
+
+    def start(self, encoded: Encoded, mask: Tensor | None) -> DecoderState:
+        """The decoder's state before the first token (SOS) of every video's transcript."""
+        return self.transcript.start(encoded.features, _padding_only(mask))
+
+    def step(self, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
+        """Feeds `tokens (B,)`; returns the next ones' logits `(B, C + 1)` and the new state."""
+        return self.transcript.step(state, tokens)
+
+    def align(
+        self,
+        features: Tensor,
+        mask: Tensor | None,
+        segment_features: Tensor,
+        segment_mask: Tensor | None,
+    ) -> Tensor:
+        """Scores frames `(B, T, D)` against segments `(B, S, D)`: logits `(B, T, S)` before τ."""
+        if self.alignment is None:
+            raise InputError(
+                "the model has no alignment decoder", remedy="train stage 2 or call add_alignment()"
+            )
+        return self.alignment(  # type: ignore[no-any-return]
+            features, _padding_only(mask), segment_features, _padding_only(segment_mask)
+        )
+
+
+def _padding_only(mask: Tensor | None) -> Tensor | None:
+    """The mask, or None if it hides nothing: the fast paths know no padding."""
+    return None if mask is None or bool(mask.all()) else mask
+
+
+def _count(module: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())

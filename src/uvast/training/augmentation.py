@@ -1,0 +1,43 @@
+"""Augmentation of a batch on its device: noise, and spans of frames that go dark."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from uvast.data import Batch
+
+SPAN = 20
+"""Frames that go dark together."""
+
+
+def augment(batch: Batch, *, noise: float, masking: float) -> Batch:
+    """Changes the features of a training batch.
+
+    Args:
+        batch: features `(B, T, F)`.
+        noise: standard deviation of white noise, in units of each channel's own deviation.
+        masking: share of the frames whose features become 0, in spans of 20.
+    """
+    if not noise and not masking:
+        return batch
+    features = batch.features
+    if noise:
+        deviation = features.std(1, keepdim=True, correction=0)
+        features = features + noise * deviation * torch.randn_like(features)
+    if masking:
+        features = features * _span_mask(features, masking)
+    return dataclasses.replace(batch, features=features)
+
+
+def _span_mask(features: Tensor, share: float) -> Tensor:
+    """`(B, T, 1)`, 0 on random spans: a span starts at a frame with the fitting probability."""
+    n_videos, n_frames, _ = features.shape
+    starts = torch.rand(n_videos, n_frames + SPAN - 1, device=features.device) < share / SPAN
+    dark = starts.float().unfold(1, SPAN, 1).amax(-1)  # (B, T)
+    return (1 - dark)[..., None]

@@ -1,0 +1,76 @@
+"""Several processes over the videos: `torchrun … -m uvast train …`."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import distributed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from torch import nn
+
+
+@dataclass(frozen=True)
+class Processes:
+    """This process among those that train together; alone it is number 0 of 1."""
+
+    rank: int = 0
+    count: int = 1
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process writes files and shows progress."""
+        return self.rank == 0
+
+    def share_of(self, names: Sequence[str]) -> tuple[str, ...]:
+        """This process's part of an epoch's videos."""
+        return tuple(names[self.rank :: self.count])
+
+    def wait(self) -> None:
+        """Waits until every process is here."""
+        if self.count > 1:
+            distributed.barrier()
+
+    def sum_gradients(self, parameters: Sequence[nn.Parameter], weight: float) -> float:
+        """Averages gradients over the processes, each weighted by its number of videos.
+
+        A process with nothing to do takes part with weight 0. One message carries all gradients.
+
+        Returns:
+            The sum of the weights; not finite if any process's weight was not.
+        """
+        if self.count == 1:
+            return weight
+        device = parameters[0].device
+        pieces = [
+            torch.zeros_like(p).flatten() if p.grad is None else p.grad.flatten() * weight
+            for p in parameters
+        ]
+        message = torch.cat([*pieces, torch.tensor([weight], device=device)])
+        distributed.all_reduce(message)
+        total = float(message[-1])
+        start = 0
+        for parameter in parameters:
+            piece = message[start : start + parameter.numel()]
+            parameter.grad = (piece / total).view_as(parameter)
+            start += parameter.numel()
+        return total
+
+
+@contextmanager
+def join_processes(device: torch.device) -> Iterator[Processes]:
+    """Joins the group that torchrun started this process in, if it did."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield Processes()
+        return
+    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    try:
+        yield Processes(distributed.get_rank(), distributed.get_world_size())
+    finally:
+        distributed.destroy_process_group()

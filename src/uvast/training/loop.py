@@ -1,0 +1,183 @@
+"""The one loop: epochs of an objective, in one or several processes, with a state that resumes."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import torch
+
+from uvast.errors import TrainingError
+from uvast.training.optimisation import (
+    WeightAverage,
+    build_optimiser,
+    learning_rate,
+    load_optimiser,
+    optimiser_tensors,
+    set_learning_rate,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from torch import Tensor
+
+    from uvast.config import TrainConfig
+    from uvast.data import Batch
+    from uvast.training.distributed import Processes
+    from uvast.training.objectives import Objective
+
+
+@dataclass(frozen=True)
+class EpochReport:
+    """What an epoch gave: for the log, the progress bar and a caller's own use."""
+
+    stage: int
+    epoch: int
+    epochs: int
+    seconds: float
+    learning_rate: float
+    losses: dict[str, float]
+    validation: dict[str, float]
+
+    def as_row(self) -> dict[str, object]:
+        """A row of the log."""
+        return {
+            "stage": self.stage,
+            "epoch": self.epoch,
+            "seconds": f"{self.seconds:.3f}",
+            "learning_rate": f"{self.learning_rate:.6g}",
+            **{_column(name): f"{value:.6g}" for name, value in self.losses.items()},
+            **{f"validation_{name}": f"{value:.4f}" for name, value in self.validation.items()},
+        }
+
+
+@dataclass(frozen=True)
+class EpochResult:
+    """Mean losses of an epoch, and how long it took."""
+
+    losses: dict[str, float]
+    learning_rate: float
+    seconds: float
+
+
+class Loop:
+    """Trains one stage, epoch by epoch.
+
+    Every epoch starts from a seed of its own, so that a resumed run draws what an uninterrupted
+    one would have drawn: the random state is a function of `(seed, stage, epoch, process)`.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        config: TrainConfig,
+        *,
+        stage: int,
+        epochs: int,
+        processes: Processes,
+        device: torch.device,
+    ) -> None:
+        self.stage = stage
+        self.epochs = epochs
+        self._objective = objective
+        self._config = config
+        self._processes = processes
+        self._device = device
+        named = objective.parameters()
+        self._parameters = list(named.values())
+        self._optimiser = build_optimiser(
+            self._parameters, learning_rate=config.learning_rate, weight_decay=config.weight_decay
+        )
+        self.average = WeightAverage(named, config.averaging)
+
+    def run_epoch(self, epoch: int, batches: Iterable[Batch], n_steps: int) -> EpochResult:
+        """One pass over this process's batches.
+
+        Args:
+            epoch: counted from 0.
+            batches: this process's batches of the epoch.
+            n_steps: optimiser steps of the process that has most; the others wait for it idle.
+        """
+        started = time.perf_counter()
+        rate = learning_rate(self._config, epoch, self.epochs)
+        set_learning_rate(self._optimiser, rate)
+        torch.manual_seed(epoch_seed(self._config.seed, self.stage, epoch, self._processes.rank))
+        self._objective.train_mode()
+        meter = _Meter()
+        groups = _grouped(batches, self._config.accumulation)
+        for _ in range(n_steps):
+            self._step(next(groups, []), epoch, meter)
+        return EpochResult(meter.means(), rate, time.perf_counter() - started)
+
+    def _step(self, batches: list[Batch], epoch: int, meter: _Meter) -> None:
+        self._optimiser.zero_grad(set_to_none=True)
+        weight = float(sum(len(batch.names) for batch in batches))
+        for batch in batches:
+            losses = self._objective.losses(batch.to(self._device))
+            (losses.total * (len(batch.names) / weight)).backward()
+            values = losses.as_floats()
+            meter.add(values, len(batch.names))
+            if not math.isfinite(values["total"]):
+                weight = math.nan
+                meter.failed = batch.names
+        if not math.isfinite(self._processes.sum_gradients(self._parameters, weight)):
+            raise self._not_finite(meter.failed, epoch)
+        if self._config.clip_norm:
+            torch.nn.utils.clip_grad_norm_(self._parameters, self._config.clip_norm)
+        self._optimiser.step()
+        self.average.update()
+
+    def _not_finite(self, names: tuple[str, ...], epoch: int) -> TrainingError:
+        videos = ", ".join(names) if names else "another process's video"
+        return TrainingError(
+            f"the loss is not finite in epoch {epoch + 1} of stage {self.stage}",
+            where=videos,
+            remedy="lower train.learning_rate or set train.clip_norm=1, check the video's features "
+            "with uvast data check, then resume: the last good checkpoint is kept",
+        )
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What a resumed loop needs beside the model's weights."""
+        return {**optimiser_tensors(self._optimiser), **self.average.tensors()}
+
+    def load(self, tensors: dict[str, Tensor]) -> None:
+        """Reads what `tensors` gave."""
+        load_optimiser(self._optimiser, tensors)
+        self.average.load(tensors)
+
+
+def epoch_seed(seed: int, stage: int, epoch: int, rank: int = 0) -> int:
+    """A seed of its own for every epoch of every process."""
+    return (((seed * 10 + stage) * 100_003 + epoch) * 4099 + rank) % 2**63
+
+
+def _grouped(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
+    iterator = iter(batches)
+    while group := list(islice(iterator, size)):
+        yield group
+
+
+def _column(name: str) -> str:
+    return "loss" if name == "total" else name
+
+
+class _Meter:
+    """Means of losses over the videos of an epoch."""
+
+    def __init__(self) -> None:
+        self.failed: tuple[str, ...] = ()
+        self._sums: dict[str, float] = defaultdict(float)
+        self._count = 0
+
+    def add(self, losses: dict[str, float], n_videos: int) -> None:
+        self._count += n_videos
+        for name, value in losses.items():
+            self._sums[name] += value * n_videos
+
+    def means(self) -> dict[str, float]:
+        return {name: value / max(1, self._count) for name, value in self._sums.items()}

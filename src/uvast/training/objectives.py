@@ -1,0 +1,163 @@
+"""What is trained in a stage, and by which losses. The loop knows nothing else of a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import torch
+
+from uvast.models import Uvast
+from uvast.models.build import as_frame_wise_model
+from uvast.training.losses import (
+    Losses,
+    LossOptions,
+    alignment_loss,
+    decoder_inputs,
+    frame_losses,
+    framewise_losses,
+    stage_one_losses,
+)
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from uvast.config import Config
+    from uvast.data import Batch, Targets
+    from uvast.vocabulary import Vocabulary
+
+
+class Objective(Protocol):
+    """A model in training."""
+
+    def parameters(self) -> dict[str, nn.Parameter]:
+        """The weights that this stage trains, by name."""
+        ...
+
+    def train_mode(self) -> None:
+        """Switches dropout on where this stage trains."""
+        ...
+
+    def losses(self, batch: Batch) -> Losses:
+        """The losses of a batch that holds targets."""
+        ...
+
+
+class StageOne:
+    """Encoder and transcript decoder (Eq. 6)."""
+
+    def __init__(self, model: Uvast, vocabulary: Vocabulary, options: LossOptions) -> None:
+        self._model = model
+        self._vocabulary = vocabulary
+        self._options = options
+
+    def parameters(self) -> dict[str, nn.Parameter]:
+        """All but the alignment decoder's."""
+        named = self._model.named_parameters()
+        return {name: value for name, value in named if not name.startswith("alignment.")}
+
+    def train_mode(self) -> None:
+        """The whole model trains."""
+        self._model.train()
+
+    def losses(self, batch: Batch) -> Losses:
+        """Teacher forcing; a decoder that no term needs is not run."""
+        targets = _targets(batch)
+        encoded = self._model.encode(batch.features, batch.mask)
+        if not self._options.needs_decoder:
+            return frame_losses(encoded.logits, targets.labels, self._options)
+        decoded = self._model.decode(
+            encoded,
+            batch.mask,
+            _tokens(targets, self._vocabulary),
+            need_weights=self._options.cross_attention,
+        )
+        return stage_one_losses(encoded, decoded, targets, self._options)
+
+
+class StageTwo:
+    """The alignment decoder, on top of the frozen rest in eval mode (Eq. 7)."""
+
+    def __init__(self, model: Uvast, vocabulary: Vocabulary) -> None:
+        self._model = model
+        self._vocabulary = vocabulary
+        self._alignment = model.add_alignment()
+
+    def parameters(self) -> dict[str, nn.Parameter]:
+        """The alignment decoder's."""
+        return {f"alignment.{n}": p for n, p in self._alignment.named_parameters()}
+
+    def train_mode(self) -> None:
+        """Dropout only in the alignment decoder."""
+        self._model.eval()
+        self._alignment.train()
+
+    def losses(self, batch: Batch) -> Losses:
+        """Frames to segments of the target transcript."""
+        targets = _targets(batch)
+        with torch.no_grad():
+            encoded = self._model.encode(batch.features, batch.mask)
+            tokens = _tokens(targets, self._vocabulary)
+            decoded = self._model.decode(encoded, batch.mask, tokens, need_weights=False)
+        segment_mask = targets.transcript >= 0
+        logits = self._model.align(
+            encoded.features, batch.mask, decoded.features[:, :-1], segment_mask
+        )
+        loss = alignment_loss(logits, targets.segment_of_frame, targets.n_segments)
+        return Losses({"alignment": loss})
+
+
+class FrameWise:
+    """A frame-wise baseline: cross-entropy and smoothing, summed over its stages."""
+
+    def __init__(self, model: nn.Module, smoothing: float, clip: float) -> None:
+        self._module = model
+        self._model = as_frame_wise_model(model)
+        self._smoothing = smoothing
+        self._clip = clip
+
+    def parameters(self) -> dict[str, nn.Parameter]:
+        """All of them."""
+        return dict(self._module.named_parameters())
+
+    def train_mode(self) -> None:
+        """The whole model trains."""
+        self._module.train()
+
+    def losses(self, batch: Batch) -> Losses:
+        """Every stage against the frame labels."""
+        return framewise_losses(
+            self._model.stages(batch.features, batch.mask),
+            _targets(batch).labels,
+            smoothing_weight=self._smoothing,
+            clip=self._clip,
+        )
+
+
+def stage_one_objective(model: nn.Module, vocabulary: Vocabulary, config: Config) -> Objective:
+    """The first stage of any model."""
+    loss = config.loss
+    if not isinstance(model, Uvast):
+        return FrameWise(model, loss.smoothing, loss.smoothing_clip)
+    options = LossOptions(
+        frame=loss.frame,
+        segment=loss.segment,
+        group_frame=None if loss.group_frame == "off" else loss.group_frame,
+        group_segment=None if loss.group_segment == "off" else loss.group_segment,
+        cross_attention=loss.cross_attention,
+        durations=config.model.explicit_durations,
+        temperature=loss.temperature,
+        smoothing=loss.smoothing,
+        smoothing_clip=loss.smoothing_clip,
+    )
+    return StageOne(model, vocabulary, options)
+
+
+def _targets(batch: Batch) -> Targets:
+    assert batch.targets is not None, "training batches hold targets"
+    return batch.targets
+
+
+def _tokens(targets: Targets, vocabulary: Vocabulary) -> Tensor:
+    return decoder_inputs(
+        targets.transcript, targets.n_segments, sos=vocabulary.sos, padding=vocabulary.eos
+    )

@@ -1,0 +1,114 @@
+"""The optimiser, its learning rate over the epochs, and averaged weights."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor, nn
+
+    from uvast.config import TrainConfig
+
+OPTIMISER_PREFIX = "optimiser."
+AVERAGE_PREFIX = "average."
+
+
+def build_optimiser(
+    parameters: Sequence[nn.Parameter], *, learning_rate: float, weight_decay: float
+) -> torch.optim.Adam:
+    """Adam as in the paper, all parameters in one kernel."""
+    return torch.optim.Adam(parameters, lr=learning_rate, weight_decay=weight_decay, fused=True)
+
+
+def learning_rate(config: TrainConfig, epoch: int, epochs: int) -> float:
+    """The learning rate of an epoch (counted from 0): linear warm-up, then constant or cosine."""
+    if epoch < config.warmup_epochs:
+        return config.learning_rate * (epoch + 1) / (config.warmup_epochs + 1)
+    if config.schedule == "constant":
+        return config.learning_rate
+    progress = (epoch - config.warmup_epochs) / max(1, epochs - config.warmup_epochs)
+    return config.learning_rate * 0.5 * (1 + math.cos(math.pi * progress))
+
+
+def set_learning_rate(optimiser: torch.optim.Optimizer, value: float) -> None:
+    """Sets it for every parameter."""
+    for group in optimiser.param_groups:
+        group["lr"] = value
+
+
+def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The optimiser's state as named tensors."""
+    return {
+        f"{OPTIMISER_PREFIX}{index}.{name}": value
+        for index, state in optimiser.state_dict()["state"].items()
+        for name, value in state.items()
+    }
+
+
+def load_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    """Reads what `optimiser_tensors` gave."""
+    contents = optimiser.state_dict()
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        if name.startswith(OPTIMISER_PREFIX):
+            index, _, key = name[len(OPTIMISER_PREFIX) :].partition(".")
+            state.setdefault(int(index), {})[key] = value
+    optimiser.load_state_dict({**contents, "state": state})
+
+
+class WeightAverage:
+    """An exponential moving average of the trained weights; `decay` 0 switches it off.
+
+    Early on the average follows faster, so that it never remembers the random start.
+    """
+
+    def __init__(self, parameters: dict[str, nn.Parameter], decay: float) -> None:
+        self._parameters = parameters
+        self._decay = decay
+        self._n_updates = 0
+        self._average = {n: p.detach().clone() for n, p in parameters.items()} if decay else {}
+
+    @torch.no_grad()
+    def update(self) -> None:
+        """Takes in the weights after an optimiser step."""
+        if not self._average:
+            return
+        self._n_updates += 1
+        decay = min(self._decay, self._n_updates / (self._n_updates + 10))
+        torch._foreach_lerp_(
+            list(self._average.values()),
+            [self._parameters[name].detach() for name in self._average],
+            1 - decay,
+        )
+
+    @torch.no_grad()
+    def swap(self) -> None:
+        """Exchanges weights and average: before and after an evaluation or a save."""
+        for name, average in self._average.items():
+            weight = self._parameters[name]
+            kept = weight.detach().clone()
+            weight.copy_(average)
+            average.copy_(kept)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The state as named tensors."""
+        if not self._average:
+            return {}
+        count = torch.tensor(self._n_updates)
+        return {
+            f"{AVERAGE_PREFIX}count": count,
+            **{f"{AVERAGE_PREFIX}weight.{n}": v for n, v in self._average.items()},
+        }
+
+    def load(self, tensors: dict[str, Tensor]) -> None:
+        """Reads what `tensors` gave."""
+        if not self._average:
+            return
+        self._n_updates = int(tensors[f"{AVERAGE_PREFIX}count"])
+        for name, average in self._average.items():
+            average.copy_(tensors[f"{AVERAGE_PREFIX}weight.{name}"])

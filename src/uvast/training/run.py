@@ -1,0 +1,156 @@
+"""The run folder: everything about a training run, on disk, written atomically.
+
+RUN/config.toml          the whole config
+RUN/run.json             dataset, split, seed, versions, the videos of each part
+RUN/log.csv              one row per epoch
+RUN/last.safetensors     the newest state: weights, optimiser, averages, targets
+RUN/best.safetensors     the model to use
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from uvast._version import __version__
+from uvast.config import Config, load_config
+from uvast.errors import CheckpointError, OutputError
+from uvast.files import missing, read_json, read_text, unwritable, write_json, write_text
+
+LOG_COLUMNS = (
+    "stage",
+    "epoch",
+    "seconds",
+    "learning_rate",
+    "loss",
+    "frame",
+    "segment",
+    "group_frame",
+    "group_segment",
+    "cross_attention",
+    "durations",
+    "smoothing",
+    "alignment",
+    "validation_acc",
+    "validation_edit",
+    "validation_f1@50",
+    "validation_score",
+)
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """What a run was made from."""
+
+    dataset: str
+    split: int | None
+    seed: int
+    supervision: str
+    timestamps: str | None
+    train: tuple[str, ...]
+    validation: tuple[str, ...]
+    versions: dict[str, str]
+
+    @classmethod
+    def read(cls, path: Path) -> RunInfo:
+        """Reads run.json."""
+        values = read_json(path)
+        try:
+            return cls(
+                **{
+                    **values,
+                    "train": tuple(values["train"]),
+                    "validation": tuple(values["validation"]),
+                }
+            )
+        except (KeyError, TypeError) as error:
+            raise CheckpointError(
+                f"is not a run description ({error})", where=path, remedy="train again"
+            ) from error
+
+
+def versions() -> dict[str, str]:
+    """The versions a run depends on."""
+    return {
+        "uvast": __version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+    }
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The paths of a run, and its log."""
+
+    path: Path
+
+    @property
+    def last(self) -> Path:
+        """The newest state."""
+        return self.path / "last.safetensors"
+
+    @property
+    def best(self) -> Path:
+        """The model to use."""
+        return self.path / "best.safetensors"
+
+    @property
+    def log(self) -> Path:
+        """One row per epoch."""
+        return self.path / "log.csv"
+
+    @classmethod
+    def create(cls, path: Path, config: Config, info: RunInfo) -> RunFolder:
+        """A new run; an existing one is never overwritten."""
+        folder = cls(path)
+        if (path / "run.json").exists():
+            raise OutputError(
+                "holds a run already",
+                where=path,
+                remedy=f"go on with uvast train --resume {path}, or choose another --out",
+            )
+        write_text(path / "config.toml", config.as_toml())
+        write_text(folder.log, ",".join(LOG_COLUMNS) + "\n")
+        write_json(path / "run.json", dataclasses.asdict(info))
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> tuple[RunFolder, Config, RunInfo]:
+        """An existing run."""
+        if not (path / "run.json").exists():
+            raise missing(path / "run.json", remedy="name a run folder that uvast train made")
+        info = RunInfo.read(path / "run.json")
+        return cls(path), load_config(file=path / "config.toml"), info
+
+    def append_log(self, row: dict[str, object]) -> None:
+        """Adds an epoch."""
+        line = io.StringIO()
+        csv.DictWriter(line, LOG_COLUMNS, lineterminator="\n").writerow(row)
+        try:
+            with self.log.open("a", encoding="utf-8") as file:
+                file.write(line.getvalue())
+        except OSError as error:
+            raise unwritable(self.log, error) from error
+
+    def truncate_log(self, stage: int, epoch: int) -> None:
+        """Drops the rows after a checkpoint: a resumed run writes them again."""
+        lines = read_text(self.log).splitlines()
+        kept = [
+            line
+            for line in lines[1:]
+            if line.endswith(",") or line.count(",") == len(LOG_COLUMNS) - 1
+            if tuple(map(int, line.split(",")[:2])) <= (stage, epoch)
+        ]
+        write_text(self.log, "\n".join([",".join(LOG_COLUMNS), *kept]) + "\n")
+
+
+def read_log(path: Path) -> list[dict[str, float]]:
+    """The rows of a log, empty cells left out."""
+    rows = csv.DictReader(io.StringIO(read_text(path)))
+    return [{k: float(v) for k, v in row.items() if v not in ("", None)} for row in rows]

@@ -1,0 +1,142 @@
+"""`train` and `resume`: from a dataset to a run folder with a model ready to use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from uvast.config import Config, load_config
+from uvast.data import Dataset, Timestamps, validation_part
+from uvast.errors import ConfigError, SplitError
+from uvast.files import write_text
+from uvast.inference.segmenter import choose_device
+from uvast.supervision import full_segmentations, pseudo_segmentations
+from uvast.training.distributed import Processes, join_processes
+from uvast.training.run import RunFolder, RunInfo, versions
+from uvast.training.session import Session, TrainingData
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from uvast.segments import Segmentation
+    from uvast.training.loop import EpochReport
+
+RESUMABLE = ("train.alignment_epochs", "train.checkpoint_seconds", "train.workers")
+"""Settings that may change when a run goes on: they leave what was trained as it is."""
+
+
+def train(
+    dataset: Dataset | Path | str,
+    out: Path | str,
+    *,
+    config: Config | None = None,
+    split: int | None = None,
+    timestamps: Path | str | None = None,
+    device: str = "auto",
+    on_epoch: Callable[[EpochReport], None] | None = None,
+) -> RunFolder:
+    """Trains a model.
+
+    Args:
+        dataset: a dataset or its folder.
+        out: the run folder to make.
+        config: all settings; the defaults are the paper's.
+        split: train on this split's training side; None takes every video.
+        timestamps: the timestamps file for timestamp supervision; None finds the dataset's own.
+        device: `auto`, `cpu`, `cuda`, …
+        on_epoch: called after every epoch, for progress.
+
+    Returns:
+        The run folder; `uvast.load(out)` gives the model.
+    """
+    config = config or Config()
+    data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
+    names = data.side(split, "train")
+    held_out: tuple[str, ...] = ()
+    if config.train.validation:
+        names, held_out = validation_part(
+            names, config.train.validation, group_by=data.spec.group_by, seed=config.train.seed
+        )
+    info = RunInfo(
+        dataset=str(data.path.resolve()),
+        split=split,
+        seed=config.train.seed,
+        supervision=config.supervision.kind,
+        timestamps=None if timestamps is None else str(Path(timestamps).resolve()),
+        train=tuple(names),
+        validation=tuple(held_out),
+        versions=versions(),
+    )
+    chosen = choose_device(device)
+    with join_processes(chosen) as processes:
+        training_data = _training_data(data, config, info)
+        folder = RunFolder(Path(out))
+        if processes.is_first:
+            RunFolder.create(Path(out), config, info)
+        processes.wait()
+        _run(folder, config, info, training_data, chosen, processes, on_epoch)
+    return folder
+
+
+def resume(
+    run: Path | str,
+    *,
+    settings: Sequence[str] = (),
+    device: str = "auto",
+    on_epoch: Callable[[EpochReport], None] | None = None,
+) -> RunFolder:
+    """Goes on with a run from its last checkpoint, or adds the second stage to a finished one.
+
+    Args:
+        run: the run folder.
+        settings: changes such as `train.alignment_epochs=60`; only those that leave what was
+            trained as it is.
+        device: `auto`, `cpu`, `cuda`, …
+        on_epoch: called after every epoch.
+    """
+    folder, config, info = RunFolder.open(Path(run))
+    frozen = [one for one in settings if one.partition("=")[0].strip() not in RESUMABLE]
+    if frozen:
+        raise ConfigError(
+            f"--set {frozen[0]} would change a run that has begun",
+            where=run,
+            remedy=f"start a new run, or change only {', '.join(RESUMABLE)}",
+        )
+    config = load_config(file=folder.path / "config.toml", settings=settings)
+    chosen = choose_device(device)
+    with join_processes(chosen) as processes:
+        if settings and processes.is_first:
+            write_text(folder.path / "config.toml", config.as_toml())
+        training_data = _training_data(Dataset.open(info.dataset), config, info)
+        _run(folder, config, info, training_data, chosen, processes, on_epoch)
+    return folder
+
+
+def _run(
+    folder: RunFolder,
+    config: Config,
+    info: RunInfo,
+    data: TrainingData,
+    device: torch.device,
+    processes: Processes,
+    on_epoch: Callable[[EpochReport], None] | None,
+) -> None:
+    session = Session(
+        folder, config, info, data, device=device, processes=processes, on_epoch=on_epoch
+    )
+    session.run()
+
+
+def _training_data(dataset: Dataset, config: Config, info: RunInfo) -> TrainingData:
+    """Targets of the training and validation videos; ground truth only if supervision is full."""
+    if not info.train:
+        raise SplitError("no videos to train on", where=dataset.path, remedy="check the split")
+    names = (*info.train, *info.validation)
+    if config.supervision.kind == "full":
+        return TrainingData(dataset, full_segmentations(dataset, names), {})
+    timestamps = dataset.timestamps(info.timestamps)
+    targets = pseudo_segmentations(dataset, names, timestamps, pseudo_label_options(config))
+    return TrainingData(dataset, targets, {name: timestamps[name] for name in names})
