@@ -39,7 +39,9 @@ DEFAULT_STEPS: dict[Optimiser, tuple[int, float]] = {
     "fast": (400, 0.1),
     "gradient-descent": (3000, 0.01),
 }
-LOG_FLOOR = -100.0  # A frame beyond hope pulls a boundary hard enough; more makes steps explode.
+FIFA_LOG_FLOOR = (
+    -100.0
+)  # A frame beyond hope pulls a boundary hard enough; more makes steps explode.
 MAX_SHARPNESS = 700.0  # exp(-sharpness) has to be a float64.
 LOG_LENGTHS = (float(np.log(1e-8)), float(np.log(10.0)))
 PATIENCE = 50
@@ -80,34 +82,52 @@ def fifa(
     Returns:
         Durations; the score is minus the energy of the lengths before rounding.
     """
-    frames = checked_log_probabilities(log_probabilities, LOG_FLOOR)
+    frames = checked_log_probabilities(log_probabilities, FIFA_LOG_FLOOR)
     n_frames, n_classes = frames.shape
     actions = checked_transcript(transcript, n_classes, n_frames)
-    if optimiser not in get_args(Optimiser):
-        raise InputError(
-            f"optimiser {optimiser!r}", remedy=f"choose from {', '.join(get_args(Optimiser))}"
-        )
-    if not 0 < sharpness <= MAX_SHARPNESS:
-        raise InputError(f"sharpness is {sharpness}, not in (0, {MAX_SHARPNESS:g}]")
-    steps, size = DEFAULT_STEPS[optimiser]
-    steps = steps if n_steps is None else n_steps
-    size = size if step_size is None else step_size
-    if steps < 0 or not 0 < size < np.inf:
-        raise InputError(f"{steps} steps of size {size}")
+    steps, size = _schedule(optimiser, n_steps, step_size)
+    weights = _checked_weights(sharpness, length_weight, sum_weight)
     descent = _fast_descent if optimiser == "fast" else _plain_descent
     log_lengths, energies = descent(
         np.ascontiguousarray(-frames.T[actions]),
         _falls(n_frames, sharpness),
         _initial_log_lengths(initial, actions, n_frames),
         _targets(mean_durations, actions, frames.shape, length_weight),
-        (float(sharpness), float(length_weight), float(sum_weight)),
+        weights,
         steps,
-        float(size),
+        size,
         -1.0 if tolerance is None else float(tolerance),
     )
     energy = energies.min() if optimiser == "fast" else energies[-1]
     durations = round_durations(np.exp(log_lengths), n_frames)
     return Durations(durations, -float(energy), energies if keep_energies else None)
+
+
+def _schedule(
+    optimiser: Optimiser, n_steps: int | None, step_size: float | None
+) -> tuple[int, float]:
+    """Number and size of an optimiser's steps, its own where none are given."""
+    if optimiser not in get_args(Optimiser):
+        raise InputError(
+            f"optimiser {optimiser!r}", remedy=f"choose from {', '.join(get_args(Optimiser))}"
+        )
+    steps, size = DEFAULT_STEPS[optimiser]
+    steps = steps if n_steps is None else n_steps
+    size = size if step_size is None else step_size
+    if steps < 0 or not 0 < size < np.inf:
+        raise InputError(f"{steps} steps of size {size}", remedy="both have to be positive")
+    return steps, float(size)
+
+
+def _checked_weights(
+    sharpness: float, length_weight: float, sum_weight: float
+) -> tuple[float, float, float]:
+    if not 0 < sharpness <= MAX_SHARPNESS:
+        raise InputError(f"sharpness is {sharpness}, not in (0, {MAX_SHARPNESS:g}]")
+    for name, weight in (("length", length_weight), ("sum", sum_weight)):
+        if not 0 <= weight < np.inf:
+            raise InputError(f"the {name} weight is {weight}, not a finite number from 0 up")
+    return float(sharpness), float(length_weight), float(sum_weight)
 
 
 def _falls(n_frames: int, sharpness: float) -> FloatArray:
@@ -147,10 +167,10 @@ def _targets(
     return means[actions] / n_frames
 
 
-fast_kernel = partial(kernel, fastmath=True)
+sum_kernel = partial(kernel, may_reorder=True)
 
 
-@fast_kernel
+@sum_kernel
 def _energy(
     costs: FloatArray,
     falls: FloatArray,
@@ -198,7 +218,7 @@ def _energy(
     return float(energy + sum_weight * abs(total - 1))
 
 
-@fast_kernel
+@sum_kernel
 def _is_done(energies: FloatArray, step: int, tolerance: float) -> bool:
     """Whether the best energy fell by less than a share `tolerance` in the last steps."""
     if tolerance < 0 or step < 2 * PATIENCE or step % PATIENCE:
@@ -207,7 +227,7 @@ def _is_done(energies: FloatArray, step: int, tolerance: float) -> bool:
     return bool(old - energies[:step].min() < tolerance * abs(old))
 
 
-@fast_kernel
+@sum_kernel
 def _plain_descent(
     costs: FloatArray,
     falls: FloatArray,
@@ -232,7 +252,7 @@ def _plain_descent(
     return log_lengths, energies[: step + 1]
 
 
-@fast_kernel
+@sum_kernel
 def _fast_descent(
     costs: FloatArray,
     falls: FloatArray,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 import numba
 
@@ -12,16 +12,25 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+REORDERING = {"reassoc", "contract", "arcp", "nsz"}
+"""The liberties that let a sum be vectorised; unlike `fastmath=True` they keep inf and NaN."""
 
-def kernel(function: Callable[P, R], *, fastmath: bool = False) -> Callable[P, R]:
+
+def kernel(function: Callable[P, R], *, may_reorder: bool = False) -> Callable[P, R]:
     """Compiles a loop over arrays on its first call, and keeps the result for later processes.
 
     A kernel may call kernels of its own file only: the cache is renewed when that file changes.
     Division follows numpy (no exception at 0), else loops with a division are not vectorised.
+
+    Args:
+        function: the loop.
+        may_reorder: whether sums may be taken in any order; exact searches may not.
     """
-    options = {"nogil": True, "fastmath": fastmath, "error_model": "numpy"}
+    fastmath = REORDERING if may_reorder else set[str]()
     try:
-        compiled: Callable[P, R] = numba.njit(cache=True, **options)(function)
+        compiled = numba.njit(
+            function, cache=True, nogil=True, fastmath=fastmath, error_model="numpy"
+        )
     except RuntimeError:  # numba finds no writable folder for its cache: a read-only install
-        compiled = numba.njit(**options)(function)
-    return compiled
+        compiled = numba.njit(function, nogil=True, fastmath=fastmath, error_model="numpy")
+    return cast("Callable[P, R]", compiled)

@@ -124,16 +124,16 @@ class LengthModel:
         means = np.array(self.means)[actions]
         if self.kind == "poisson":
             modes = np.floor(means)
-            scores: FloatArray = (
+            poisson: FloatArray = (
                 (lengths - modes) * np.log(means) - gammaln(lengths + 1) + gammaln(modes + 1)
             )
-            return scores
+            return poisson
         rises = np.array(self.shapes)[actions] - 1
         rates = (rises + 1) / means
         # At shape 1 the mode is 0, where the log score is 0 without a shift.
         modes = np.where(rises > 0, rises / rates, 1.0)
-        tilts: FloatArray = rises * (np.log(lengths) - np.log(modes) + 1)
-        return tilts - rates * lengths
+        gamma: FloatArray = rises * (np.log(lengths) - np.log(modes) + 1) - rates * lengths
+        return gamma
 
     def scores(self, n_frames: int) -> FloatArray:
         """Log scores of every class and length `(C, n_frames + 1)`; length 0 is impossible."""

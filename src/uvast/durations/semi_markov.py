@@ -167,12 +167,29 @@ def _search(
         if end < n_frames:
             _enter(best, bigram, enter, previous[end])
 
+    last = int(np.argmax(best))
+    actions, ends = _trace_back(starts, previous, last)
+    return actions, ends, best[last]
+
+
+@kernel
+def _trace_back(
+    starts: NDArray[np.int32], previous: NDArray[np.int32], last: int
+) -> tuple[IntArray, IntArray]:
+    """Actions and ends `(S,)` of the best segmentation that ends with the action `last`.
+
+    Args:
+        starts: start of the best segment by its end and class (T + 1, C).
+        previous: action before a segment by its start and class (T + 1, C).
+        last: the last action.
+    """
+    n_frames = len(starts) - 1
     actions = np.empty(n_frames, dtype=np.int64)
     ends = np.empty(n_frames, dtype=np.int64)
-    place, end, action = n_frames, n_frames, np.argmax(best)
-    score = best[action]
+    place, end, action = n_frames, n_frames, last
     while end > 0:
         place -= 1
         actions[place], ends[place] = action, end
-        end, action = starts[end, action], previous[starts[end, action], action]
-    return actions[place:], ends[place:], score
+        start = starts[end, action]
+        end, action = start, previous[start, action]
+    return actions[place:], ends[place:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,20 +41,33 @@ def absorb_short_runs(labels: ArrayLike, least: int) -> IntArray:
     """
     runs = Segmentation.from_labels(_checked_labels(labels))
     actions, durations = runs.transcript.tolist(), runs.durations.tolist()
-    while len(actions) > 1:
-        i = min(range(len(actions)), key=durations.__getitem__)
-        if durations[i] >= least:
-            break
-        length = durations[i]
-        to_left = 0 if i == 0 else length if i == len(actions) - 1 else (length + 1) // 2
-        if i > 0:
-            durations[i - 1] += to_left
-        if i + 1 < len(actions):
-            durations[i + 1] += length - to_left
-        del actions[i], durations[i]
-        if 0 < i < len(actions) and actions[i - 1] == actions[i]:
-            durations[i - 1] += durations[i]
-            del actions[i], durations[i]
+    left = list(range(-1, len(runs) - 1))
+    right = [*range(1, len(runs)), -1]
+    queue = [(duration, i) for i, duration in enumerate(durations) if duration < least]
+    heapq.heapify(queue)
+    while queue:
+        duration, i = heapq.heappop(queue)
+        before, after = left[i], right[i]
+        # A run that has grown or is gone leaves its old entry behind.
+        if duration != durations[i] or before == after == -1:
+            continue
+        to_left = 0 if before < 0 else duration if after < 0 else (duration + 1) // 2
+        durations[i] = 0
+        if before >= 0:
+            durations[before] += to_left
+            right[before] = after
+        if after >= 0:
+            durations[after] += duration - to_left
+            left[after] = before
+        if before >= 0 and after >= 0 and actions[before] == actions[after]:
+            durations[before] += durations[after]
+            durations[after] = 0
+            right[before] = right[after]
+            if right[before] >= 0:
+                left[right[before]] = before
+        for j in (before, after):
+            if j >= 0 and 0 < durations[j] < least:
+                heapq.heappush(queue, (durations[j], j))
     return np.repeat(np.array(actions, dtype=np.int64), durations)
 
 

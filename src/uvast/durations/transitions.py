@@ -39,8 +39,8 @@ class Transitions:
             raise InputError(
                 f"transitions of shapes {initial.shape} and {bigram.shape}, not (C,) and (C, C)"
             )
-        if np.isnan(initial).any() or np.isnan(bigram).any():
-            raise InputError("transitions with NaN values")
+        if not (initial.max() < np.inf and bigram.max() < np.inf):
+            raise InputError("transitions with NaN or infinite values")
         if not np.isneginf(np.diagonal(bigram)).all():
             raise InputError("a transition from an action to itself", remedy="make it -inf")
         if not np.isfinite(initial).any():

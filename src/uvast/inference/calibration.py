@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -65,7 +65,8 @@ def calibrate(
         default = getattr(knowledge, name)
         results = {}
         for value in values:
-            segmenter.knowledge = dataclasses.replace(segmenter.knowledge, **{name: value})
+            change: dict[str, Any] = {name: value}
+            segmenter.knowledge = dataclasses.replace(segmenter.knowledge, **change)
             scores = score_videos(segmenter, videos, truths, transcript=way)
             results[value] = selection_score(scores)
         return max(results, key=lambda value: (results[value], -abs(value - default)))

@@ -269,32 +269,29 @@ class Decoder:
 
 def _check_options(model: nn.Module, options: DecodeConfig) -> None:
     """Says before the first video what the model cannot do."""
-    is_uvast = isinstance(model, Uvast)
-    if options.transcript == "decoder" and not is_uvast:
+    network = model if isinstance(model, Uvast) else None
+    if options.transcript in ("decoder", "best") and network is None:
         raise ConfigError(
-            "transcript 'decoder' needs a uvast model, this one is frame-wise",
+            f"transcript {options.transcript!r} needs a uvast model, this one is frame-wise",
             remedy="pass --transcript frames or --transcript semi-markov",
         )
-    if options.transcript == "best" and not is_uvast:
+    if options.transcript in ("semi-markov", "best"):
+        return  # they find durations of their own
+    if options.durations == "alignment" and (network is None or network.alignment is None):
         raise ConfigError(
-            "transcript 'best' needs a uvast model, this one is frame-wise",
-            remedy="pass --transcript frames or --transcript semi-markov",
+            "durations 'alignment' need a model with an alignment decoder",
+            remedy="train stage 2 with uvast train --resume RUN --stage 2, "
+            "or pass --durations viterbi",
         )
-    if options.durations == "alignment" and options.transcript in ("decoder", "frames"):
-        if not is_uvast or model.alignment is None:
-            raise ConfigError(
-                "durations 'alignment' need a model with an alignment decoder",
-                remedy="train stage 2 with uvast train --resume RUN --stage 2, "
-                "or pass --durations viterbi",
-            )
-    if options.durations == "explicit":
-        if not is_uvast or not model.dimensions.explicit_durations:
-            raise ConfigError(
-                "durations 'explicit' need a model that was trained to predict them",
-                remedy="train with --set model.explicit_durations=true, or pass --durations viterbi",
-            )
-        if options.transcript != "decoder":
-            raise ConfigError(
-                "durations 'explicit' go with the decoder's own transcript",
-                remedy="pass --transcript decoder",
-            )
+    if options.durations != "explicit":
+        return
+    if network is None or not network.dimensions.explicit_durations:
+        raise ConfigError(
+            "durations 'explicit' need a model that was trained to predict them",
+            remedy="train with --set model.explicit_durations=true or pass --durations viterbi",
+        )
+    if options.transcript != "decoder":
+        raise ConfigError(
+            "durations 'explicit' go with the decoder's own transcript",
+            remedy="pass --transcript decoder",
+        )

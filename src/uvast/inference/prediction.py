@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from uvast.segments import IntArray, Segmentation
     from uvast.vocabulary import Vocabulary
 
@@ -28,7 +29,8 @@ class FramePrediction:
     @property
     def labels(self) -> IntArray:
         """The likeliest class of each frame `(T,)`."""
-        return self.log_probabilities.argmax(1).astype(np.int64)
+        labels: IntArray = self.log_probabilities.argmax(1).astype(np.int64)
+        return labels
 
 
 class LabelledSegment(NamedTuple):

@@ -54,7 +54,7 @@ def greedy_transcripts(
     state = model.start(encoded, mask)
     tokens = torch.full((n_videos,), vocabulary.sos, device=mask.device)
     running = torch.ones(n_videos, dtype=torch.bool, device=mask.device)
-    written = []
+    written: list[Tensor] = []
     scores = torch.zeros(n_videos, device=mask.device)
     n_tokens = torch.zeros(n_videos, dtype=torch.long, device=mask.device)
     while bool(running.any()):

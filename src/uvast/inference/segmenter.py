@@ -17,7 +17,6 @@ from uvast.inference.decoding import Decoder
 from uvast.inference.inputs import FeatureFile, sampled_video
 from uvast.inference.knowledge import Knowledge
 from uvast.inference.prediction import FramePrediction, Prediction
-from uvast.models import Encoded
 from uvast.models.build import as_frame_model
 from uvast.models.checkpoint import ModelCard, load_model
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from uvast.inference.decoding import Decoding
+    from uvast.models import Encoded
     from uvast.vocabulary import Vocabulary
 
 
@@ -93,7 +93,7 @@ class Segmenter:
         """F, the width of the features it takes."""
         return int(self.card.dimensions["n_features"])
 
-    def options(self, **changes: Any) -> DecodeConfig:  # noqa: ANN401 - checked by the config
+    def options(self, **changes: Any) -> DecodeConfig:
         """The model's decoding settings with single ones changed, checked."""
         changed = {f"decode.{name}": value for name, value in changes.items() if value is not None}
         return self.config.replaced(**changed).decode
@@ -110,7 +110,7 @@ class Segmenter:
     def segment(
         self,
         features: NDArray[np.floating[Any]] | str | Path,
-        **options: Any,  # noqa: ANN401 - checked by the config
+        **options: Any,
     ) -> Prediction:
         """Segments one video.
 

@@ -40,7 +40,7 @@ class SegmentAttention(nn.Module):
 
     def _heads(self, x: Tensor) -> Tensor:
         """`(B, L, D)` -> `(B, n_heads, L, d)`."""
-        return x.unflatten(2, (self.n_heads, -1)).transpose(1, 2)
+        return x.view(*x.shape[:2], self.n_heads, -1).transpose(1, 2)
 
 
 class AlignmentDecoder(nn.Module):

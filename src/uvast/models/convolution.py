@@ -53,7 +53,7 @@ class _DilatedConvolution(torch.autograd.Function):
         return y
 
     @staticmethod
-    def backward(  # type: ignore[no-untyped-def, override]
+    def backward(  # type: ignore[no-untyped-def]
         ctx,  # noqa: ANN001
         gradient: Tensor,
     ) -> tuple[Tensor | None, Tensor, Tensor, None]:

@@ -42,7 +42,7 @@ class _Masked(torch.autograd.Function):
         return torch.mul(x, keep).mul_(scale)
 
     @staticmethod
-    def backward(ctx, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[no-untyped-def, override] # noqa: ANN001
+    def backward(ctx, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[no-untyped-def] # noqa: ANN001
         (keep,) = ctx.saved_tensors
         return torch.mul(gradient, keep).mul_(ctx.scale), None, None
 

@@ -40,7 +40,7 @@ class _InstanceNorm(torch.autograd.Function):
         return y
 
     @staticmethod
-    def backward(ctx, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[no-untyped-def, override] # noqa: ANN001
+    def backward(ctx, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[no-untyped-def] # noqa: ANN001
         y, scale, average, weights = ctx.saved_tensors
         shift = average @ gradient
         slope = average @ (gradient * y)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
@@ -151,7 +151,7 @@ class TranscriptDecoder(nn.Module):
         keys = smooth(values, mask, self.smoothing)
         x = dropout(self._embed(tokens, 0), self.input_rate, self.training)
         outputs, weights = [], []
-        for layer in self.layers:
+        for layer in self._typed_layers():
             x, layer_weights = layer(x, keys, values, mask)
             outputs.append(x)
             weights.append(layer_weights)
@@ -171,7 +171,8 @@ class TranscriptDecoder(nn.Module):
             values=memory,
             mask=mask,
             caches=tuple(
-                layer.self_attention.empty_cache(memory, len(memory)) for layer in self.layers
+                layer.self_attention.empty_cache(memory, len(memory))
+                for layer in self._typed_layers()
             ),
             n_tokens=0,
         )
@@ -188,12 +189,15 @@ class TranscriptDecoder(nn.Module):
         """
         x = self._embed(tokens[:, None], state.n_tokens)
         caches = []
-        for layer, past in zip(self.layers, state.caches, strict=True):
+        for layer, past in zip(self._typed_layers(), state.caches, strict=True):
             x, cache = layer.step(x, past, state)
             caches.append(cache)
         features = self.norm(x[:, 0])
         state = replace(state, caches=tuple(caches), n_tokens=state.n_tokens + 1, features=features)
         return self.classify(features), state
+
+    def _typed_layers(self) -> tuple[TranscriptDecoderLayer, ...]:
+        return cast("tuple[TranscriptDecoderLayer, ...]", tuple(self.layers))
 
     def _embed(self, tokens: Tensor, first: int) -> Tensor:
         """Tokens `(B, L)` at positions `first`, … -> `(B, L, D)`."""

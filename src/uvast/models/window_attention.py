@@ -168,7 +168,7 @@ class _WindowAttention(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(  # type: ignore[no-untyped-def, override]
+    def backward(  # type: ignore[no-untyped-def]
         ctx,  # noqa: ANN001
         gradient: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor, None, None, None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import distributed
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from torch import nn
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -28,14 +30,22 @@ class Processes:
         """Whether this process writes files and shows progress."""
         return self.rank == 0
 
-    def share_of(self, names: Sequence[str]) -> tuple[str, ...]:
-        """This process's part of an epoch's videos."""
-        return tuple(names[self.rank :: self.count])
-
     def wait(self) -> None:
         """Waits until every process is here."""
         if self.count > 1:
             distributed.barrier()
+
+    def gather(self, value: T) -> list[T]:
+        """Every process's value, in order of rank."""
+        if self.count == 1:
+            return [value]
+        values: list[Any] = [None] * self.count
+        distributed.all_gather_object(values, value)
+        return values
+
+    def from_first(self, value: T) -> T:
+        """The first process's value: what it alone has computed, all decide by."""
+        return self.gather(value)[0]
 
     def sum_gradients(self, parameters: Sequence[nn.Parameter], weight: float) -> float:
         """Averages gradients over the processes, each weighted by its number of videos.

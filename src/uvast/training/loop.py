@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 
@@ -56,6 +56,28 @@ class EpochReport:
         }
 
 
+class Watcher(Protocol):
+    """Whoever follows a run: a progress bar, TensorBoard, a caller's own code."""
+
+    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+        """After an optimiser step; `epoch` counts from 1, `fraction` of it is done."""
+        ...
+
+    def epoch(self, report: EpochReport) -> None:
+        """After an epoch."""
+        ...
+
+
+class Silent:
+    """Watches nothing."""
+
+    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+        """Says nothing."""
+
+    def epoch(self, report: EpochReport) -> None:
+        """Says nothing."""
+
+
 @dataclass(frozen=True)
 class EpochResult:
     """Mean losses of an epoch, and how long it took."""
@@ -95,13 +117,16 @@ class Loop:
         )
         self.average = WeightAverage(named, config.averaging)
 
-    def run_epoch(self, epoch: int, batches: Iterable[Batch], n_steps: int) -> EpochResult:
+    def run_epoch(
+        self, epoch: int, batches: Iterable[Batch], n_steps: int, watcher: Watcher
+    ) -> EpochResult:
         """One pass over this process's batches.
 
         Args:
             epoch: counted from 0.
             batches: this process's batches of the epoch.
             n_steps: optimiser steps of the process that has most; the others wait for it idle.
+            watcher: told of every step.
         """
         started = time.perf_counter()
         rate = learning_rate(self._config, epoch, self.epochs)
@@ -110,30 +135,32 @@ class Loop:
         self._objective.train_mode()
         meter = _Meter()
         groups = _grouped(batches, self._config.accumulation)
-        for _ in range(n_steps):
+        for step in range(n_steps):
             self._step(next(groups, []), epoch, meter)
-        return EpochResult(meter.means(), rate, time.perf_counter() - started)
+            watcher.step(self.stage, epoch + 1, self.epochs, (step + 1) / n_steps)
+        losses = _means(self._processes.gather(meter))
+        return EpochResult(losses, rate, time.perf_counter() - started)
 
     def _step(self, batches: list[Batch], epoch: int, meter: _Meter) -> None:
         self._optimiser.zero_grad(set_to_none=True)
         weight = float(sum(len(batch.names) for batch in batches))
         for batch in batches:
             losses = self._objective.losses(batch.to(self._device))
-            (losses.total * (len(batch.names) / weight)).backward()
+            torch.autograd.backward(losses.total * (len(batch.names) / weight))
             values = losses.as_floats()
             meter.add(values, len(batch.names))
             if not math.isfinite(values["total"]):
                 weight = math.nan
                 meter.failed = batch.names
         if not math.isfinite(self._processes.sum_gradients(self._parameters, weight)):
-            raise self._not_finite(meter.failed, epoch)
+            raise self._not_finite(self._processes.gather(meter), epoch)
         if self._config.clip_norm:
             torch.nn.utils.clip_grad_norm_(self._parameters, self._config.clip_norm)
         self._optimiser.step()
         self.average.update()
 
-    def _not_finite(self, names: tuple[str, ...], epoch: int) -> TrainingError:
-        videos = ", ".join(names) if names else "another process's video"
+    def _not_finite(self, meters: list[_Meter], epoch: int) -> TrainingError:
+        videos = ", ".join(name for meter in meters for name in meter.failed)
         return TrainingError(
             f"the loss is not finite in epoch {epoch + 1} of stage {self.stage}",
             where=videos,
@@ -166,18 +193,22 @@ def _column(name: str) -> str:
     return "loss" if name == "total" else name
 
 
+@dataclass
 class _Meter:
-    """Means of losses over the videos of an epoch."""
+    """Sums of losses over the videos of an epoch."""
 
-    def __init__(self) -> None:
-        self.failed: tuple[str, ...] = ()
-        self._sums: dict[str, float] = defaultdict(float)
-        self._count = 0
+    n_videos: int = 0
+    failed: tuple[str, ...] = ()
+    sums: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def add(self, losses: dict[str, float], n_videos: int) -> None:
-        self._count += n_videos
+        self.n_videos += n_videos
         for name, value in losses.items():
-            self._sums[name] += value * n_videos
+            self.sums[name] += value * n_videos
 
-    def means(self) -> dict[str, float]:
-        return {name: value / max(1, self._count) for name, value in self._sums.items()}
+
+def _means(meters: list[_Meter]) -> dict[str, float]:
+    """Means over the videos of all processes."""
+    n_videos = sum(meter.n_videos for meter in meters)
+    names = {name: None for meter in meters for name in meter.sums}
+    return {name: sum(meter.sums[name] for meter in meters) / n_videos for name in names}

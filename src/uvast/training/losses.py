@@ -75,6 +75,11 @@ class LossOptions:
         if not self.smoothing_clip > 0:
             raise ConfigError(f"a smoothing clip of {self.smoothing_clip}, it has to be positive")
 
+    @property
+    def needs_decoder(self) -> bool:
+        """Whether any term looks at the transcript decoder."""
+        return self.segment or bool(self.group_segment) or self.cross_attention or self.durations
+
 
 @dataclass(frozen=True, eq=False)
 class Losses:
@@ -98,31 +103,51 @@ class Losses:
 
 
 def stage_one_losses(
-    encoded: Encoded, decoded: Decoded, targets: Targets, options: LossOptions
+    encoded: Encoded, decoded: Decoded | None, targets: Targets, options: LossOptions
 ) -> Losses:
-    """The objective of encoder and transcript decoder; decoder terms average over its layers.
+    """The objective of encoder and transcript decoder.
 
     Args:
         encoded: `logits (B, T, C)`.
         decoded: under teacher forcing, `logits (N, B, L, C + 1)`; `cross_attention (N, B, L, T)`
-            and `durations (N, B, L)` where their terms are on.
+            and `durations (N, B, L)` where their terms are on; None if no term needs the decoder.
         targets: `labels (B, T)`, `transcript (B, S)`, `n_segments (B,)`,
             `segment_of_frame (B, T)`, `fractions (B, S)`.
         options: which terms, and how.
     """
-    n_classes = encoded.logits.shape[-1]
-    n_layers, n_videos, _, _ = decoded.logits.shape
+    terms = _frame_terms(encoded.logits, targets, options)
+    if options.needs_decoder:
+        if decoded is None:
+            raise InputError("these losses need the decoder's outputs")
+        terms |= _decoder_terms(decoded, targets, options, n_classes=encoded.logits.shape[-1])
+    return Losses(terms)
+
+
+def _frame_terms(logits: Tensor, targets: Targets, options: LossOptions) -> dict[str, Tensor]:
     terms: dict[str, Tensor] = {}
     if options.frame:
-        terms["frame"] = cross_entropy(encoded.logits, targets.labels)
+        terms["frame"] = cross_entropy(logits, targets.labels)
     if options.group_frame is not None:
         terms["group_frame"] = group_loss(
-            encoded.logits, targets.labels, form=options.group_frame, n_classes=n_classes
+            logits, targets.labels, form=options.group_frame, n_classes=logits.shape[-1]
         )
+    if options.smoothing:
+        terms["smoothing"] = options.smoothing * smoothing_loss(
+            logits, targets.labels != PADDING, clip=options.smoothing_clip
+        )
+    return terms
+
+
+def _decoder_terms(
+    decoded: Decoded, targets: Targets, options: LossOptions, *, n_classes: int
+) -> dict[str, Tensor]:
+    """Terms of the decoder, averaged over its layers."""
+    n_layers, n_videos, _, _ = decoded.logits.shape
     # A layer's outputs are a batch of their own: the mean over N * B is the mean over layers.
     logits = decoded.logits.flatten(0, 1)
     tokens = segment_targets(targets.transcript, targets.n_segments, eos=n_classes)
     tokens = tokens.repeat(n_layers, 1)
+    terms: dict[str, Tensor] = {}
     if options.segment:
         terms["segment"] = cross_entropy(logits, tokens)
     if options.group_segment is not None:
@@ -144,11 +169,7 @@ def stage_one_losses(
             fractions.repeat(n_layers, 1),
             targets.n_segments.repeat(n_layers),
         )
-    if options.smoothing:
-        terms["smoothing"] = options.smoothing * smoothing_loss(
-            encoded.logits, targets.labels != PADDING, clip=options.smoothing_clip
-        )
-    return Losses(terms)
+    return terms
 
 
 def framewise_losses(

@@ -13,7 +13,6 @@ from uvast.training.losses import (
     LossOptions,
     alignment_loss,
     decoder_inputs,
-    frame_losses,
     framewise_losses,
     stage_one_losses,
 )
@@ -63,14 +62,14 @@ class StageOne:
         """Teacher forcing; a decoder that no term needs is not run."""
         targets = _targets(batch)
         encoded = self._model.encode(batch.features, batch.mask)
-        if not self._options.needs_decoder:
-            return frame_losses(encoded.logits, targets.labels, self._options)
-        decoded = self._model.decode(
-            encoded,
-            batch.mask,
-            _tokens(targets, self._vocabulary),
-            need_weights=self._options.cross_attention,
-        )
+        decoded = None
+        if self._options.needs_decoder:
+            decoded = self._model.decode(
+                encoded,
+                batch.mask,
+                _tokens(targets, self._vocabulary),
+                need_weights=self._options.cross_attention,
+            )
         return stage_one_losses(encoded, decoded, targets, self._options)
 
 
@@ -127,7 +126,7 @@ class FrameWise:
         """Every stage against the frame labels."""
         return framewise_losses(
             self._model.stages(batch.features, batch.mask),
-            _targets(batch).labels,
+            _targets(batch),
             smoothing_weight=self._smoothing,
             clip=self._clip,
         )

@@ -14,7 +14,7 @@ import dataclasses
 import io
 import platform
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -22,6 +22,9 @@ from uvast._version import __version__
 from uvast.config import Config, load_config
 from uvast.errors import CheckpointError, OutputError
 from uvast.files import missing, read_json, read_text, unwritable, write_json, write_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LOG_COLUMNS = (
     "stage",
@@ -140,14 +143,11 @@ class RunFolder:
 
     def truncate_log(self, stage: int, epoch: int) -> None:
         """Drops the rows after a checkpoint: a resumed run writes them again."""
-        lines = read_text(self.log).splitlines()
-        kept = [
-            line
-            for line in lines[1:]
-            if line.endswith(",") or line.count(",") == len(LOG_COLUMNS) - 1
-            if tuple(map(int, line.split(",")[:2])) <= (stage, epoch)
-        ]
-        write_text(self.log, "\n".join([",".join(LOG_COLUMNS), *kept]) + "\n")
+        header = ",".join(LOG_COLUMNS)
+        rows = [line.split(",") for line in read_text(self.log).splitlines()[1:]]
+        whole = [row for row in rows if len(row) == len(LOG_COLUMNS)]  # a kill may cut the last
+        kept = [",".join(row) for row in whole if (int(row[0]), int(row[1])) <= (stage, epoch)]
+        write_text(self.log, "\n".join([header, *kept]) + "\n")
 
 
 def read_log(path: Path) -> list[dict[str, float]]:

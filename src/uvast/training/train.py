@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
-
 from uvast.config import Config, load_config
-from uvast.data import Dataset, Timestamps, validation_part
+from uvast.data import Dataset, validation_part
 from uvast.errors import ConfigError, SplitError
 from uvast.files import write_text
 from uvast.inference.segmenter import choose_device
 from uvast.supervision import full_segmentations, pseudo_segmentations
 from uvast.training.distributed import Processes, join_processes
+from uvast.training.loop import Silent
+from uvast.training.refresh import pseudo_label_options
 from uvast.training.run import RunFolder, RunInfo, versions
 from uvast.training.session import Session, TrainingData
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from uvast.segments import Segmentation
-    from uvast.training.loop import EpochReport
+    import torch
+
+    from uvast.training.loop import Watcher
 
 RESUMABLE = ("train.alignment_epochs", "train.checkpoint_seconds", "train.workers")
 """Settings that may change when a run goes on: they leave what was trained as it is."""
@@ -36,7 +36,7 @@ def train(
     split: int | None = None,
     timestamps: Path | str | None = None,
     device: str = "auto",
-    on_epoch: Callable[[EpochReport], None] | None = None,
+    watcher: Watcher | None = None,
 ) -> RunFolder:
     """Trains a model.
 
@@ -47,7 +47,7 @@ def train(
         split: train on this split's training side; None takes every video.
         timestamps: the timestamps file for timestamp supervision; None finds the dataset's own.
         device: `auto`, `cpu`, `cuda`, …
-        on_epoch: called after every epoch, for progress.
+        watcher: told of every step and epoch, for progress.
 
     Returns:
         The run folder; `uvast.load(out)` gives the model.
@@ -77,7 +77,7 @@ def train(
         if processes.is_first:
             RunFolder.create(Path(out), config, info)
         processes.wait()
-        _run(folder, config, info, training_data, chosen, processes, on_epoch)
+        _run(folder, config, info, training_data, chosen, processes, watcher)
     return folder
 
 
@@ -86,7 +86,7 @@ def resume(
     *,
     settings: Sequence[str] = (),
     device: str = "auto",
-    on_epoch: Callable[[EpochReport], None] | None = None,
+    watcher: Watcher | None = None,
 ) -> RunFolder:
     """Goes on with a run from its last checkpoint, or adds the second stage to a finished one.
 
@@ -95,7 +95,7 @@ def resume(
         settings: changes such as `train.alignment_epochs=60`; only those that leave what was
             trained as it is.
         device: `auto`, `cpu`, `cuda`, …
-        on_epoch: called after every epoch.
+        watcher: told of every step and epoch.
     """
     folder, config, info = RunFolder.open(Path(run))
     frozen = [one for one in settings if one.partition("=")[0].strip() not in RESUMABLE]
@@ -111,7 +111,7 @@ def resume(
         if settings and processes.is_first:
             write_text(folder.path / "config.toml", config.as_toml())
         training_data = _training_data(Dataset.open(info.dataset), config, info)
-        _run(folder, config, info, training_data, chosen, processes, on_epoch)
+        _run(folder, config, info, training_data, chosen, processes, watcher)
     return folder
 
 
@@ -122,10 +122,11 @@ def _run(
     data: TrainingData,
     device: torch.device,
     processes: Processes,
-    on_epoch: Callable[[EpochReport], None] | None,
+    watcher: Watcher | None,
 ) -> None:
+    chosen = watcher if watcher is not None and processes.is_first else Silent()
     session = Session(
-        folder, config, info, data, device=device, processes=processes, on_epoch=on_epoch
+        folder, config, info, data, device=device, processes=processes, watcher=chosen
     )
     session.run()
 
@@ -138,5 +139,7 @@ def _training_data(dataset: Dataset, config: Config, info: RunInfo) -> TrainingD
     if config.supervision.kind == "full":
         return TrainingData(dataset, full_segmentations(dataset, names), {})
     timestamps = dataset.timestamps(info.timestamps)
-    targets = pseudo_segmentations(dataset, names, timestamps, pseudo_label_options(config))
+    targets = pseudo_segmentations(
+        dataset, names, timestamps, pseudo_label_options(config.supervision)
+    )
     return TrainingData(dataset, targets, {name: timestamps[name] for name in names})

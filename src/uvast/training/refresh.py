@@ -1,0 +1,56 @@
+"""Better pseudo-segmentations from a half-trained model (METHOD section 9, beyond the paper)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uvast.durations import viterbi
+from uvast.segments import Segmentation
+from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from uvast.config import SupervisionConfig
+    from uvast.data import Dataset, Timestamps
+    from uvast.inference.segmenter import Segmenter
+
+
+def pseudo_label_options(config: SupervisionConfig) -> PseudoLabelOptions:
+    """The first targets of a run."""
+    return PseudoLabelOptions(method=config.method, metric=config.metric, prior=config.prior)
+
+
+def refreshed_targets(
+    segmenter: Segmenter,
+    dataset: Dataset,
+    names: Sequence[str],
+    timestamps: Mapping[str, Timestamps],
+    config: SupervisionConfig,
+) -> dict[str, Segmentation]:
+    """Cuts between the timestamps again, by what the model has learned.
+
+    `k-medoids` clusters its encoder features; `viterbi` is an EM step: the likeliest boundaries
+    under its frame posteriors and the lengths of the present targets, every annotated frame held
+    in its segment.
+    """
+    if config.refresh_by == "k-medoids":
+        features = {n: segmenter.encode(dataset.video(n, labels=False).features) for n in names}
+        return pseudo_segmentations(
+            dataset, names, timestamps, pseudo_label_options(config), features=features
+        )
+    return {name: _held_viterbi(segmenter, dataset, name, timestamps[name]) for name in names}
+
+
+def _held_viterbi(
+    segmenter: Segmenter, dataset: Dataset, name: str, timestamps: Timestamps
+) -> Segmentation:
+    frames = segmenter.frames(dataset.video(name, labels=False).features)
+    found = viterbi(
+        frames.log_probabilities,
+        timestamps.transcript,
+        length_model=segmenter.knowledge.gamma,
+        alpha=segmenter.knowledge.alpha,
+        held=timestamps.frames,
+    )
+    return Segmentation(timestamps.transcript, found.durations)

@@ -1,0 +1,339 @@
+"""One training run from start to finish: two stages, validation, checkpoints, resuming."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import torch
+
+from uvast.data import VideoLoader
+from uvast.inference.calibration import calibrate, score_videos, selection_score
+from uvast.inference.knowledge import Knowledge
+from uvast.inference.segmenter import Segmenter
+from uvast.models import Uvast
+from uvast.models.build import build_model
+from uvast.models.checkpoint import (
+    MODEL_PREFIX,
+    model_tensors,
+    read_card,
+    read_checkpoint,
+    write_checkpoint,
+)
+from uvast.training.augmentation import augment
+from uvast.training.loop import EpochReport, Loop, epoch_seed
+from uvast.training.objectives import StageTwo, stage_one_objective
+from uvast.training.refresh import refreshed_targets
+from uvast.training.state import (
+    Progress,
+    model_card,
+    read_state,
+    read_targets,
+    target_tensors,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from torch import Tensor
+
+    from uvast.config import Config
+    from uvast.data import Batch, Dataset, Timestamps, Video
+    from uvast.models.checkpoint import ModelCard
+    from uvast.segments import Segmentation
+    from uvast.training.distributed import Processes
+    from uvast.training.loop import Watcher
+    from uvast.training.objectives import Objective
+    from uvast.training.run import RunFolder, RunInfo
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What a run learns from.
+
+    Args:
+        dataset: the features.
+        segmentations: targets of the training and validation videos, by name.
+        timestamps: what pseudo-segmentations were made from; empty with full labels.
+    """
+
+    dataset: Dataset
+    segmentations: Mapping[str, Segmentation]
+    timestamps: Mapping[str, Timestamps]
+
+
+class Session:
+    """Trains one run folder to its end, from wherever it stands."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        config: Config,
+        info: RunInfo,
+        data: TrainingData,
+        *,
+        device: torch.device,
+        processes: Processes,
+        watcher: Watcher,
+    ) -> None:
+        self._folder = folder
+        self._config = config
+        self._info = info
+        self._data = data
+        self._device = device
+        self._processes = processes
+        self._watcher = watcher
+        self._targets = {name: data.segmentations[name] for name in info.train}
+        self._knowledge = self._fitted_knowledge()
+        self._progress = Progress()
+        self._saved: dict[str, Tensor] = {}
+        self._saved_at = time.monotonic()
+        dataset = data.dataset
+        torch.manual_seed(epoch_seed(config.train.seed, stage=0, epoch=1))
+        self._model = build_model(
+            config.model, n_features=dataset.n_features, n_classes=len(dataset.vocabulary)
+        ).to(device)
+
+    def run(self) -> None:
+        """Trains what is left of the two stages."""
+        self._restore()
+        two_stages = isinstance(self._model, Uvast) and self._config.train.alignment_epochs > 0
+        if self._progress.stage == 1 and not self._progress.finished:
+            self._stage_one(last_stage=not two_stages)
+        if two_stages and not (self._progress.stage == 2 and self._progress.finished):
+            self._stage_two()
+
+    def _restore(self) -> None:
+        """Reads the newest state, if there is one; rows of the log after it are dropped."""
+        if not self._folder.last.exists():
+            if self._processes.is_first:
+                self._folder.truncate_log(1, 0)
+            return
+        self._progress, contents = read_state(self._folder.last)
+        if any(name.startswith(f"{MODEL_PREFIX}alignment.") for name in contents.tensors):
+            assert isinstance(self._model, Uvast), "only uvast has a second stage"
+            self._model.add_alignment()
+        self._load_weights(contents.tensors)
+        self._targets.update(read_targets(contents.tensors))
+        self._saved = contents.tensors
+        self._knowledge = Knowledge.from_dict(
+            read_card(self._folder.last, contents.metadata).decoding
+        )
+        if self._processes.is_first:
+            self._folder.truncate_log(self._progress.stage, self._progress.epoch)
+
+    def _stage_one(self, *, last_stage: bool) -> None:
+        train = self._config.train
+        objective = stage_one_objective(self._model, self._data.dataset.vocabulary, self._config)
+        loop = self._loop(objective, stage=1, epochs=train.epochs)
+        self._train(loop, chunk_fraction=train.chunk_fraction if self._full_labels else 0.0)
+        if self._info.validation:
+            self._knowledge = self._calibrated()
+        self._write_best()
+        if last_stage:
+            self._write_last(loop, replace(self._progress, finished=True))
+        else:
+            self._write_last(None, Progress(stage=2))
+
+    def _stage_two(self) -> None:
+        if self._progress.stage == 1:  # a finished first stage gets its second
+            self._load_weights(read_checkpoint(self._folder.best, prefix=MODEL_PREFIX).tensors)
+            self._progress = Progress(stage=2)
+            self._saved = {}
+        assert isinstance(self._model, Uvast), "only uvast has a second stage"
+        torch.manual_seed(epoch_seed(self._config.train.seed, stage=0, epoch=2))
+        objective = StageTwo(self._model, self._data.dataset.vocabulary)
+        loop = self._loop(objective, stage=2, epochs=self._config.train.alignment_epochs)
+        self._train(loop, chunk_fraction=0.0)
+        self._write_best()
+        self._write_last(loop, replace(self._progress, finished=True))
+
+    def _loop(self, objective: Objective, *, stage: int, epochs: int) -> Loop:
+        loop = Loop(
+            objective,
+            self._config.train,
+            stage=stage,
+            epochs=epochs,
+            processes=self._processes,
+            device=self._device,
+        )
+        if self._progress.epoch:
+            loop.load(self._saved)
+        return loop
+
+    def _train(self, loop: Loop, *, chunk_fraction: float) -> None:
+        """The epochs left; ends with the weights that validation, or the average, chose."""
+        while self._progress.epoch < loop.epochs and not self._out_of_patience():
+            epoch = self._progress.epoch
+            self._refresh(loop, epoch)
+            loader = self._loader(loop.stage, chunk_fraction)
+            steps = -(-len(loader) // (self._processes.count * self._config.train.accumulation))
+            result = loop.run_epoch(
+                epoch, self._batches(loader, loop.stage, epoch), steps, self._watcher
+            )
+            self._progress = replace(self._progress, epoch=epoch + 1)
+            validation = self._validate(loop)
+            report = EpochReport(
+                loop.stage,
+                epoch + 1,
+                loop.epochs,
+                result.seconds,
+                result.learning_rate,
+                result.losses,
+                validation,
+            )
+            if self._processes.is_first:
+                self._folder.append_log(report.as_row())
+                if time.monotonic() - self._saved_at >= self._config.train.checkpoint_seconds:
+                    self._write_last(loop, self._progress)
+            self._watcher.epoch(report)
+        if self._progress.best_epoch:
+            self._load_weights(read_checkpoint(self._folder.best, prefix=MODEL_PREFIX).tensors)
+        else:
+            loop.average.swap()
+
+    def _out_of_patience(self) -> bool:
+        patience = self._config.train.patience
+        best = self._progress.best_epoch
+        return bool(patience and best and self._progress.epoch - best >= patience)
+
+    def _loader(self, stage: int, chunk_fraction: float) -> VideoLoader:
+        train = self._config.train
+        dropping = train.frame_dropping if stage == 1 else train.alignment_frame_dropping
+        return VideoLoader(
+            self._data.dataset,
+            self._info.train,
+            self._targets,
+            batch_size=train.batch_size,
+            shuffle=True,
+            seed=epoch_seed(train.seed, stage, 0),
+            workers=train.workers,
+            max_fraction=chunk_fraction or None,
+            frame_dropping=dropping,
+            bucketing=train.batch_size > 1,
+            pin_memory=self._device.type == "cuda",
+            rank=self._processes.rank,
+            n_ranks=self._processes.count,
+        )
+
+    def _batches(self, loader: VideoLoader, stage: int, epoch: int) -> Iterator[Batch]:
+        train = self._config.train
+        noise, masking = (train.feature_noise, train.time_masking) if stage == 1 else (0.0, 0.0)
+        for batch in loader.epoch(epoch):
+            yield augment(batch, noise=noise, masking=masking)
+
+    def _refresh(self, loop: Loop, epoch: int) -> None:
+        """Every so many epochs, targets are cut again from what the model has learned."""
+        supervision = self._config.supervision
+        every, after = supervision.refresh_every, supervision.refresh_after
+        if loop.stage == 2 or not every or epoch < after or (epoch - after) % every:
+            return
+        loop.average.swap()
+        segmenter = self._segmenter()
+        self._targets = refreshed_targets(
+            segmenter, self._data.dataset, self._info.train, self._data.timestamps, supervision
+        )
+        loop.average.swap()
+        self._knowledge = self._fitted_knowledge()
+
+    def _validate(self, loop: Loop) -> dict[str, float]:
+        """Scores of the validation part, every few epochs; writes `best` when they rise."""
+        epoch, every = self._progress.epoch, self._config.train.validate_every
+        if not self._info.validation or (epoch % every and epoch != loop.epochs):
+            return {}
+        loop.average.swap()
+        scores = {}
+        if self._processes.is_first:
+            found = score_videos(
+                self._segmenter(),
+                self._validation_videos(),
+                self._data.segmentations,
+                **self._validation_decoding(loop.stage),
+            )
+            scores = {"acc": found.acc, "edit": found.edit, "f1@50": found.f1[50]}
+            scores["score"] = selection_score(found)
+        scores = self._processes.from_first(scores)
+        best = self._progress.best_score
+        if best is None or scores["score"] > best:
+            self._progress = replace(self._progress, best_score=scores["score"], best_epoch=epoch)
+            self._write_best()
+        loop.average.swap()
+        return scores
+
+    def _validation_decoding(self, stage: int) -> dict[str, object]:
+        """As configured; before stage 2 there is no alignment, and a bare transcript has no Acc."""
+        decode = self._config.decode
+        if stage == 2:
+            return {"transcript": "decoder", "durations": "alignment"}
+        if decode.durations == "alignment" or (
+            decode.durations == "none" and decode.transcript != "frames"
+        ):
+            return {"durations": "viterbi"}
+        return {}
+
+    def _calibrated(self) -> Knowledge:
+        knowledge = self._knowledge
+        if self._processes.is_first:
+            knowledge = calibrate(
+                self._segmenter(), self._validation_videos(), self._data.segmentations
+            )
+        return Knowledge.from_dict(self._processes.from_first(knowledge.as_dict()))
+
+    def _validation_videos(self) -> list[Video]:
+        cut = []
+        for name in self._info.validation:
+            video = self._data.dataset.video(name, labels=False)
+            n_frames = self._data.segmentations[name].n_frames
+            cut.append(replace(video, features=video.features[:n_frames]))
+        return cut
+
+    def _fitted_knowledge(self) -> Knowledge:
+        chunks = self._config.train.chunk_fraction if self._full_labels else 0.0
+        return Knowledge.fit(
+            [self._targets[name] for name in self._info.train],
+            len(self._data.dataset.vocabulary),
+            chunk_fraction=chunks,
+        )
+
+    @property
+    def _full_labels(self) -> bool:
+        return self._config.supervision.kind == "full"
+
+    def _segmenter(self) -> Segmenter:
+        return Segmenter(self._model.eval(), self._card(), device=self._device)
+
+    def _card(self) -> ModelCard:
+        best = self._progress.best_epoch
+        part = f"{len(self._info.validation)} validation videos"
+        return model_card(
+            self._model,
+            self._config,
+            self._data.dataset,
+            self._knowledge,
+            replace(self._progress, epoch=best or self._progress.epoch),
+            f"epoch {best}, chosen on {part}" if best else "last epoch",
+        )
+
+    def _load_weights(self, tensors: Mapping[str, Tensor]) -> None:
+        start = len(MODEL_PREFIX)
+        weights = {n[start:]: v for n, v in tensors.items() if n.startswith(MODEL_PREFIX)}
+        self._model.load_state_dict(weights)
+
+    def _write_best(self) -> None:
+        if self._processes.is_first:
+            write_checkpoint(self._folder.best, model_tensors(self._model), self._card())
+
+    def _write_last(self, loop: Loop | None, progress: Progress) -> None:
+        """Everything a resumed run needs; a stage that is over needs no optimiser."""
+        self._progress = progress
+        self._saved_at = time.monotonic()
+        if not self._processes.is_first:
+            return
+        tensors = model_tensors(self._model)
+        if loop is not None and not progress.finished:
+            tensors |= loop.tensors()
+        tensors |= target_tensors(self._targets) if self._config.supervision.refresh_every else {}
+        write_checkpoint(
+            self._folder.last, tensors, self._card(), extra={"progress": progress.as_json()}
+        )
