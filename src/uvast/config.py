@@ -9,7 +9,6 @@ import dataclasses
 import sys
 from dataclasses import dataclass, field
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import pydantic
@@ -26,20 +25,22 @@ else:
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(ge=1)]
+# strict: TOML has types, so `epochs = true` is a slip and not a 1
+Count = Annotated[int, Field(ge=0, strict=True)]
+Positive = Annotated[int, Field(ge=1, strict=True)]
 Probability = Annotated[float, Field(ge=0, lt=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 NonNegative = Annotated[float, Field(ge=0)]
 Above = Annotated[float, Field(gt=0)]
 GroupForm = Literal["off", "mean-probability", "mean-logit", "mean-log-probability"]
-STRICT = pydantic.ConfigDict(extra="forbid")
+STRICT = pydantic.ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """The network. `stages` and `smoothing_weight` belong to the frame-wise baselines."""
+    """The network. `n_stages` belongs to the frame-wise baselines."""
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
     kind: str = "uvast"
@@ -155,7 +156,7 @@ class Config:
         return dataclasses.asdict(self)
 
     def as_toml(self) -> str:
-        """The TOML text that `read_config` reads back."""
+        """The TOML text that `load_config` reads back."""
         return tomli_w.dumps(self.as_dict())
 
     def replaced(self, **changes: object) -> Config:
@@ -172,19 +173,23 @@ def presets() -> tuple[str, ...]:
 def load_config(
     preset: str | None = None, file: Path | None = None, settings: Iterable[str] = ()
 ) -> Config:
-    """A preset, or a TOML file, or the defaults; then single settings such as `train.epochs=100`."""
+    """A preset, a TOML file or the defaults, then single settings such as `train.epochs=100`."""
     values: dict[str, Any] = {}
+    where = "settings"
     if preset is not None and file is not None:
         raise ConfigError("both a preset and a file are given", remedy="pass one of them")
     if preset is not None:
         if preset not in presets():
             raise ConfigError(f"no preset {preset!r}", remedy=f"choose from {', '.join(presets())}")
+        where = f"preset {preset}"
         text = (resources.files("uvast") / "presets" / f"{preset}.toml").read_text("utf-8")
-        values = _parse_toml(text, where=f"preset {preset}")
+        values = _parse_toml(text, where=where)
     elif file is not None:
-        values = _parse_toml(read_text(file), where=str(file))
-    where = str(file) if file is not None else f"preset {preset}" if preset else "settings"
-    return parse_config(_merge(values, map(_parse_setting, settings)), where=where)
+        where = str(file)
+        values = _parse_toml(read_text(file), where=where)
+    # checked before the single settings come in, so that an error names the right place
+    values = parse_config(values, where=where).as_dict()
+    return parse_config(_merge(values, map(parse_setting, settings)), where="--set")
 
 
 def parse_config(values: dict[str, Any], *, where: str) -> Config:
@@ -204,7 +209,11 @@ def parse_config(values: dict[str, Any], *, where: str) -> Config:
 
 
 def _plain(kind: str, message: str) -> str:
-    return "no such setting" if kind == "unexpected_keyword_argument" else message.lower()
+    if kind == "unexpected_keyword_argument":
+        return "no such setting"
+    if kind == "dataclass_type":
+        return "not a table of settings"
+    return message[:1].lower() + message[1:]
 
 
 def _known_names(location: tuple[int | str, ...]) -> str:
@@ -223,7 +232,8 @@ def _parse_toml(text: str, *, where: str) -> dict[str, Any]:
         ) from None
 
 
-def _parse_setting(setting: str) -> tuple[str, object]:
+def parse_setting(setting: str) -> tuple[str, object]:
+    """`train.epochs=100` -> its name and value."""
     name, separator, text = setting.partition("=")
     if not separator or name.count(".") != 1:
         raise ConfigError(

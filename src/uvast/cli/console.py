@@ -16,8 +16,9 @@ from rich.progress import (
 )
 from rich.table import Table
 
-results = Console(highlight=False, soft_wrap=True)
-notes = Console(stderr=True, highlight=False, soft_wrap=True)
+# Names of classes and files are printed as they are, also if they look like rich's markup.
+results = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+notes = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
 def print_json(value: object) -> None:
@@ -37,7 +38,7 @@ def print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
 
 def note(text: str) -> None:
     """A line for the person at the terminal, on stderr."""
-    notes.print(text, markup=False)
+    notes.print(text)
 
 
 def progress_bar() -> Progress:

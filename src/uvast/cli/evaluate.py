@@ -11,6 +11,7 @@ import typer
 from uvast.cli.console import note, print_json, print_table
 
 if TYPE_CHECKING:
+    from uvast.data import Dataset
     from uvast.evaluation import ClassScores, Evaluation, Scores
     from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
@@ -27,15 +28,19 @@ class Protocol(str, Enum):
 
 def evaluate(
     predictions: Annotated[
-        Path, typer.Argument(help="Folder of predictions: VIDEO.txt or VIDEO.", show_default=False)
+        Path,
+        typer.Argument(metavar="PREDICTIONS", help="Folder of predictions: VIDEO.txt or VIDEO."),
     ],
-    dataset: Annotated[Path, typer.Argument(help="Folder of the dataset.", show_default=False)],
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="The dataset's folder.")],
     split: Annotated[
         int | None,
         typer.Option(help="Score the test side of one split.", show_default="the mean over all"),
     ] = None,
     protocol: Annotated[
-        Protocol, typer.Option(help="`legacy` compares with published numbers.")
+        Protocol,
+        typer.Option(
+            help="`legacy` ends the last segment one frame early, as published code does."
+        ),
     ] = Protocol.standard,
     per_class: Annotated[bool, typer.Option("--per-class", help="Also F1 of each class.")] = False,
     per_video: Annotated[
@@ -45,7 +50,7 @@ def evaluate(
         Path | None,
         typer.Option(help="Write the frame confusion (rows: true classes) to this CSV file."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
 ) -> None:
     """Score predictions: Acc, Edit and F1@10/25/50.
 
@@ -71,6 +76,7 @@ def evaluate(
         per_class=per_class,
         confusion=confusion is not None,
     )
+    _print_notes(opened)
     if confusion is not None and found.scores.confusion is not None:
         _write_confusion(confusion, found.scores.confusion, opened.vocabulary)
     if as_json:
@@ -87,6 +93,18 @@ def evaluate(
     if per_video:
         rows = [[one.video, str(one.n_frames), *_row(one.scores)] for one in found.videos]
         print_table("Videos, the worst first", ["video", "frames", *_COLUMNS], rows)
+
+
+def _print_notes(dataset: Dataset) -> None:
+    """What changes the scores and does not show in them."""
+    trimmed = dataset.trim_summary()
+    if trimmed is not None:
+        note(f"note: {trimmed}")
+    if "background" in dataset.vocabulary.names and not dataset.vocabulary.background:
+        note(
+            "note: class 'background' counts in Edit and F1 like any action; to leave it out, "
+            'write background = ["background"] in dataset.toml'
+        )
 
 
 def _as_json(found: Evaluation, *, per_video: bool) -> dict[str, object]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from typing import Annotated
 
 import typer
 
 from uvast._version import __version__
-from uvast.cli import data, evaluate
+from uvast.cli import data, evaluate, segment, train
 from uvast.cli.console import notes
 from uvast.errors import UvastError
 
@@ -20,6 +21,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data.app, name="data")
+app.command("train")(train.train)
+app.command("segment")(segment.segment)
 app.command("evaluate")(evaluate.evaluate)
 
 
@@ -31,10 +34,10 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _uvast(
-    debug: Annotated[  # noqa: ARG001 - read in `main`, before typer sees it
+    debug: Annotated[  # read in `main`, before typer sees it
         bool, typer.Option("--debug", help="Show the traceback of an error.")
     ] = False,
-    version: Annotated[  # noqa: ARG001 - handled by its callback
+    version: Annotated[  # handled by its callback
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
@@ -45,15 +48,21 @@ def _uvast(
     """
 
 
+def _sentence(error: UvastError | OSError) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'the system'}: {error.strerror}"
+    return str(error)
+
+
 def main() -> None:
     """Runs the command line; an expected error is one sentence and exit code 2."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
         app(args=arguments)
-    except UvastError as error:
+    except (UvastError, OSError) as error:
         if len(arguments) < len(sys.argv) - 1:
-            raise
-        notes.print(f"error: {error}", style="red", markup=False)
+            notes.print(traceback.format_exc(), end="")
+        notes.print(f"error: {_sentence(error)}", style="red")
         sys.exit(2)
     except KeyboardInterrupt:
         notes.print("stopped")

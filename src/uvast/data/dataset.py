@@ -17,15 +17,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uvast.data.features_files import (
-    FeatureHeader,
-    axis_by_width,
-    check_finite,
-    find_axis,
-    lengths_agree,
-    map_features,
-    read_header,
-)
+from uvast.data.feature_folder import FeatureFolder, stems
+from uvast.data.features_files import lengths_agree
 from uvast.data.labels import read_labels, read_mapping
 from uvast.data.spec import SPEC_FILE, DatasetSpec, read_spec
 from uvast.data.splits import Split, read_splits, split_faults
@@ -34,30 +27,22 @@ from uvast.data.video import Video
 from uvast.errors import (
     ConfigError,
     DataError,
-    FeatureError,
     InputError,
     LabelError,
     MissingFileError,
     SplitError,
     TimestampError,
 )
-from uvast.files import missing
 from uvast.segments import Segmentation
 from uvast.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from uvast.data.spec import FeatureAxis
     from uvast.data.splits import Side
     from uvast.data.timestamps import Annotation
     from uvast.segments import IntArray
-
-# so many videos, spread over the dataset, tell the feature axis and width
-_N_PROBED = 16
 
 
 class Dataset:
@@ -78,12 +63,14 @@ class Dataset:
 
     def __init__(self, path: Path, spec: DatasetSpec) -> None:
         if not path.is_dir():
-            raise missing(path, remedy="give the folder of a dataset")
+            what = "is no folder" if path.exists() else "does not exist"
+            raise MissingFileError(what, where=path, remedy="give the folder of a dataset")
         self.path = path
         self.spec = spec
         self.name = path.resolve().name
-        with_features = _stems(path / "features", ".npy")
-        self.names = tuple(sorted({*with_features, *_stems(path / "groundTruth", ".txt")}))
+        self._features = FeatureFolder(path / "features", spec, self._n_labels)
+        labelled = stems(path / "groundTruth", ".txt")
+        self.names = tuple(sorted(self._features.names | labelled))
         if not self.names:
             raise MissingFileError(
                 "has no videos, neither features/*.npy nor groundTruth/*.txt",
@@ -91,8 +78,6 @@ class Dataset:
                 remedy="give the folder of a dataset",
             )
         self.trimmed: dict[str, tuple[int, int]] = {}
-        self._with_features = with_features
-        self._finite: set[str] = set()
 
     @classmethod
     def open(cls, path: str | Path, *, spec: DatasetSpec | None = None) -> Dataset:
@@ -123,31 +108,15 @@ class Dataset:
         """The splits by number; empty if there are none."""
         return read_splits(self.path / "splits")
 
-    @cached_property
+    @property
     def feature_axis(self) -> FeatureAxis:
         """Which axis of the feature files is time: as the spec says, else found out."""
-        if self.spec.feature_axis is not None:
-            return self.spec.feature_axis
-        names, headers = self._probe()
-        # labels are opened only if the shapes alone do not tell
-        axis = axis_by_width(headers)
-        if axis is None:
-            counts = [len(self._readable_labels(name)) or None for name in names]
-            axis = find_axis(headers, counts, self.spec.tolerance)
-        if axis is None:
-            raise FeatureError(
-                f"{'x'.join(map(str, headers[0].shape))} features do not tell which axis is time",
-                where=self.features_path(names[0]),
-                remedy='set feature_axis to "time-first" or "features-first" in dataset.toml',
-            )
-        return axis
+        return self._features.axis
 
-    @cached_property
+    @property
     def n_features(self) -> int:
         """F, the width that most videos have."""
-        _, headers = self._probe()
-        widths = [header.n_features(self.feature_axis) for header in headers]
-        return max(widths, key=widths.count)
+        return self._features.n_features
 
     def side(self, split: int | None, side: Side) -> tuple[str, ...]:
         """The videos on one side of a split, or all videos if `split` is None."""
@@ -167,7 +136,7 @@ class Dataset:
 
     def features_path(self, name: str) -> Path:
         """The file of a video's features."""
-        return self.path / "features" / f"{name}.npy"
+        return self._features.file(name)
 
     def labels_path(self, name: str) -> Path:
         """The file of a video's labels."""
@@ -183,7 +152,8 @@ class Dataset:
 
     def video(self, name: str, *, labels: bool = True) -> Video:
         """One video at the model's rate; `labels=False` never opens its label file."""
-        features = self._source_features(name)
+        self._check_known(name)
+        features = self._features.read(name)
         rate = self.spec.sampling_rate
         if not labels:
             return Video(name, features[::rate], None, len(features), rate)
@@ -194,15 +164,17 @@ class Dataset:
         """A video's length at the source rate, from its features, else from its labels."""
         if self.has_features(name):
             return self.source_frames_of_features(name)
-        return len(read_labels(self._known(name, self.labels_path(name))))
+        self._check_known(name)
+        return len(read_labels(self.labels_path(name)))
 
     def source_frames_of_features(self, name: str) -> int:
         """The length of a video's features at the source rate."""
-        return read_header(self.features_path(name)).n_frames(self.feature_axis)
+        return self._features.n_frames(name)
 
     def source_labels(self, name: str) -> IntArray:
         """Class ids `(source_frames,)` at the source rate, trimmed to the video's features."""
-        path = self._known(name, self.labels_path(name))
+        self._check_known(name)
+        path = self.labels_path(name)
         ids = self.vocabulary.encode(read_labels(path), where=str(path))
         if not self.has_features(name):
             return ids
@@ -286,44 +258,14 @@ class Dataset:
     def _known_names(self) -> frozenset[str]:
         return frozenset(self.names)
 
-    def _known(self, name: str, path: Path) -> Path:
-        if name in self._known_names:
-            return path
-        raise MissingFileError(
-            f"has no video {name}", where=self.path, remedy="check the name of the video"
-        )
-
-    def _source_features(self, name: str) -> NDArray[np.float32]:
-        path = self._known(name, self.features_path(name))
-        features = map_features(path, self.feature_axis)
-        if features.shape[1] != self.n_features:
-            raise FeatureError(
-                f"features {features.shape[1]} wide, other videos have {self.n_features}",
-                where=path,
-                remedy="extract the features of this video again",
+    def _check_known(self, name: str) -> None:
+        if name not in self._known_names:
+            raise MissingFileError(
+                f"has no video {name}", where=self.path, remedy="check the name of the video"
             )
-        if name not in self._finite:
-            check_finite(features, path)
-            self._finite.add(name)
-        return features
 
-    def _probe(self) -> tuple[list[str], list[FeatureHeader]]:
-        """Headers of some videos spread over the dataset; unreadable ones are passed over."""
-        candidates = sorted(self._with_features)
-        if not candidates:
-            raise missing(self.path / "features", remedy="this dataset has no features, add them")
-        step = max(1, len(candidates) // _N_PROBED)
-        probed = {name: self._readable_header(name) for name in candidates[::step][:_N_PROBED]}
-        found = {name: header for name, header in probed.items() if header is not None}
-        if not found:
-            found = {candidates[0]: read_header(self.features_path(candidates[0]))}
-        return list(found), list(found.values())
-
-    def _readable_header(self, name: str) -> FeatureHeader | None:
-        try:
-            return read_header(self.features_path(name))
-        except DataError:
-            return None
+    def _n_labels(self, name: str) -> int | None:
+        return len(self._readable_labels(name)) or None
 
     def _readable_labels(self, name: str) -> list[str]:
         try:
@@ -349,16 +291,6 @@ class Dataset:
         return [path for path in own if path.is_file()] + sorted(
             self.path.glob("*_annotation_all.npy")
         )
-
-
-def _stems(folder: Path, suffix: str) -> frozenset[str]:
-    if not folder.is_dir():
-        return frozenset()
-    return frozenset(
-        path.name.removesuffix(suffix)
-        for path in folder.iterdir()
-        if path.name.endswith(suffix) and not path.name.startswith(".")
-    )
 
 
 def _count(number: int, noun: str) -> str:

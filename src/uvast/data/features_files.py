@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -53,10 +54,11 @@ def read_header(path: Path) -> FeatureHeader:
         with path.open("rb") as file:
             shape, fortran_order, dtype = _parse_header(file)
             offset = file.tell()
+            n_bytes = file.seek(0, os.SEEK_END) - offset
     except FileNotFoundError:
         raise missing(path, remedy="extract the features of this video") from None
     except (OSError, ValueError) as error:
-        raise _corrupt(path, error) from error
+        raise _corrupt(path, _reason(error)) from error
     if dtype.kind not in "fiu":
         raise FeatureError(
             f"features of type {dtype}", where=path, remedy="save them as float32 numbers"
@@ -65,10 +67,13 @@ def read_header(path: Path) -> FeatureHeader:
         raise FeatureError(
             f"features of shape {shape}", where=path, remedy="save them as [T x F] or [F x T]"
         )
-    if 0 in shape:
+    if min(shape) < 1:
         raise FeatureError(
             f"an empty video, features of shape {shape}", where=path, remedy="remove this video"
         )
+    promised = shape[0] * shape[1] * dtype.itemsize
+    if n_bytes < promised:
+        raise _corrupt(path, f"{n_bytes} of {promised} bytes are there")
     return FeatureHeader((shape[0], shape[1]), dtype, fortran_order, offset)
 
 
@@ -84,7 +89,7 @@ def map_features(path: Path, axis: FeatureAxis) -> NDArray[np.float32]:
             path, header.dtype, "c", offset=header.offset, shape=header.shape, order=order
         )
     except (OSError, ValueError) as error:
-        raise _corrupt(path, error) from error
+        raise _corrupt(path, _reason(error)) from error
     with np.errstate(over="ignore"):  # what overflows is infinite and found by `check_finite`
         stored = np.asarray(mapped).astype(np.float32, order="K", copy=False)
     return stored if axis == "time-first" else stored.T
@@ -109,17 +114,27 @@ def check_finite(features: NDArray[np.float32], path: Path) -> None:
         )
 
 
+def axis_by_shapes(headers: Sequence[FeatureHeader]) -> FeatureAxis | None:
+    """Which axis is time, if the shapes of several videos' features tell beyond doubt.
+
+    The width is the same in all videos and the length is not. A video of a wrong width casts
+    doubt, and so do many videos of one length.
+    """
+    n_alike_rows, n_alike_columns = _alike(headers)
+    if n_alike_rows == len(headers) and 2 * n_alike_columns <= len(headers):
+        return "features-first"
+    if n_alike_columns == len(headers) and 2 * n_alike_rows <= len(headers):
+        return "time-first"
+    return None
+
+
 def find_axis(
     headers: Sequence[FeatureHeader], label_counts: Sequence[int | None], tolerance: float
 ) -> FeatureAxis | None:
-    """Which axis of several videos' features is time, or None if nothing tells.
+    """Which axis is time by the label counts (None where unknown), else by most shapes.
 
-    The feature width is the same in all videos and the length is not; where that does not
-    decide, label counts do. Label counts are None where they are unknown.
+    None if nothing tells.
     """
-    by_width = axis_by_width(headers)
-    if by_width is not None:
-        return by_width
     votes: Counter[FeatureAxis] = Counter()
     for header, count in zip(headers, label_counts, strict=True):
         if count is None:
@@ -128,19 +143,18 @@ def find_axis(
         votes["time-first"] += rows and not columns
         votes["features-first"] += columns and not rows
     if votes["time-first"] == votes["features-first"]:
+        n_alike_rows, n_alike_columns = _alike(headers)
+        votes["features-first"] += n_alike_rows
+        votes["time-first"] += n_alike_columns
+    if votes["time-first"] == votes["features-first"]:
         return None
     return votes.most_common(1)[0][0]
 
 
-def axis_by_width(headers: Sequence[FeatureHeader]) -> FeatureAxis | None:
-    """Which axis is time, if exactly one axis is equal in all videos."""
-    n_heights = len({header.shape[0] for header in headers})
-    n_widths = len({header.shape[1] for header in headers})
-    if n_heights == 1 and n_widths > 1:
-        return "features-first"
-    if n_widths == 1 and n_heights > 1:
-        return "time-first"
-    return None
+def _alike(headers: Sequence[FeatureHeader]) -> tuple[int, int]:
+    """In how many videos at most the two axes are equal."""
+    rows, columns = (Counter(header.shape[axis] for header in headers) for axis in (0, 1))
+    return max(rows.values()), max(columns.values())
 
 
 def lengths_agree(first: int, second: int, tolerance: float) -> bool:
@@ -157,8 +171,11 @@ def _parse_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[np.ge
     raise ValueError(f"npy version {version}")
 
 
-def _corrupt(path: Path, error: Exception) -> CorruptFileError:
-    reason = getattr(error, "strerror", None) or str(error).splitlines()[0].rstrip(".")
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error).splitlines()[0].rstrip(".")
+
+
+def _corrupt(path: Path, reason: str) -> CorruptFileError:
     return CorruptFileError(
         f"cannot be read as a NumPy array ({reason})",
         where=path,

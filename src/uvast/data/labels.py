@@ -2,60 +2,83 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
+from uvast.data.faults import raise_fault
 from uvast.errors import CorruptFileError, LabelError
-from uvast.files import read_text, write_text
+from uvast.files import missing, read_text, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from uvast.data.faults import OnFault
+
 
 def read_labels(path: Path) -> list[str]:
     """One class name a line, at the source rate; a final newline may be missing."""
+    if not path.is_file():
+        raise missing(path, remedy="label this video or remove it")
     text = read_text(path).rstrip()
     if not text:
         raise LabelError("an empty video, no labels", where=path, remedy="remove this video")
-    return [line.strip() for line in text.split("\n")]
+    labels = [line.strip() for line in text.split("\n")]
+    if "" in labels:
+        raise LabelError(
+            "a line without a label",
+            where=f"{path}, line {labels.index('') + 1}",
+            remedy="write one label a line",
+        )
+    return labels
 
 
-def read_mapping(path: Path) -> tuple[str, ...]:
-    """Class names in the order of their ids, from lines `id name`."""
-    names: dict[int, str] = {}
+def read_mapping(path: Path, on_fault: OnFault = raise_fault) -> tuple[str, ...]:
+    """Class names in the order of their ids, from lines `id name`.
+
+    Args:
+        path: the file.
+        on_fault: if it does not raise, a faulty line's name still counts as a class.
+    """
+    entries: list[tuple[int, str]] = []
+    without_id: list[str] = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        index, *rest = line.split(maxsplit=1)
-        if not (index.isascii() and index.isdigit() and rest):
-            raise CorruptFileError(
-                f"{line.strip()!r} is not 'id name'",
-                where=f"{path}, line {number}",
-                remedy="write one class a line, as in '0 take'",
+        index, _, name = line.replace("\t", " ").strip().partition(" ")
+        if index.isascii() and index.isdigit() and name:
+            entries.append((int(index), name.strip()))
+        elif line.strip():
+            without_id.append(name.strip() or index)
+            on_fault(
+                CorruptFileError(
+                    f"{line.strip()!r} is not 'id name'",
+                    where=f"{path}, line {number}",
+                    remedy="write one class a line, as in '0 take'",
+                )
             )
-        if int(index) in names:
-            raise CorruptFileError(
-                f"id {int(index)} occurs more than once",
-                where=f"{path}, line {number}",
-                remedy="give every class its own id",
-            )
-        names[int(index)] = rest[0].strip()
-    if not names:
+    if not entries:
         raise CorruptFileError("has no classes", where=path, remedy="write lines 'id name'")
-    if sorted(names) != list(range(len(names))):
-        missing_id = next(index for index in range(len(names)) if index not in names)
-        raise CorruptFileError(
-            f"id {missing_id} is missing", where=path, remedy="count ids from 0 without gaps"
+    if not without_id:
+        for fault in _mapping_faults(entries, path):
+            on_fault(fault)
+    return tuple(dict.fromkeys([*(name for _, name in sorted(entries)), *without_id]))
+
+
+def _mapping_faults(entries: Sequence[tuple[int, str]], path: Path) -> Iterable[CorruptFileError]:
+    ids = Counter(index for index, _ in entries)
+    for index in sorted(index for index, count in ids.items() if count > 1):
+        yield CorruptFileError(
+            f"id {index} occurs more than once", where=path, remedy="give every class its own id"
         )
-    classes = tuple(names[index] for index in range(len(names)))
-    repeated = {name for name in classes if classes.count(name) > 1}
-    if repeated:
-        raise CorruptFileError(
-            f"classes with more than one id: {', '.join(sorted(repeated))}",
-            where=path,
-            remedy="name every class once",
+    for index in range(len(ids)):
+        if index not in ids:
+            yield CorruptFileError(
+                f"id {index} is missing", where=path, remedy="count ids from 0 without gaps"
+            )
+    names = Counter(name for _, name in entries)
+    for name in sorted(name for name, count in names.items() if count > 1):
+        yield CorruptFileError(
+            f"class {name} has more than one id", where=path, remedy="name every class once"
         )
-    return classes
 
 
 def write_mapping(path: Path, names: Sequence[str]) -> None:

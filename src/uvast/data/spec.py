@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import tomli_w
 
+from uvast.data.faults import raise_fault
 from uvast.errors import ConfigError
 from uvast.files import read_text, write_text
 
@@ -19,6 +20,8 @@ else:
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from uvast.data.faults import OnFault
 
 FeatureAxis = Literal["time-first", "features-first"]
 TimestampsRate = Literal["source", "sampled"]
@@ -52,34 +55,37 @@ class DatasetSpec:
 
     def __post_init__(self) -> None:
         """Checks each setting."""
-        for key, (is_right, wanted) in _RULES.items():
-            value = getattr(self, key)
-            if not is_right(value):
-                shown = list(value) if isinstance(value, tuple) else value
-                raise ConfigError(f"{key} is {shown!r}, not {wanted}", remedy=f"correct {key}")
+        for key in _RULES:
+            fault = _fault(key, getattr(self, key))
+            if fault is not None:
+                raise fault
 
 
-def read_spec(dataset_path: Path) -> DatasetSpec:
-    """The spec of the dataset in a folder; every setting has its default if there is no file."""
+def read_spec(dataset_path: Path, on_fault: OnFault = raise_fault) -> DatasetSpec:
+    """The spec of the dataset in a folder; every setting has its default if there is no file.
+
+    Args:
+        dataset_path: the dataset's folder.
+        on_fault: if it does not raise, a faulty setting keeps its default.
+    """
     path = dataset_path / SPEC_FILE
     if not path.is_file():
         return DatasetSpec()
     try:
         settings = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"is not valid TOML ({error})", where=path, remedy="correct it") from None
-    known = [field.name for field in fields(DatasetSpec)]
-    for key in settings:
-        if key not in known:
-            raise ConfigError(
-                f"unknown setting {key!r}", where=path, remedy=f"choose from {', '.join(known)}"
-            )
+        on_fault(ConfigError(f"is not valid TOML ({error})", where=path, remedy="correct it"))
+        return DatasetSpec()
     if isinstance(settings.get("background"), list):
         settings["background"] = tuple(settings["background"])
-    try:
-        return DatasetSpec(**settings)
-    except ConfigError as error:
-        raise ConfigError(error.what, where=path, remedy=error.remedy) from None
+    right: dict[str, Any] = {}
+    for key, value in settings.items():
+        fault = _fault(key, value, path)
+        if fault is None:
+            right[key] = value
+        else:
+            on_fault(fault)
+    return DatasetSpec(**right)
 
 
 def write_spec(dataset_path: Path, spec: DatasetSpec) -> None:
@@ -96,6 +102,18 @@ def is_grouping(pattern: str) -> bool:
         return re.compile(pattern).groups == 1
     except re.error:
         return False
+
+
+def _fault(key: str, value: Any, where: Path | None = None) -> ConfigError | None:
+    if key not in _RULES:
+        return ConfigError(
+            f"unknown setting {key!r}", where=where, remedy=f"choose from {', '.join(_RULES)}"
+        )
+    is_right, wanted = _RULES[key]
+    if is_right(value):
+        return None
+    shown = list(value) if isinstance(value, tuple) else value
+    return ConfigError(f"{key} is {shown!r}, not {wanted}", where=where, remedy=f"correct {key}")
 
 
 def _is_number(value: Any) -> bool:

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from uvast.data.faults import raise_fault
 from uvast.data.spec import is_grouping
-from uvast.errors import InputError, SplitError
+from uvast.errors import DataError, InputError, OutputError, SplitError
 from uvast.files import read_text, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from uvast.data.faults import OnFault
 
 Side = Literal["train", "test"]
 
@@ -40,25 +43,47 @@ def bundle_path(folder: Path, side: str, number: int) -> Path:
     return folder / f"{side}.split{number}.bundle"
 
 
-def read_splits(folder: Path) -> dict[int, Split]:
-    """Reads `{train,test}.splitN.bundle`; a side without a file is empty, see `split_faults`."""
+def read_splits(folder: Path, on_fault: OnFault = raise_fault) -> dict[int, Split]:
+    """Reads `{train,test}.splitN.bundle`; a side without a file is empty, see `split_faults`.
+
+    Args:
+        folder: the dataset's `splits/`.
+        on_fault: if it does not raise, a split with an unreadable file is left out.
+    """
     sides: dict[int, dict[str, tuple[str, ...]]] = {}
-    for path in sorted(folder.glob("*.bundle")):
-        match = _BUNDLE.fullmatch(path.name)
-        if match:
-            sides.setdefault(int(match[2]), {})[match[1]] = _read_bundle(path)
+    unreadable: set[int] = set()
+    for (side, number), path in _bundles(folder).items():
+        try:
+            sides.setdefault(number, {})[side] = _read_bundle(path)
+        except DataError as error:
+            on_fault(error)
+            unreadable.add(number)
     return {
         number: Split(sides[number].get("train", ()), sides[number].get("test", ()))
-        for number in sorted(sides)
+        for number in sorted(sides.keys() - unreadable)
     }
 
 
 def write_splits(folder: Path, splits: Mapping[int, Split], *, overwrite: bool = False) -> None:
-    """Writes one bundle a side; a bundle names one video a line, with `.txt` as the field does."""
+    """Writes one bundle a side; a bundle names one video a line, with `.txt` as the field does.
+
+    Args:
+        folder: the dataset's `splits/`.
+        splits: by number.
+        overwrite: whether the splits take the place of all that are there.
+    """
+    present = _bundles(folder)
+    if present and not overwrite:
+        raise OutputError(
+            "holds splits already", where=folder, remedy="pass --overwrite to replace them"
+        )
     for number, split in splits.items():
         for side, names in (("train", split.train), ("test", split.test)):
             text = "".join(f"{name}.txt\n" for name in names)
-            write_text(bundle_path(folder, side, number), text, overwrite=overwrite)
+            write_text(bundle_path(folder, side, number), text)
+    for (_, number), path in present.items():
+        if number not in splits:
+            path.unlink()
 
 
 def split_faults(
@@ -165,6 +190,12 @@ def _groups(names: Sequence[str], group_by: str | None) -> list[list[str]]:
             )
         groups.setdefault(match[1], []).append(name)
     return list(groups.values())
+
+
+def _bundles(folder: Path) -> dict[tuple[str, int], Path]:
+    """The bundle files in a folder by side and number, in order."""
+    matches = ((_BUNDLE.fullmatch(path.name), path) for path in sorted(folder.glob("*.bundle")))
+    return {(match[1], int(match[2])): path for match, path in matches if match}
 
 
 def _read_bundle(path: Path) -> tuple[str, ...]:

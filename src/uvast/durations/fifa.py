@@ -30,9 +30,13 @@ from uvast.errors import InputError
 from uvast.segments import round_durations
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from uvast.segments import IntArray
+
+    Energy = Callable[[FloatArray, FloatArray], float]
 
 Optimiser = Literal["fast", "gradient-descent"]
 DEFAULT_STEPS: dict[Optimiser, tuple[int, float]] = {
@@ -87,20 +91,19 @@ def fifa(
     actions = checked_transcript(transcript, n_classes, n_frames)
     steps, size = _schedule(optimiser, n_steps, step_size)
     weights = _checked_weights(sharpness, length_weight, sum_weight)
-    descent = _fast_descent if optimiser == "fast" else _plain_descent
-    log_lengths, energies = descent(
+    energy = partial(
+        _energy,
         np.ascontiguousarray(-frames.T[actions]),
         _falls(n_frames, sharpness),
-        _initial_log_lengths(initial, actions, n_frames),
         _targets(mean_durations, actions, frames.shape, length_weight),
         weights,
-        steps,
-        size,
-        -1.0 if tolerance is None else float(tolerance),
     )
-    energy = energies.min() if optimiser == "fast" else energies[-1]
+    descend = _fast_descent if optimiser == "fast" else _plain_descent
+    start = _initial_log_lengths(initial, actions, n_frames)
+    log_lengths, energies = descend(energy, start, steps, size, tolerance)
+    final = energies.min() if optimiser == "fast" else energies[-1]
     durations = round_durations(np.exp(log_lengths), n_frames)
-    return Durations(durations, -float(energy), energies if keep_energies else None)
+    return Durations(durations, -float(final), energies if keep_energies else None)
 
 
 def _schedule(
@@ -167,16 +170,13 @@ def _targets(
     return means[actions] / n_frames
 
 
-sum_kernel = partial(kernel, may_reorder=True)
-
-
-@sum_kernel
+@partial(kernel, may_reorder=True)
 def _energy(
     costs: FloatArray,
     falls: FloatArray,
-    lengths: FloatArray,
     targets: FloatArray,
     weights: tuple[float, float, float],
+    lengths: FloatArray,
     gradient: FloatArray,
 ) -> float:
     """The energy, and its gradient by the lengths, written to `gradient` `(S,)`.
@@ -184,9 +184,9 @@ def _energy(
     Args:
         costs: minus the log-probability of each segment's action at each frame `(S, T)`.
         falls: `exp(-k t)` of each frame `(T,)`.
-        lengths: shares of the video `(S,)`.
         targets: class means as shares of the video `(S,)`.
         weights: sharpness k, length weight, sum weight.
+        lengths: shares of the video `(S,)`.
         gradient: output.
     """
     sharpness, length_weight, sum_weight = weights
@@ -218,71 +218,63 @@ def _energy(
     return float(energy + sum_weight * abs(total - 1))
 
 
-@sum_kernel
-def _is_done(energies: FloatArray, step: int, tolerance: float) -> bool:
+def _is_done(energies: FloatArray, tolerance: float | None) -> bool:
     """Whether the best energy fell by less than a share `tolerance` in the last steps."""
-    if tolerance < 0 or step < 2 * PATIENCE or step % PATIENCE:
+    n_steps = len(energies)
+    if tolerance is None or n_steps < 2 * PATIENCE or n_steps % PATIENCE:
         return False
-    old = energies[: step - PATIENCE].min()
-    return bool(old - energies[:step].min() < tolerance * abs(old))
+    old = energies[:-PATIENCE].min()
+    return bool(old - energies.min() < tolerance * abs(old))
 
 
-@sum_kernel
 def _plain_descent(
-    costs: FloatArray,
-    falls: FloatArray,
+    energy: Energy,
     log_lengths: FloatArray,
-    targets: FloatArray,
-    weights: tuple[float, float, float],
     n_steps: int,
     step_size: float,
-    tolerance: float,
+    tolerance: float | None,
 ) -> tuple[FloatArray, FloatArray]:
     """Gradient descent in the log lengths: the last of them `(S,)`, and the energies."""
     gradient = np.empty_like(log_lengths)
     energies = np.empty(n_steps + 1)
     for step in range(n_steps + 1):
         lengths = np.exp(log_lengths)
-        energies[step] = _energy(costs, falls, lengths, targets, weights, gradient)
-        if step == n_steps or _is_done(energies, step + 1, tolerance):
+        energies[step] = energy(lengths, gradient)
+        if step == n_steps or _is_done(energies[: step + 1], tolerance):
             break
-        log_lengths = np.clip(
-            log_lengths - step_size * gradient * lengths, LOG_LENGTHS[0], LOG_LENGTHS[1]
-        )
+        log_lengths = _clipped(log_lengths - step_size * gradient * lengths)
     return log_lengths, energies[: step + 1]
 
 
-@sum_kernel
 def _fast_descent(
-    costs: FloatArray,
-    falls: FloatArray,
+    energy: Energy,
     log_lengths: FloatArray,
-    targets: FloatArray,
-    weights: tuple[float, float, float],
     n_steps: int,
     step_size: float,
-    tolerance: float,
+    tolerance: float | None,
 ) -> tuple[FloatArray, FloatArray]:
     """Adam with a cosine of steps: the best log lengths `(S,)`, and the energies."""
     gradient = np.empty_like(log_lengths)
     mean = np.zeros_like(log_lengths)
     square = np.zeros_like(log_lengths)
-    best = log_lengths
-    best_energy = np.inf
+    best, best_energy = log_lengths, np.inf
     energies = np.empty(n_steps + 1)
     for step in range(n_steps + 1):
         lengths = np.exp(log_lengths)
-        energies[step] = _energy(costs, falls, lengths, targets, weights, gradient)
+        energies[step] = energy(lengths, gradient)
         if energies[step] < best_energy:
             best, best_energy = log_lengths, energies[step]
-        if step == n_steps or _is_done(energies, step + 1, tolerance):
+        if step == n_steps or _is_done(energies[: step + 1], tolerance):
             break
         gradient *= lengths
-        mean = 0.9 * mean + 0.1 * gradient
-        square = 0.99 * square + 0.01 * gradient**2
+        mean += 0.1 * (gradient - mean)
+        square += 0.01 * (gradient**2 - square)
         size = step_size * (0.5 + 0.5 * np.cos(np.pi * step / n_steps)) / (1 - 0.9 ** (step + 1))
         deviation = np.sqrt(square / (1 - 0.99 ** (step + 1)))
-        log_lengths = np.clip(
-            log_lengths - size * mean / (deviation + 1e-12), LOG_LENGTHS[0], LOG_LENGTHS[1]
-        )
+        log_lengths = _clipped(log_lengths - size * mean / (deviation + 1e-12))
     return best, energies[: step + 1]
+
+
+def _clipped(log_lengths: FloatArray) -> FloatArray:
+    clipped: FloatArray = np.minimum(np.maximum(log_lengths, LOG_LENGTHS[0]), LOG_LENGTHS[1])
+    return clipped

@@ -135,7 +135,9 @@ def _prediction_files(
         shown = ", ".join(names[:_N_SHOWN]) + (", …" if len(names) > _N_SHOWN else "")
         covered = [str(number) for number, videos in absent.items() if not videos]
         remedy = "predict them too"
-        if asked_for is None and covered:
+        if len(names) == n_videos:
+            remedy = f"files are called like {names[0]}.txt or {names[0]}"
+        elif asked_for is None and covered:
             remedy += f", or score a split that is covered: --split {' or '.join(covered)}"
         raise MissingFileError(
             f"{len(names)} of {n_videos} videos have no prediction ({shown})",
@@ -149,5 +151,7 @@ def _prediction_files(
 
 
 def _folder_of_split(folder: Path, split: int | None) -> Path:
+    if split is None:
+        return folder
     candidates = (folder / f"split{split}", folder / f"split_{split}")
     return next((path for path in candidates if path.is_dir()), folder)

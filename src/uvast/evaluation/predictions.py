@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.errors import CorruptFileError, LabelError
+from uvast.errors import CorruptFileError, LabelError, MissingFileError
 from uvast.files import missing, read_text, write_text
 from uvast.segments import Segmentation
 
@@ -22,10 +22,15 @@ if TYPE_CHECKING:
     from uvast.vocabulary import Vocabulary
 
 
+_FOLDER = "give the folder that holds the predictions"
+
+
 def find_predictions(folder: Path, videos: Iterable[str]) -> dict[str, Path | None]:
     """Each video's prediction file, None where there is none."""
+    if folder.is_file():
+        raise MissingFileError("is a file, not a folder", where=folder, remedy=_FOLDER)
     if not folder.is_dir():
-        raise missing(folder, remedy="give the folder that holds the predictions")
+        raise missing(folder, remedy=_FOLDER)
     return {video: _find(folder, video) for video in videos}
 
 
@@ -52,13 +57,7 @@ def read_prediction(
         restored = _at_source_rate(labels, length, sampling_rate)
         if restored is not None:
             return Segmentation.from_labels(restored[:n_frames])
-    n_sampled = -(-n_frames // sampling_rate)
-    sampled = f", or {n_sampled} at sampling rate {sampling_rate}" if sampling_rate > 1 else ""
-    raise LabelError(
-        f"holds {len(labels)} labels, the video has {n_frames} frames{sampled}",
-        where=path,
-        remedy="predict one label for every frame",
-    )
+    raise _wrong_length(len(labels), n_frames, sampling_rate, path)
 
 
 def write_prediction(path: Path, segmentation: Segmentation, classes: Vocabulary) -> None:
@@ -92,6 +91,20 @@ def _at_source_rate(labels: IntArray, n_frames: int, sampling_rate: int) -> IntA
     return None
 
 
+def _wrong_length(n_labels: int, n_frames: int, sampling_rate: int, path: Path) -> LabelError:
+    n_sampled = -(-n_frames // sampling_rate)
+    sampled = f", or {n_sampled} at sampling rate {sampling_rate}" if sampling_rate > 1 else ""
+    remedy = "predict one label for every frame"
+    rate = -(-n_frames // n_labels)
+    if rate > 1 and -(-n_frames // rate) == n_labels:
+        remedy += f", or set sampling_rate = {rate} in dataset.toml if it was made at that rate"
+    return LabelError(
+        f"holds {n_labels} labels, the video has {n_frames} frames{sampled}",
+        where=path,
+        remedy=remedy,
+    )
+
+
 def _read_labels(path: Path, classes: Vocabulary) -> IntArray:
     lines = [line.strip() for line in read_text(path).rstrip().split("\n")]
     if lines == [""]:
@@ -110,6 +123,9 @@ def _read_labels(path: Path, classes: Vocabulary) -> IntArray:
         return classes.encode(labels)
     except LabelError as error:
         place = next(i for i, label in enumerate(labels, 1) if label not in classes.names)
+        remedy = error.remedy
+        if any(len(name.split()) > 1 for name in classes.names):
+            remedy = "write one label a line without a header: class names here have blanks"
         raise LabelError(
-            error.what, where=f"{path}, line 2, label {place}", remedy=error.remedy
+            error.what, where=f"{path}, line 2, label {place}", remedy=remedy
         ) from None

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from uvast.errors import UvastError
+from uvast.inference.inputs import find_sources
+from uvast.inference.segmenter import Segmenter, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -13,7 +16,6 @@ if TYPE_CHECKING:
     from uvast.config import DecodeConfig
     from uvast.inference.inputs import Source
     from uvast.inference.prediction import Prediction
-    from uvast.inference.segmenter import Segmenter
 
 MAX_BATCH_FRAMES = 40_000
 """A batch's padded size: eight ordinary videos, or one of an hour, stay within a few GB."""
@@ -26,6 +28,45 @@ class Outcome:
     name: str
     prediction: Prediction | None = None
     error: UvastError | None = None
+
+
+def segment(
+    model: Segmenter | str | Path,
+    inputs: Sequence[str | Path] | str | Path,
+    *,
+    split: int | None = None,
+    batch_size: int = 8,
+    workers: int = 0,
+    **options: Any,
+) -> dict[str, Prediction]:
+    """Segments a dataset, feature files, or folders of them; the first bad file is an error.
+
+    Args:
+        model: a loaded model, a run folder, or a checkpoint.
+        inputs: what to segment.
+        split: of a dataset, the test side of this split only.
+        batch_size: videos encoded together.
+        workers: threads that decode side by side.
+        options: any setting of the config's `decode` section, such as `transcript="best"`.
+
+    Returns:
+        Predictions by video.
+    """
+    segmenter = model if isinstance(model, Segmenter) else load(model)
+    paths = [inputs] if isinstance(inputs, str | Path) else inputs
+    sources = find_sources(
+        [Path(path) for path in paths],
+        n_features=segmenter.n_features,
+        sampling_rate=segmenter.card.sampling_rate,
+        split=split,
+    )
+    chosen = segmenter.options(**options)
+    predictions = {}
+    for outcome in segment_all(segmenter, sources, chosen, batch_size=batch_size, workers=workers):
+        if outcome.prediction is None:
+            raise outcome.error or UvastError(f"{outcome.name} has no prediction")
+        predictions[outcome.name] = outcome.prediction
+    return dict(sorted(predictions.items()))
 
 
 def segment_all(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from uvast.config import Config, DecodeConfig, parse_config
+from uvast.config import Config, DecodeConfig, parse_config, parse_setting
 from uvast.data import Video, collate
 from uvast.errors import CheckpointError, FeatureError
 from uvast.files import missing
@@ -97,6 +97,12 @@ class Segmenter:
         """The model's decoding settings with single ones changed, checked."""
         changed = {f"decode.{name}": value for name, value in changes.items() if value is not None}
         return self.config.replaced(**changed).decode
+
+    def parsed_options(self, settings: Sequence[str], **changes: str | None) -> DecodeConfig:
+        """The same from text such as `beam_width=5`, as the command line has it."""
+        given = [f"{name}={value}" for name, value in changes.items() if value is not None]
+        parsed = dict(parse_setting(f"decode.{text}") for text in (*settings, *given))
+        return self.config.replaced(**parsed).decode
 
     def frames(self, features: NDArray[np.floating[Any]]) -> FramePrediction:
         """The frame head's view of features `(T, F)` at the model's rate."""

@@ -6,6 +6,9 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from uvast.errors import CheckpointError, ConfigError
+from uvast.models.asformer import Asformer, AsformerDimensions
+from uvast.models.ms_tcn import MsTcnDimensions, ms_tcn
+from uvast.models.ms_tcn_plus_plus import MsTcnPlusPlusDimensions, ms_tcn_plus_plus
 from uvast.models.uvast import Encoded, Uvast, UvastDimensions
 
 if TYPE_CHECKING:
@@ -57,6 +60,47 @@ def _uvast(config: ModelConfig, n_features: int, n_classes: int) -> UvastDimensi
     )
 
 
+def _ms_tcn(config: ModelConfig, n_features: int, n_classes: int) -> MsTcnDimensions:
+    return MsTcnDimensions(
+        n_features=n_features,
+        n_classes=n_classes,
+        width=config.width,
+        n_layers=config.n_encoder_layers,
+        n_stages=config.n_stages,
+        dropout=config.encoder_dropout,
+        channel_dropout=config.channel_dropout,
+    )
+
+
+def _ms_tcn_plus_plus(
+    config: ModelConfig, n_features: int, n_classes: int
+) -> MsTcnPlusPlusDimensions:
+    return MsTcnPlusPlusDimensions(
+        n_features=n_features,
+        n_classes=n_classes,
+        width=config.width,
+        n_prediction_layers=config.n_encoder_layers + 1,
+        n_layers=config.n_encoder_layers,
+        n_stages=config.n_stages,
+        dropout=config.encoder_dropout,
+        channel_dropout=config.channel_dropout,
+    )
+
+
+def _asformer(config: ModelConfig, n_features: int, n_classes: int) -> AsformerDimensions:
+    return AsformerDimensions(
+        n_features=n_features,
+        n_classes=n_classes,
+        width=config.width,
+        attention_width=config.attention_width,
+        n_layers=config.n_encoder_layers,
+        n_stages=config.n_stages,
+        window=config.window,
+        dropout=config.encoder_dropout,
+        channel_dropout=config.channel_dropout,
+    )
+
+
 @dataclasses.dataclass(frozen=True)
 class Builder:
     """How a kind of model comes into being: from config, or from a checkpoint's dimensions."""
@@ -68,6 +112,9 @@ class Builder:
 
 BUILDERS: dict[str, Builder] = {
     "uvast": Builder(UvastDimensions, Uvast, _uvast),
+    "ms-tcn": Builder(MsTcnDimensions, ms_tcn, _ms_tcn),
+    "ms-tcn++": Builder(MsTcnPlusPlusDimensions, ms_tcn_plus_plus, _ms_tcn_plus_plus),
+    "asformer": Builder(AsformerDimensions, Asformer, _asformer),
 }
 
 

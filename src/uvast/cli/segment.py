@@ -1,0 +1,121 @@
+"""`uvast segment`: videos to segmentations."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from uvast.cli.console import note, print_json, print_table, progress_bar
+
+if TYPE_CHECKING:
+    from uvast.inference import Outcome
+
+
+def segment(
+    model: Annotated[Path, typer.Argument(help="A run folder or a .safetensors file.")],
+    inputs: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Datasets, .npy feature files, or folders of them.", show_default=False
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the predictions.")],
+    split: Annotated[
+        int | None,
+        typer.Option(help="Of a dataset, only this split's test side.", show_default="all videos"),
+    ] = None,
+    transcript: Annotated[
+        str | None,
+        typer.Option(help="decoder, semi-markov, best or frames.", show_default="the model's own"),
+    ] = None,
+    durations: Annotated[
+        str | None,
+        typer.Option(
+            help="viterbi, fifa, alignment, explicit or none.", show_default="the model's own"
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Another decoding setting, such as beam_width=5; repeatable."),
+    ] = None,
+    formats: Annotated[
+        str, typer.Option("--format", help="txt (a label a frame), csv, json; by commas.")
+    ] = "txt,json",
+    batch_size: Annotated[int, typer.Option(min=1, help="Videos encoded together.")] = 8,
+    workers: Annotated[int, typer.Option(min=0, help="Threads that decode side by side.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace predictions that exist.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Segment videos with a trained model.
+
+    A file that cannot be segmented is reported and skipped; the exit code is then 1.
+
+    Example: `uvast segment runs/gtea-1 data/gtea --split 1 --out predictions`
+
+    New videos: `uvast segment runs/gtea-1 features/*.npy --out predictions --format csv`
+
+    Best quality: `uvast segment runs/gtea-1 features/ --transcript best --out predictions`
+    """
+    from uvast.inference import load
+    from uvast.inference.inputs import find_sources
+    from uvast.inference.output import check_free, parse_formats, write_prediction
+    from uvast.inference.pipeline import segment_all
+
+    chosen_formats = parse_formats(formats)
+    segmenter = load(model, device=device)
+    options = segmenter.parsed_options(settings or [], transcript=transcript, durations=durations)
+    sources = find_sources(
+        inputs,
+        n_features=segmenter.n_features,
+        sampling_rate=segmenter.card.sampling_rate,
+        split=split,
+    )
+    if not overwrite:
+        check_free(out, (source.name for source in sources), chosen_formats)
+    outcomes: list[Outcome] = []
+    with progress_bar() as progress:
+        task = progress.add_task("segmenting", total=len(sources))
+        for outcome in segment_all(
+            segmenter, sources, options, batch_size=batch_size, workers=workers
+        ):
+            if outcome.prediction is not None:
+                write_prediction(out, outcome.name, outcome.prediction, chosen_formats)
+            outcomes.append(outcome)
+            progress.advance(task)
+    _report(sorted(outcomes, key=lambda one: one.name), out, as_json=as_json)
+    if any(outcome.error for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+def _report(outcomes: list[Outcome], out: Path, *, as_json: bool) -> None:
+    done = {one.name: one.prediction for one in outcomes if one.prediction is not None}
+    failed = {one.name: str(one.error) for one in outcomes if one.error is not None}
+    for sentence in failed.values():
+        note(f"skipped: {sentence}")
+    capped = [name for name, prediction in done.items() if not prediction.complete]
+    if capped:
+        note(
+            f"stopped by the cap on segments in {len(capped)} videos (first: {capped[0]}); "
+            "raise it with --set max_segments=…"
+        )
+    if as_json:
+        print_json(
+            {
+                "out": str(out),
+                "videos": {name: one.as_dict() for name, one in done.items()},
+                "skipped": failed,
+            }
+        )
+        return
+    rows = [
+        [name, str(len(one.transcript)), "–" if one.segmentation is None else f"{one.score:.2f}"]
+        for name, one in sorted(done.items(), key=lambda item: item[1].score)
+    ]
+    print_table(
+        f"{len(done)} videos in {out}, least sure first", ["video", "segments", "score"], rows
+    )

@@ -1,0 +1,204 @@
+"""`uvast train`: a dataset to a run folder."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path  # noqa: TC003 - typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from uvast.cli.console import note, progress_bar
+from uvast.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from uvast.training import EpochReport, Watcher
+
+
+class Supervision(str, Enum):
+    """Where targets come from."""
+
+    full = "full"
+    timestamps = "timestamps"
+
+
+class Stage(str, Enum):
+    """Which stages to train."""
+
+    one = "1"
+    two = "2"
+    both = "both"
+
+
+def train(
+    dataset: Annotated[
+        Path | None, typer.Argument(help="Folder of the dataset.", show_default=False)
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder to make.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on with this run instead.", metavar="RUN")
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="small, demo, gtea, 50salads, breakfast, or a baseline's name."),
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="Settings from a TOML file.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="One setting, such as train.epochs=100; may be repeated."),
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="uvast or a baseline.")] = None,
+    split: Annotated[
+        int | None,
+        typer.Option(help="Train on this split's training side.", show_default="all videos"),
+    ] = None,
+    supervision: Annotated[Supervision | None, typer.Option(help="Full labels, or clicks.")] = None,
+    timestamps: Annotated[
+        Path | None, typer.Option(help="Timestamps file.", show_default="the dataset's own")
+    ] = None,
+    refresh_pseudo_labels: Annotated[
+        int | None,
+        typer.Option(help="Cut pseudo-labels again every N epochs; 0 never.", metavar="N"),
+    ] = None,
+    stage: Annotated[Stage, typer.Option(help="Stage 2 is the alignment decoder.")] = Stage.both,
+    validation: Annotated[
+        float | None, typer.Option(help="Share of the training side that selects the model.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
+    seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Also log for TensorBoard (an extra).")
+    ] = False,
+) -> None:
+    """Train a model.
+
+    Example: `uvast train data/gtea --split 1 --preset gtea --out runs/gtea-1`
+
+    One click per action: `uvast train my-videos --supervision timestamps --preset small --out run`
+
+    After a break: `uvast train --resume runs/gtea-1`
+
+    Several processes: `torchrun --nproc-per-node 2 -m uvast train data/gtea --out run`
+    """
+    changes = list(settings or [])
+    flags = {
+        "model.kind": model,
+        "supervision.kind": supervision and supervision.value,
+        "supervision.refresh_every": refresh_pseudo_labels,
+        "train.validation": validation,
+        "train.seed": seed,
+    }
+    changes += [f"{name}={value}" for name, value in flags.items() if value is not None]
+    if resume is not None:
+        _refuse_with_resume(dataset, out, preset, config, split, timestamps)
+        _resume(resume, changes, stage, device, tensorboard=tensorboard)
+        return
+    if dataset is None or out is None:
+        raise ConfigError(
+            "a dataset and --out are needed", remedy="see uvast train --help, or pass --resume RUN"
+        )
+    if stage is Stage.two:
+        raise ConfigError(
+            "stage 2 goes on from a trained stage 1",
+            where="--stage 2",
+            remedy="pass --resume RUN --stage 2",
+        )
+    if stage is Stage.one:
+        changes.append("train.alignment_epochs=0")
+
+    from uvast.config import load_config
+    from uvast.data import Dataset
+    from uvast.training import train as train_model
+
+    chosen = load_config(preset, config, changes)
+    opened = Dataset.open(dataset)
+    with _Follower(out, tensorboard=tensorboard) as follower:
+        train_model(
+            opened,
+            out,
+            config=chosen,
+            split=split,
+            timestamps=timestamps,
+            device=device,
+            watcher=follower.watcher,
+        )
+    if summary := opened.trim_summary():
+        note(summary)
+    note(f"the model is in {out}; try uvast segment {out} {dataset} --out predictions")
+
+
+def _refuse_with_resume(*given: object) -> None:
+    if any(value is not None for value in given):
+        raise ConfigError(
+            "a resumed run has its dataset and settings already",
+            where="--resume",
+            remedy="leave out DATASET, --out, --preset, --config, --split and --timestamps",
+        )
+
+
+def _resume(run: Path, changes: list[str], stage: Stage, device: str, *, tensorboard: bool) -> None:
+    from uvast.config import Config
+    from uvast.training import resume as resume_run
+    from uvast.training.run import RunFolder
+
+    if stage is Stage.two:
+        _, config, _ = RunFolder.open(run)
+        if not config.train.alignment_epochs and not any(
+            change.startswith("train.alignment_epochs") for change in changes
+        ):
+            epochs = config.train.epochs or Config().train.alignment_epochs
+            changes.append(f"train.alignment_epochs={epochs}")
+    with _Follower(run, tensorboard=tensorboard) as follower:
+        resume_run(run, settings=changes, device=device, watcher=follower.watcher)
+    note(f"the model is in {run}")
+
+
+class _Follower:
+    """A progress bar, and TensorBoard if asked for."""
+
+    def __init__(self, out: Path, *, tensorboard: bool) -> None:
+        self._progress = progress_bar()
+        self._out = out
+        self._tensorboard = tensorboard
+        self.watcher: Watcher
+
+    def __enter__(self) -> _Follower:
+        bar = _Bar(self._progress)
+        if self._tensorboard:
+            from uvast.training.tensorboard import TensorBoard
+
+            self.watcher = TensorBoard(self._out, bar)
+        else:
+            self.watcher = bar
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+
+class _Bar:
+    """Shows each stage as one bar over its epochs."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._tasks: dict[int, TaskID] = {}
+        self._text = ""
+
+    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+        if stage not in self._tasks:
+            self._tasks[stage] = self._progress.add_task(f"stage {stage}", total=epochs)
+        self._progress.update(
+            self._tasks[stage],
+            completed=round(epoch - 1 + fraction, 2),
+            description=f"stage {stage}, epoch {epoch}{self._text}",
+        )
+
+    def epoch(self, report: EpochReport) -> None:
+        terms = [f"{name} {value:.2f}" for name, value in report.losses.items() if name != "total"]
+        self._text = f": loss {report.losses['total']:.2f} ({', '.join(terms)})"
+        if report.validation:
+            self._text += f", validation {report.validation['score']:.1f}"
+        self.step(report.stage, report.epoch, report.epochs, 1.0)

@@ -1,0 +1,38 @@
+"""What happens to a fault in a file: a reader stops at the first one, `check_dataset` reads on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from uvast.errors import UvastError
+
+OnFault = Callable[[UvastError], None]
+
+
+def raise_fault(fault: UvastError) -> None:
+    """The default of every reader: the first fault ends it."""
+    raise fault
+
+
+class FaultList:
+    """Faults found so far, as sentences; used as a reader's `on_fault`, or as a context.
+
+    In a `with` block an error becomes a fault and ends the block, not the program. The same
+    sentence is listed once.
+    """
+
+    def __init__(self) -> None:
+        self.sentences: dict[str, None] = {}
+
+    def __call__(self, fault: UvastError) -> None:
+        """Lists a fault."""
+        self.sentences[str(fault)] = None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, trace: object) -> bool:
+        if not isinstance(error, UvastError):
+            return False
+        self(error)
+        return True

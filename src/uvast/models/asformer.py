@@ -1,0 +1,164 @@
+"""ASFormer: a window-attention encoder, and decoders that refine its frame logits.
+
+Yi, Wen and Jiang, "ASFormer: Transformer for Action Segmentation", BMVC 2021. The encoder is the
+`asformer` variant of `uvast.models.encoder`.
+
+Queries and keys of a decoder's attention come from its own block, values from the features of the
+stage before. The paper's text also names the concatenation of both for queries and keys; that
+network would have 1.25 M parameters, this one has the published 1.13 M.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from uvast.errors import ConfigError
+from uvast.models.convolution import DilatedConvolution
+from uvast.models.dimensions import UvastDimensions, WindowKind
+from uvast.models.encoder import FrameEncoder, clear_padding
+from uvast.models.layers import dropout
+from uvast.models.ms_tcn import check_dimensions, checked_mask
+from uvast.models.normalisation import instance_norm
+from uvast.models.uvast import Encoded
+from uvast.models.window_attention import window_attention
+
+DECAY = 3.0
+"""The attention of decoder i (from 0) counts exp(-DECAY i)."""
+
+
+@dataclass(frozen=True)
+class AsformerDimensions:
+    """All an ASFormer is built from; a checkpoint holds it beside the weights.
+
+    Args:
+        n_features: F, the width of the input features.
+        n_classes: C.
+        width: D, the width of every layer.
+        attention_width: width of queries, keys and values.
+        n_layers: blocks of the encoder and of each decoder; block i has dilation and window 2**i.
+        n_stages: the encoder and its decoders.
+        window: what a query of the window attention sees, see `uvast.models.window_attention`.
+        dropout: rate inside every block.
+        channel_dropout: rate at which whole input channels are dropped.
+    """
+
+    n_features: int
+    n_classes: int
+    width: int = 64
+    attention_width: int = 32
+    n_layers: int = 10
+    n_stages: int = 4
+    window: WindowKind = "neighbourhood"
+    dropout: float = 0.5
+    channel_dropout: float = 0.3
+
+    def __post_init__(self) -> None:
+        check_dimensions(self)
+        if self.window not in ("neighbourhood", "band"):
+            raise ConfigError(
+                f"unknown window {self.window!r}", remedy="choose neighbourhood or band"
+            )
+
+
+class CrossWindowAttention(nn.Module):
+    """Window attention whose values come from another sequence of the same length."""
+
+    def __init__(self, dimensions: AsformerDimensions, window: int) -> None:
+        super().__init__()
+        self.project_own = nn.Linear(dimensions.width, 2 * dimensions.attention_width)
+        self.project_memory = nn.Linear(dimensions.width, dimensions.attention_width)
+        self.restore = nn.Linear(dimensions.attention_width, dimensions.width)
+        self.window = window
+        self.kind: WindowKind = dimensions.window
+
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
+        """Frames and the stage before, `(B, T, D)`, valid frames `(B, T)` -> `(B, T, D)`."""
+        queries, keys = self.project_own(x).chunk(2, dim=-1)
+        values = self.project_memory(memory)
+        hidden = window_attention(queries, keys, values, self.window, self.kind, mask)
+        return self.restore(torch.relu(hidden))  # type: ignore[no-any-return]
+
+
+class DecoderBlock(nn.Module):
+    """Dilated convolution, ReLU, weighted cross-attention with a residual, 1x1 convolution."""
+
+    def __init__(self, dimensions: AsformerDimensions, window: int, weight: float) -> None:
+        super().__init__()
+        self.convolution = DilatedConvolution(dimensions.width, window)
+        self.attention = CrossWindowAttention(dimensions, window)
+        self.mix = nn.Linear(dimensions.width, dimensions.width)
+        self.weight = weight
+        self.rate = dimensions.dropout
+
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None) -> Tensor:
+        """Frames and the stage before `(B, T, D)`, zero on padding -> `(B, T, D)`."""
+        hidden = torch.relu(self.convolution(x))
+        attended = self.attention(instance_norm(hidden, mask), memory, mask)
+        hidden = self.mix(hidden + self.weight * attended)
+        return clear_padding(x + dropout(hidden, self.rate, self.training), mask)
+
+
+class RefinementDecoder(nn.Module):
+    """One decoder: refines the class probabilities before it in sight of the features before it."""
+
+    def __init__(self, dimensions: AsformerDimensions, weight: float) -> None:
+        super().__init__()
+        self.embed = nn.Linear(dimensions.n_classes, dimensions.width)
+        self.blocks = nn.ModuleList(
+            DecoderBlock(dimensions, 2**index, weight) for index in range(dimensions.n_layers)
+        )
+        self.classify = nn.Linear(dimensions.width, dimensions.n_classes)
+
+    def forward(self, before: Encoded, mask: Tensor | None) -> Encoded:
+        """The stage before -> this stage."""
+        x = clear_padding(self.embed(before.logits.softmax(-1)), mask)
+        for block in self.blocks:
+            x = block(x, before.features, mask)
+        return Encoded(x, self.classify(x))
+
+
+class Asformer(nn.Module):
+    """Encoder and decoders; each decoder's attention weighs less than that of the one before.
+
+    Padding never takes part: a video's outputs are the same alone and in a batch.
+    """
+
+    def __init__(self, dimensions: AsformerDimensions) -> None:
+        super().__init__()
+        self.dimensions = dimensions
+        self.encoder = FrameEncoder(
+            UvastDimensions(
+                n_features=dimensions.n_features,
+                n_classes=dimensions.n_classes,
+                width=dimensions.width,
+                attention_width=dimensions.attention_width,
+                n_encoder_layers=dimensions.n_layers,
+                encoder="asformer",
+                window=dimensions.window,
+                encoder_dropout=dimensions.dropout,
+                channel_dropout=dimensions.channel_dropout,
+            )
+        )
+        self.decoders = nn.ModuleList(
+            RefinementDecoder(dimensions, math.exp(-DECAY * index))
+            for index in range(dimensions.n_stages - 1)
+        )
+
+    def stages(self, features: Tensor, mask: Tensor | None) -> tuple[Tensor, ...]:
+        """Features `(B, T, F)`, valid frames `(B, T)` -> the logits `(B, T, C)` of every stage."""
+        return tuple(one.logits for one in self._run(features, mask))
+
+    def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:
+        """Features `(B, T, F)`, valid frames `(B, T)` -> the last stage's features and logits."""
+        return self._run(features, mask)[-1]
+
+    def _run(self, features: Tensor, mask: Tensor | None) -> list[Encoded]:
+        mask = checked_mask(features, mask, self.dimensions.n_features)
+        outputs = [Encoded(*self.encoder(features, mask))]
+        for decoder in self.decoders:
+            outputs.append(decoder(outputs[-1], mask))
+        return outputs

@@ -1,0 +1,173 @@
+"""MS-TCN: stages of dilated residual layers, each refining the frame logits of the one before.
+
+Abu Farha and Gall, "MS-TCN: Multi-Stage Temporal Convolutional Network for Action Segmentation",
+CVPR 2019. The stage and the network that chains stages also serve MS-TCN++.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from uvast.errors import ConfigError, InputError
+from uvast.models.convolution import DilatedConvolution
+from uvast.models.encoder import clear_padding
+from uvast.models.layers import InputProjection, dropout
+from uvast.models.uvast import Encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True)
+class MsTcnDimensions:
+    """All an MS-TCN is built from; a checkpoint holds it beside the weights.
+
+    Args:
+        n_features: F, the width of the input features.
+        n_classes: C.
+        width: D, the width of every layer.
+        n_layers: layers of a stage; layer i has dilation 2**i.
+        n_stages: stages, the first included.
+        dropout: rate inside every layer.
+        channel_dropout: rate at which whole input channels are dropped.
+    """
+
+    n_features: int
+    n_classes: int
+    width: int = 64
+    n_layers: int = 10
+    n_stages: int = 4
+    dropout: float = 0.5
+    channel_dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_dimensions(self)
+
+
+class DilatedResidualLayer(nn.Module):
+    """Dilated convolution, ReLU, 1x1 convolution, dropout; added to the input."""
+
+    def __init__(self, width: int, dilation: int, rate: float) -> None:
+        super().__init__()
+        self.convolution = DilatedConvolution(width, dilation)
+        self.mix = nn.Linear(width, width)
+        self.rate = rate
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        """Frames `(B, T, D)`, zero on padding, valid ones `(B, T)` or None -> `(B, T, D)`."""
+        hidden = self.mix(torch.relu(self.convolution(x)))
+        return clear_padding(x + dropout(hidden, self.rate, self.training), mask)
+
+
+class Stage(nn.Module):
+    """A 1x1 convolution into the model's width, layers, and a classifier of the frames.
+
+    Args:
+        embed: the input's width -> D.
+        layers: modules that take `(x, mask)` and keep the shape of `x`.
+        width: D.
+        n_classes: C.
+    """
+
+    def __init__(
+        self, embed: nn.Module, layers: Iterable[nn.Module], *, width: int, n_classes: int
+    ) -> None:
+        super().__init__()
+        self.embed = embed
+        self.layers = nn.ModuleList(layers)
+        self.classify = nn.Linear(width, n_classes)
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Features or probabilities `(B, T, …)` -> features `(B, T, D)` and logits `(B, T, C)`."""
+        x = clear_padding(self.embed(x), mask)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x, self.classify(x)
+
+
+class MultiStageNetwork(nn.Module):
+    """A prediction stage, then refinement stages that see only the class probabilities before them.
+
+    Padding never takes part: a video's outputs are the same alone and in a batch.
+    """
+
+    def __init__(self, dimensions: Any, prediction: Stage, refinements: Iterable[Stage]) -> None:
+        super().__init__()
+        self.dimensions = dimensions
+        self.prediction = prediction
+        self.refinements = nn.ModuleList(refinements)
+
+    def stages(self, features: Tensor, mask: Tensor | None) -> tuple[Tensor, ...]:
+        """Features `(B, T, F)`, valid frames `(B, T)` -> the logits `(B, T, C)` of every stage."""
+        return tuple(one.logits for one in self._run(features, mask))
+
+    def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:
+        """Features `(B, T, F)`, valid frames `(B, T)` -> the last stage's features and logits."""
+        return self._run(features, mask)[-1]
+
+    def _run(self, features: Tensor, mask: Tensor | None) -> list[Encoded]:
+        mask = checked_mask(features, mask, self.dimensions.n_features)
+        outputs = [Encoded(*self.prediction(features, mask))]
+        for refinement in self.refinements:
+            outputs.append(Encoded(*refinement(outputs[-1].logits.softmax(-1), mask)))
+        return outputs
+
+
+def ms_tcn(dimensions: MsTcnDimensions) -> MultiStageNetwork:
+    """The network of the paper: the first stage is built like the others, on the input features."""
+    prediction = Stage(
+        InputProjection(dimensions.n_features, dimensions.width, dimensions.channel_dropout),
+        residual_layers(dimensions.width, dimensions.n_layers, dimensions.dropout),
+        width=dimensions.width,
+        n_classes=dimensions.n_classes,
+    )
+    refinements = (
+        refinement_stage(
+            n_classes=dimensions.n_classes,
+            width=dimensions.width,
+            n_layers=dimensions.n_layers,
+            rate=dimensions.dropout,
+        )
+        for _ in range(dimensions.n_stages - 1)
+    )
+    return MultiStageNetwork(dimensions, prediction, refinements)
+
+
+def residual_layers(width: int, n_layers: int, rate: float) -> list[nn.Module]:
+    """Layers whose dilations double."""
+    return [DilatedResidualLayer(width, 2**index, rate) for index in range(n_layers)]
+
+
+def refinement_stage(*, n_classes: int, width: int, n_layers: int, rate: float) -> Stage:
+    """A stage after the first: C probabilities in, C logits out."""
+    return Stage(
+        nn.Linear(n_classes, width),
+        residual_layers(width, n_layers, rate),
+        width=width,
+        n_classes=n_classes,
+    )
+
+
+def checked_mask(features: Tensor, mask: Tensor | None, n_features: int) -> Tensor | None:
+    """Refuses features of a wrong shape; returns the mask, or None if it hides nothing."""
+    if features.ndim != 3 or features.shape[2] != n_features:
+        raise InputError(
+            f"features of shape {tuple(features.shape)}",
+            remedy=f"this model takes (B, T, {n_features})",
+        )
+    return None if mask is None or bool(mask.all()) else mask
+
+
+def check_dimensions(dimensions: Any) -> None:
+    """Counts and widths are positive, dropout rates lie in [0, 1)."""
+    for name, value in dataclasses.asdict(dimensions).items():
+        if name.endswith("dropout"):
+            if not 0 <= value < 1:
+                raise ConfigError(f"{name} is {value}", remedy="it must lie in [0, 1)")
+        elif isinstance(value, int) and value < 1:
+            raise ConfigError(f"{name} is {value}", remedy="it must be positive")

@@ -1,0 +1,86 @@
+"""MS-TCN++: MS-TCN whose first stage sees near and far frames in every layer.
+
+Li, Abu Farha, Liu, Cheng and Gall, "MS-TCN++: Multi-Stage Temporal Convolutional Network for Action
+Segmentation", TPAMI 2020.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from uvast.models.convolution import DilatedConvolution
+from uvast.models.encoder import clear_padding
+from uvast.models.layers import InputProjection, dropout
+from uvast.models.ms_tcn import MultiStageNetwork, Stage, check_dimensions, refinement_stage
+
+
+@dataclass(frozen=True)
+class MsTcnPlusPlusDimensions:
+    """All an MS-TCN++ is built from; a checkpoint holds it beside the weights.
+
+    Args:
+        n_features: F, the width of the input features.
+        n_classes: C.
+        width: D, the width of every layer.
+        n_prediction_layers: dual dilated layers of the first stage.
+        n_layers: layers of a refinement stage; layer i has dilation 2**i.
+        n_stages: stages, the first included.
+        dropout: rate inside every layer.
+        channel_dropout: rate at which whole input channels are dropped.
+    """
+
+    n_features: int
+    n_classes: int
+    width: int = 64
+    n_prediction_layers: int = 11
+    n_layers: int = 10
+    n_stages: int = 4
+    dropout: float = 0.5
+    channel_dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_dimensions(self)
+
+
+class DualDilatedLayer(nn.Module):
+    """Two dilated convolutions side by side, fused by a 1x1 convolution; added to the input."""
+
+    def __init__(self, width: int, dilations: tuple[int, int], rate: float) -> None:
+        super().__init__()
+        self.convolutions = nn.ModuleList(DilatedConvolution(width, one) for one in dilations)
+        self.fuse = nn.Linear(2 * width, width)
+        self.rate = rate
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        """Frames `(B, T, D)`, zero on padding, valid ones `(B, T)` or None -> `(B, T, D)`."""
+        both = torch.cat([convolution(x) for convolution in self.convolutions], dim=-1)
+        hidden = torch.relu(self.fuse(both))
+        return clear_padding(x + dropout(hidden, self.rate, self.training), mask)
+
+
+def ms_tcn_plus_plus(dimensions: MsTcnPlusPlusDimensions) -> MultiStageNetwork:
+    """The network of the paper: in the first stage one dilation grows as the other shrinks."""
+    last = dimensions.n_prediction_layers - 1
+    layers = [
+        DualDilatedLayer(dimensions.width, (2 ** (last - index), 2**index), dimensions.dropout)
+        for index in range(last + 1)
+    ]
+    prediction = Stage(
+        InputProjection(dimensions.n_features, dimensions.width, dimensions.channel_dropout),
+        layers,
+        width=dimensions.width,
+        n_classes=dimensions.n_classes,
+    )
+    refinements = (
+        refinement_stage(
+            n_classes=dimensions.n_classes,
+            width=dimensions.width,
+            n_layers=dimensions.n_layers,
+            rate=dimensions.dropout,
+        )
+        for _ in range(dimensions.n_stages - 1)
+    )
+    return MultiStageNetwork(dimensions, prediction, refinements)

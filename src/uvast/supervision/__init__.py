@@ -1,0 +1,27 @@
+"""From full labels or timestamps to what a model learns (METHOD section 9).
+
+Shapes: T frames, S segments, F features. A pseudo-segmentation is inferred from timestamps and
+takes the place of the ground truth in training.
+"""
+
+from uvast.supervision.k_medoids import (
+    Clusters,
+    KMedoids,
+    constrained_k_medoids,
+    unconstrained_k_medoids,
+)
+from uvast.supervision.targets import (
+    PseudoLabelOptions,
+    full_segmentations,
+    pseudo_segmentations,
+)
+
+__all__ = [
+    "Clusters",
+    "KMedoids",
+    "PseudoLabelOptions",
+    "constrained_k_medoids",
+    "full_segmentations",
+    "pseudo_segmentations",
+    "unconstrained_k_medoids",
+]

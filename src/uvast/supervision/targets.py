@@ -1,0 +1,103 @@
+"""What a model learns of each video: its labels, or a pseudo-segmentation from timestamps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from uvast.errors import InputError, TimestampError
+from uvast.segments import Segmentation, midpoint_durations
+from uvast.supervision.distances import MetricName
+from uvast.supervision.k_medoids import constrained_k_medoids, unconstrained_k_medoids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from uvast.data import Dataset, Timestamps
+
+Method = Literal["k-medoids", "midpoint", "unconstrained"]
+
+
+@dataclass(frozen=True)
+class PseudoLabelOptions:
+    """How frames between timestamps get their labels.
+
+    Args:
+        method: `k-medoids`, `midpoint` (half-way between neighbouring timestamps, no features), or
+            `unconstrained`, k-medoids without order, for comparison only.
+        metric: `euclidean` or `cosine`.
+        prior: the weight of k-medoids' pull to the midpoint; 0 is the paper's algorithm.
+        max_iterations: the cap of k-medoids.
+    """
+
+    method: Method = "k-medoids"
+    metric: MetricName = "euclidean"
+    prior: float = 0.25
+    max_iterations: int = 300
+
+    def __post_init__(self) -> None:
+        """Checks the names."""
+        for value, kind in ((self.method, Method), (self.metric, MetricName)):
+            if value not in get_args(kind):
+                raise InputError(f"{value!r}", remedy=f"choose from {', '.join(get_args(kind))}")
+
+
+def full_segmentations(dataset: Dataset, names: Iterable[str]) -> dict[str, Segmentation]:
+    """The ground truth of videos at the model's rate."""
+    rate = dataset.spec.sampling_rate
+    return {name: Segmentation.from_labels(dataset.source_labels(name)[::rate]) for name in names}
+
+
+def pseudo_segmentations(
+    dataset: Dataset,
+    names: Iterable[str],
+    timestamps: Mapping[str, Timestamps],
+    options: PseudoLabelOptions,
+    *,
+    features: Mapping[str, NDArray[np.floating[Any]]] | None = None,
+) -> dict[str, Segmentation]:
+    """Pseudo-segmentations of videos at the model's rate; no label file is ever opened.
+
+    Neighbouring timestamps with one label become one segment. Frames of a segment without a
+    timestamp go to its neighbours.
+
+    Args:
+        dataset: where the videos are.
+        names: which videos.
+        timestamps: of each video, at the model's rate.
+        options: how to label the frames between.
+        features: `(T, F)` of each video at the model's rate, such as a model's encoder features;
+            None reads the dataset's own.
+    """
+    found = {}
+    for name in names:
+        if name not in timestamps:
+            raise TimestampError(
+                f"no timestamps for video {name}",
+                where=dataset.path,
+                remedy="annotate one frame of each of its actions",
+            )
+        inputs = dataset.video(name, labels=False).features if features is None else features[name]
+        found[name] = _pseudo_segmentation(inputs, timestamps[name], options).merged()
+    return found
+
+
+def _pseudo_segmentation(
+    features: NDArray[np.floating[Any]], timestamps: Timestamps, options: PseudoLabelOptions
+) -> Segmentation:
+    frames, transcript = timestamps.frames, timestamps.transcript
+    if options.method == "midpoint":
+        return Segmentation(transcript, midpoint_durations(frames, len(features)))
+    if options.method == "unconstrained":
+        clusters = unconstrained_k_medoids(
+            features, frames, options.metric, max_iterations=options.max_iterations
+        )
+        return Segmentation.from_labels(transcript[clusters.assignment])
+    found = constrained_k_medoids(
+        features, frames, options.metric, options.prior, options.max_iterations
+    )
+    return Segmentation(transcript, found.durations)

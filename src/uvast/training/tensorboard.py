@@ -1,0 +1,42 @@
+"""Epochs to TensorBoard; needs the extra `tensorboard`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uvast.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from uvast.training.loop import EpochReport, Watcher
+
+
+class TensorBoard:
+    """Passes on what it sees to another watcher, and writes it to `RUN/tensorboard`."""
+
+    def __init__(self, run: Path, then: Watcher) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError as error:
+            raise ConfigError(
+                "TensorBoard is not installed",
+                where="--tensorboard",
+                remedy="pip install 'uvast[tensorboard]'",
+            ) from error
+        self._writer = SummaryWriter(run / "tensorboard")
+        self._then = then
+
+    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+        """Only passed on."""
+        self._then.step(stage, epoch, epochs, fraction)
+
+    def epoch(self, report: EpochReport) -> None:
+        """Losses and validation scores, by stage."""
+        groups = {"loss": report.losses, "validation": report.validation}
+        for group, values in groups.items():
+            for name, value in values.items():
+                tag = f"stage{report.stage}/{group}/{name}"
+                self._writer.add_scalar(tag, value, report.epoch)
+        self._writer.flush()
+        self._then.epoch(report)

@@ -1,0 +1,47 @@
+"""What the rooms' tests share: a small generated dataset, made once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from uvast.config import Config
+from uvast.data import Dataset, generate_dataset
+
+SMALL_NETWORK = {
+    "model.width": 16,
+    "model.attention_width": 8,
+    "model.n_encoder_layers": 5,
+    "model.decoder_feedforward": 32,
+    "model.alignment_feedforward": 32,
+    "train.epochs": 3,
+    "train.alignment_epochs": 2,
+    "train.checkpoint_seconds": 0.0,
+}
+
+
+@pytest.fixture(scope="session")
+def tiny_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "tiny"
+    generate_dataset(
+        path, n_videos=8, n_classes=5, n_frames=60, n_features=6, n_subjects=4, n_splits=2, seed=3
+    )
+    return path
+
+
+@pytest.fixture
+def tiny(tiny_path: Path) -> Dataset:
+    return Dataset.open(tiny_path)
+
+
+@pytest.fixture
+def small_config() -> Config:
+    return Config().replaced(**SMALL_NETWORK)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    """Two workers on two cores: torch's threads must not fight."""
+    torch.set_num_threads(1)

@@ -1,0 +1,388 @@
+"""Whole runs on a small generated dataset: stages, selection, resuming, odd data."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.torch import load_file
+
+import uvast
+from uvast.config import Config
+from uvast.data import Dataset
+from uvast.errors import ConfigError, OutputError, TrainingError, UvastError
+from uvast.models.checkpoint import load_model
+from uvast.training import EpochReport, read_log, resume, train
+from uvast.training.session import Session
+
+
+def weights(run: Path, name: str = "best") -> dict[str, np.ndarray]:
+    return {key: value.numpy() for key, value in load_file(run / f"{name}.safetensors").items()}
+
+
+def assert_equal_weights(left: Path, right: Path) -> None:
+    for name in ("best", "last"):
+        first, second = weights(left, name), weights(right, name)
+        assert first.keys() == second.keys()
+        for key, value in first.items():
+            np.testing.assert_array_equal(value, second[key], err_msg=key)
+
+
+def edited(path: Path, copy: Path, name: str, labels: list[str], features: np.ndarray) -> Dataset:
+    """A copy of a dataset in which one video is another one."""
+    shutil.copytree(path, copy)
+    (copy / "groundTruth" / f"{name}.txt").write_text("".join(f"{x}\n" for x in labels))
+    np.save(copy / "features" / f"{name}.npy", features.astype(np.float32))
+    return Dataset.open(copy)
+
+
+def test_a_run_trains_both_stages_and_logs_every_epoch(
+    tiny: Dataset, small_config: Config, tmp_path: Path
+) -> None:
+    train(tiny, tmp_path / "run", config=small_config, split=1)
+    rows = read_log(tmp_path / "run" / "log.csv")
+    assert [(row["stage"], row["epoch"]) for row in rows] == [
+        (1, 1),
+        (1, 2),
+        (1, 3),
+        (2, 1),
+        (2, 2),
+    ]
+    assert rows[2]["loss"] < rows[0]["loss"]
+    terms = ("frame", "segment", "group_frame", "group_segment", "cross_attention")
+    assert rows[0]["loss"] == pytest.approx(sum(rows[0][term] for term in terms), rel=1e-4)
+    model, card = load_model(tmp_path / "run" / "best.safetensors")
+    assert card.stage == 2
+    assert card.selection == "last epoch"
+    assert card.config == small_config.as_dict()
+    assert any(name.startswith("alignment.") for name in model.state_dict())
+
+
+def test_stage_two_leaves_the_rest_as_it_was(
+    tiny: Dataset, small_config: Config, tmp_path: Path
+) -> None:
+    only_one = small_config.replaced(**{"train.alignment_epochs": 0})
+    train(tiny, tmp_path / "one", config=only_one, split=1)
+    train(tiny, tmp_path / "both", config=small_config, split=1)
+    first, both = weights(tmp_path / "one"), weights(tmp_path / "both")
+    for key, value in first.items():
+        np.testing.assert_array_equal(value, both[key], err_msg=key)
+    resume(tmp_path / "one", settings=["train.alignment_epochs=2"])
+    assert weights(tmp_path / "one").keys() == both.keys()
+    for key, value in both.items():
+        np.testing.assert_array_equal(value, weights(tmp_path / "one")[key], err_msg=key)
+
+
+def test_two_runs_with_one_seed_are_equal_and_with_two_are_not(
+    tiny: Dataset, small_config: Config, tmp_path: Path
+) -> None:
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        train(tiny, tmp_path / name, config=small_config.replaced(**{"train.seed": seed}), split=1)
+    assert_equal_weights(tmp_path / "a", tmp_path / "b")
+    assert not np.array_equal(
+        *(weights(tmp_path / run)["model.transcript.embedding.weight"] for run in "ac")
+    )
+
+
+class Stop(Exception):
+    """Thrown by a watcher, as Ctrl-C would be."""
+
+
+class StopAfter:
+    """Breaks a run off after so many epochs."""
+
+    def __init__(self, n_epochs: int) -> None:
+        self.left = n_epochs
+
+    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None: ...
+
+    def epoch(self, report: EpochReport) -> None:
+        self.left -= 1
+        if not self.left:
+            raise Stop
+
+
+@pytest.mark.parametrize("n_epochs", range(1, 6))
+def test_a_run_broken_off_after_any_epoch_resumes_to_equal_weights(
+    tiny: Dataset, small_config: Config, tmp_path: Path, n_epochs: int
+) -> None:
+    config = small_config.replaced(
+        **{
+            "train.validation": 0.3,
+            "train.validate_every": 2,
+            "train.averaging": 0.9,
+            "train.feature_noise": 0.1,
+            "train.time_masking": 0.1,
+            "train.frame_dropping": 0.5,
+            "train.batch_size": 2,
+        }
+    )
+    train(tiny, tmp_path / "whole", config=config, split=1)
+    with pytest.raises(Stop):
+        train(tiny, tmp_path / "broken", config=config, split=1, watcher=StopAfter(n_epochs))
+    resume(tmp_path / "broken")
+    assert_equal_weights(tmp_path / "whole", tmp_path / "broken")
+    whole, broken = (read_log(tmp_path / run / "log.csv") for run in ("whole", "broken"))
+    for left, right in zip(whole, broken, strict=True):
+        left.pop("seconds"), right.pop("seconds")
+        assert left == right
+
+
+@pytest.mark.parametrize("wait_for", ["log.csv", "last.safetensors"])
+def test_a_killed_run_resumes_to_equal_weights(
+    tiny_path: Path, small_config: Config, tmp_path: Path, wait_for: str
+) -> None:
+    """SIGKILL, for real, in the middle of training."""
+    config = small_config.replaced(**{"train.epochs": 12})
+    (tmp_path / "config.toml").write_text(config.as_toml())
+    train(tiny_path, tmp_path / "whole", config=config, split=1)
+    command = [sys.executable, "-m", "uvast", "train", str(tiny_path), "--split", "1"]
+    command += ["--config", str(tmp_path / "config.toml"), "--out", str(tmp_path / "killed")]
+    process = subprocess.Popen(
+        command, stderr=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "killed" / wait_for).exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    resume(tmp_path / "killed")
+    assert_equal_weights(tmp_path / "whole", tmp_path / "killed")
+
+
+def test_a_finished_run_has_nothing_to_resume(
+    tiny: Dataset, small_config: Config, tmp_path: Path
+) -> None:
+    train(tiny, tmp_path / "run", config=small_config, split=1)
+    before = weights(tmp_path / "run", "last")
+    resume(tmp_path / "run")
+    after = weights(tmp_path / "run", "last")
+    assert all(np.array_equal(before[key], after[key]) for key in before)
+    assert len(read_log(tmp_path / "run" / "log.csv")) == 5
+
+
+def test_validation_selects_an_epoch_and_calibrates(
+    tiny: Dataset, small_config: Config, tmp_path: Path
+) -> None:
+    config = small_config.replaced(
+        **{"train.validation": 0.3, "train.validate_every": 1, "train.alignment_epochs": 0}
+    )
+    train(tiny, tmp_path / "run", config=config, split=1)
+    rows = read_log(tmp_path / "run" / "log.csv")
+    best = max(rows, key=lambda row: row["validation_score"])
+    _, card = load_model(tmp_path / "run" / "best.safetensors")
+    assert card.epoch == best["epoch"]
+    assert card.selection.startswith(f"epoch {card.epoch}, chosen on")
+    info = uvast.Dataset.open(tiny.path)
+    assert set(info.side(1, "test")).isdisjoint(
+        (tmp_path / "run" / "run.json").read_text().split('"')
+    ), "the test side takes no part"
+
+
+def test_patience_ends_a_run_early(tiny: Dataset, small_config: Config, tmp_path: Path) -> None:
+    config = small_config.replaced(
+        **{
+            "train.epochs": 40,
+            "train.validation": 0.3,
+            "train.validate_every": 1,
+            "train.patience": 2,
+            "train.learning_rate": 1e-9,
+            "train.alignment_epochs": 0,
+        }
+    )
+    train(tiny, tmp_path / "run", config=config, split=1)
+    assert len(read_log(tmp_path / "run" / "log.csv")) == 3
+
+
+def test_two_processes_train_one_model(
+    tiny_path: Path, small_config: Config, tmp_path: Path
+) -> None:
+    """Two processes with one video each take the step of one process with both."""
+    config = small_config.replaced(
+        **{
+            f"model.{name}_dropout": 0.0
+            for name in ("channel", "encoder", "decoder", "input", "output")
+        }
+    ).replaced(
+        **{"train.epochs": 2, "train.alignment_epochs": 1, "train.alignment_frame_dropping": 0.0}
+    )
+    (tmp_path / "config.toml").write_text(config.as_toml())
+    train(tiny_path, tmp_path / "one", config=config.replaced(**{"train.accumulation": 2}), split=1)
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    command += ["--master-port", "0", "--standalone", "-m", "uvast", "train", str(tiny_path)]
+    command += ["--split", "1", "--config", str(tmp_path / "config.toml")]
+    command += ["--device", "cpu", "--out", str(tmp_path / "two")]
+    finished = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    assert finished.returncode == 0, finished.stderr
+    one, two = weights(tmp_path / "one"), weights(tmp_path / "two")
+    for key, value in one.items():
+        np.testing.assert_allclose(value, two[key], atol=2e-3, err_msg=key)
+    for left, right in zip(
+        *(read_log(tmp_path / run / "log.csv") for run in ("one", "two")), strict=True
+    ):
+        assert left["loss"] == pytest.approx(right["loss"], rel=1e-3)
+
+
+def test_a_loss_that_is_not_finite_names_video_and_epoch_and_keeps_the_last_state(
+    tiny: Dataset, small_config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    culprit = tiny.side(1, "train")[1]
+    batches = Session._batches
+
+    def poisoned(self: Session, loader: object, stage: int, epoch: int) -> object:
+        for batch in batches(self, loader, stage, epoch):
+            if epoch == 2 and culprit in batch.names:
+                batch.features[:] = float("nan")
+            yield batch
+
+    monkeypatch.setattr(Session, "_batches", poisoned)
+    with pytest.raises(TrainingError, match=f"{culprit}: the loss is not finite in epoch 3"):
+        train(tiny, tmp_path / "run", config=small_config, split=1)
+    assert len(read_log(tmp_path / "run" / "log.csv")) == 2
+    assert all(np.isfinite(value).all() for value in weights(tmp_path / "run", "last").values())
+    monkeypatch.undo()
+    resume(tmp_path / "run")
+    train(tiny, tmp_path / "whole", config=small_config, split=1)
+    assert_equal_weights(tmp_path / "run", tmp_path / "whole")
+
+
+def test_nan_features_are_refused_by_name(
+    tiny_path: Path, small_config: Config, tmp_path: Path
+) -> None:
+    name = Dataset.open(tiny_path).side(1, "train")[0]
+    labels = (tiny_path / "groundTruth" / f"{name}.txt").read_text().split()
+    features = np.load(tiny_path / "features" / f"{name}.npy")
+    features[0, 0] = np.nan
+    broken = edited(tiny_path, tmp_path / "data", name, labels, features)
+    with pytest.raises(UvastError, match=f"{name}.npy.*NaN"):
+        train(broken, tmp_path / "run", config=small_config, split=1)
+
+
+def test_a_class_missing_from_the_training_side_is_fine(
+    tiny_path: Path, small_config: Config, tmp_path: Path
+) -> None:
+    shutil.copytree(tiny_path, tmp_path / "data")
+    with (tmp_path / "data" / "mapping.txt").open("a") as mapping:
+        mapping.write("5 never_seen\n")
+    train(tmp_path / "data", tmp_path / "run", config=small_config, split=1)
+    model = uvast.load(tmp_path / "run")
+    assert model.vocabulary.names[5] == "never_seen"
+    predictions = uvast.segment(model, tmp_path / "data", split=1)
+    assert all(one.segmentation is not None for one in predictions.values())
+
+
+@pytest.mark.parametrize("way", ["viterbi", "fifa", "alignment", "semi-markov", "best"])
+def test_a_one_frame_video_and_one_of_many_segments_train_and_decode(
+    tiny_path: Path, small_config: Config, tmp_path: Path, way: str
+) -> None:
+    first, second, *_ = Dataset.open(tiny_path).side(1, "train")
+    names = Dataset.open(tiny_path).vocabulary.names
+    shape = np.load(tiny_path / "features" / f"{first}.npy").shape
+    n_features = 6
+    rows = (lambda n: (n, n_features)) if shape[1] == n_features else (lambda n: (n_features, n))
+    edited(tiny_path, tmp_path / "one", first, [names[0]], np.ones(rows(1)))
+    labels = [names[i // 2 % 2] for i in range(300)]
+    data = edited(
+        tmp_path / "one",
+        tmp_path / "data",
+        second,
+        labels,
+        np.random.default_rng(0).random(rows(300)),
+    )
+    assert len(data.source_segmentation(second)) == 150
+    config = small_config.replaced(**{"train.epochs": 1, "train.alignment_epochs": 1})
+    train(data, tmp_path / "run", config=config, split=1)
+    model = uvast.load(tmp_path / "run")
+    options = {"transcript": way} if way in ("semi-markov", "best") else {"durations": way}
+    for name, n_frames in ((first, 1), (second, 300)):
+        prediction = model.segment(data.video(name, labels=False).features, **options)
+        assert prediction.segmentation is not None
+        assert prediction.segmentation.n_frames == n_frames
+
+
+def test_overfitting_one_video_drives_every_loss_down_and_reproduces_its_transcript(
+    tiny: Dataset, tmp_path: Path
+) -> None:
+    name = tiny.side(1, "train")[0]
+    shutil.copytree(tiny.path, tmp_path / "data")
+    (tmp_path / "data" / "splits" / "train.split1.bundle").write_text(f"{name}.txt\n")
+    config = Config().replaced(
+        **{
+            "model.n_encoder_layers": 5,
+            "model.decoder_feedforward": 128,
+            "model.alignment_feedforward": 128,
+            **{
+                f"model.{part}_dropout": 0.0
+                for part in ("channel", "encoder", "decoder", "input", "output")
+            },
+            "train.epochs": 250,
+            "train.learning_rate": 2e-3,
+            "train.schedule": "cosine",
+            "train.alignment_epochs": 120,
+            "train.alignment_frame_dropping": 0.0,
+        }
+    )
+    train(tmp_path / "data", tmp_path / "run", config=config, split=1)
+    rows = read_log(tmp_path / "run" / "log.csv")
+    stage_one = [row for row in rows if row["stage"] == 1][-1]
+    for term in ("frame", "segment", "group_frame", "group_segment"):
+        assert stage_one[term] < 0.05, term
+    assert stage_one["cross_attention"] < 0.5
+    assert rows[-1]["alignment"] < 0.3
+    truth = tiny.source_segmentation(name)
+    model = uvast.load(tmp_path / "run")
+    for durations in ("viterbi", "fifa", "alignment"):
+        prediction = model.segment(tiny.video(name, labels=False).features, durations=durations)
+        assert prediction.transcript.tolist() == truth.transcript.tolist()
+        assert np.abs(prediction.segmentation.durations - truth.durations).max() <= 4, durations
+
+
+def test_a_run_is_never_overwritten(tiny: Dataset, small_config: Config, tmp_path: Path) -> None:
+    train(tiny, tmp_path / "run", config=small_config, split=1)
+    with pytest.raises(OutputError, match=r"holds a run already; go on with uvast train --resume"):
+        train(tiny, tmp_path / "run", config=small_config, split=1)
+
+
+def test_a_setting_that_shaped_a_run_cannot_change(
+    tiny: Dataset, small_config: Config, tmp_path: Path
+) -> None:
+    train(tiny, tmp_path / "run", config=small_config, split=1)
+    with pytest.raises(
+        ConfigError, match=r"train\.learning_rate=1 would change a run that has begun"
+    ):
+        resume(tmp_path / "run", settings=["train.learning_rate=1"])
+
+
+@pytest.mark.parametrize("refresh_by", ["viterbi", "k-medoids"])
+def test_timestamp_supervision_never_reads_the_ground_truth(
+    tiny_path: Path, small_config: Config, tmp_path: Path, refresh_by: str
+) -> None:
+    shutil.copytree(tiny_path, tmp_path / "data")
+    for name in Dataset.open(tiny_path).side(1, "train"):
+        (tmp_path / "data" / "groundTruth" / f"{name}.txt").unlink()
+    config = small_config.replaced(
+        **{
+            "supervision.kind": "timestamps",
+            "supervision.refresh_every": 1,
+            "supervision.refresh_after": 1,
+            "supervision.refresh_by": refresh_by,
+        }
+    )
+    with pytest.raises(Stop):
+        train(tmp_path / "data", tmp_path / "run", config=config, split=1, watcher=StopAfter(2))
+    resume(tmp_path / "run")
+    train(tiny_path, tmp_path / "whole", config=config, split=1)
+    assert_equal_weights(tmp_path / "run", tmp_path / "whole")
+    _, card = load_model(tmp_path / "run" / "best.safetensors")
+    assert card.supervision == "timestamps"
+    assert card.decoding["chunk_fraction"] == 0.0
