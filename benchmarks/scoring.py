@@ -26,17 +26,16 @@ from uvast.vocabulary import Vocabulary
 N_VIDEOS = 1712
 N_CLASSES = 48
 N_SPLITS = 4
-MEAN_FRAMES = 2097
+N_FRAMES = 3_590_899
 MEAN_SEGMENTS = 6.8
 LIMIT_SECONDS = 10.0
 
 
 def draw_truth(generator: np.random.Generator) -> list[Segmentation]:
     """The truth of all videos, as long and with as many segments as Breakfast's."""
-    spread = 0.7
-    lengths = generator.lognormal(np.log(MEAN_FRAMES) - spread**2 / 2, spread, N_VIDEOS)
+    lengths = round_durations(generator.lognormal(sigma=0.7, size=N_VIDEOS), N_FRAMES)
     videos = []
-    for n_frames in np.maximum(lengths.astype(int), 130).tolist():
+    for n_frames in lengths.tolist():
         n_segments = 2 + int(generator.poisson(MEAN_SEGMENTS - 2))
         steps = generator.integers(1, N_CLASSES, n_segments)
         transcript = np.cumsum(steps) % N_CLASSES  # a step is never 0: no repeated neighbours

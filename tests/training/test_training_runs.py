@@ -87,11 +87,11 @@ def test_two_runs_with_one_seed_are_equal_and_with_two_are_not(
         train(tiny, tmp_path / name, config=small_config.replaced(**{"train.seed": seed}), split=1)
     assert_equal_weights(tmp_path / "a", tmp_path / "b")
     assert not np.array_equal(
-        *(weights(tmp_path / run)["model.transcript.embedding.weight"] for run in "ac")
+        *(weights(tmp_path / run)["model.transcript.embed.weight"] for run in "ac")
     )
 
 
-class Stop(Exception):
+class StopError(Exception):
     """Thrown by a watcher, as Ctrl-C would be."""
 
 
@@ -106,7 +106,7 @@ class StopAfter:
     def epoch(self, report: EpochReport) -> None:
         self.left -= 1
         if not self.left:
-            raise Stop
+            raise StopError
 
 
 @pytest.mark.parametrize("n_epochs", range(1, 6))
@@ -125,7 +125,7 @@ def test_a_run_broken_off_after_any_epoch_resumes_to_equal_weights(
         }
     )
     train(tiny, tmp_path / "whole", config=config, split=1)
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         train(tiny, tmp_path / "broken", config=config, split=1, watcher=StopAfter(n_epochs))
     resume(tmp_path / "broken")
     assert_equal_weights(tmp_path / "whole", tmp_path / "broken")
@@ -378,7 +378,7 @@ def test_timestamp_supervision_never_reads_the_ground_truth(
             "supervision.refresh_by": refresh_by,
         }
     )
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         train(tmp_path / "data", tmp_path / "run", config=config, split=1, watcher=StopAfter(2))
     resume(tmp_path / "run")
     train(tiny_path, tmp_path / "whole", config=config, split=1)

@@ -13,7 +13,13 @@ if TYPE_CHECKING:
     from uvast.data.check import Report
 
 app = typer.Typer(
-    help="Check, split and generate datasets.",
+    help="""Check, split and generate datasets.
+
+A dataset is a folder: `features/VIDEO.npy`, `groundTruth/VIDEO.txt` (one label a line), and
+optionally `mapping.txt`, `splits/`, timestamps and `dataset.toml`.
+
+Examples: `uvast data generate demo-data`, `uvast data check demo-data`
+""",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
@@ -49,7 +55,7 @@ def check(
 @app.command()
 def split(
     dataset: DatasetPath,
-    folds: Annotated[int, typer.Option(help="Number of splits.")] = 4,
+    folds: Annotated[int, typer.Option(min=2, help="Number of splits.")] = 4,
     group_by: Annotated[
         str | None,
         typer.Option(
@@ -58,8 +64,10 @@ def split(
             "both sides. Left out: group_by of dataset.toml, else every video for itself.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed, other splits.")] = 0,
-    overwrite: Annotated[bool, typer.Option(help="Replace splits that exist.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, other splits.")] = 0,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace splits that exist.")
+    ] = False,
 ) -> None:
     r"""Make train/test splits for cross-validation.
 
@@ -83,16 +91,20 @@ def split(
 @app.command()
 def generate(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A new or empty folder.")],
-    videos: Annotated[int, typer.Option(help="Number of videos.")] = 60,
-    classes: Annotated[int, typer.Option(help="Number of classes, background included.")] = 12,
-    frames: Annotated[int, typer.Option(help="Mean number of frames a video.")] = 600,
-    features: Annotated[int, typer.Option(help="Feature width.")] = 48,
-    tasks: Annotated[int, typer.Option(help="Number of tasks, each a grammar of steps.")] = 4,
-    seed: Annotated[int, typer.Option(help="Equal seeds give equal files.")] = 0,
+    videos: Annotated[int, typer.Option(min=2, help="Number of videos.")] = 40,
+    classes: Annotated[
+        int, typer.Option(min=3, help="Number of classes, background included.")
+    ] = 12,
+    frames: Annotated[int, typer.Option(min=50, help="Mean number of frames a video.")] = 400,
+    features: Annotated[int, typer.Option(min=2, help="Feature width.")] = 64,
+    tasks: Annotated[
+        int, typer.Option(min=1, help="Number of tasks, each a grammar of steps.")
+    ] = 4,
+    seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal files.")] = 0,
 ) -> None:
     """Write the built-in generated dataset, with full labels, timestamps and splits.
 
-    Example: `uvast data generate demo-data --videos 60 --classes 12 --frames 600 --seed 0`
+    Example: `uvast data generate demo-data --videos 40 --classes 12 --seed 0`
     """
     from uvast.data.generate import generate_dataset
 
@@ -105,7 +117,7 @@ def generate(
         n_tasks=tasks,
         seed=seed,
     )
-    console.note(f"wrote {videos} videos to {out}")
+    console.note(f"wrote {videos} videos to {out}; look at them with 'uvast data check {out}'")
 
 
 def _print_report(report: Report) -> None:

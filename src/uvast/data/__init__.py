@@ -1,7 +1,7 @@
 """Datasets: reading, checking, splitting, generating; batches for training.
 
 Shapes: B videos a batch, T frames, S segments, F features. What needs torch (`Batch` and its
-kin) is imported when it is first used, so that reading a dataset stays quick.
+kin) or scipy is imported when it is first used, so that reading a dataset stays quick.
 """
 
 from __future__ import annotations
@@ -12,21 +12,16 @@ from typing import TYPE_CHECKING
 from uvast.data.augmentation import drop_frames
 from uvast.data.check import Report, Statistics, check_dataset
 from uvast.data.dataset import Dataset
-from uvast.data.generate import generate_dataset
 from uvast.data.spec import DatasetSpec, read_spec, write_spec
 from uvast.data.splits import Split, make_splits, validation_part, write_splits
-from uvast.data.timestamps import (
-    Annotation,
-    Timestamps,
-    annotate,
-    read_timestamps,
-    write_timestamps,
-)
+from uvast.data.timestamp_files import read_timestamps, write_timestamps
+from uvast.data.timestamps import Annotation, Timestamps, annotate
 from uvast.data.video import Video
 
 if TYPE_CHECKING:
     from uvast.data.batching import PADDING, Batch, Targets, collate
-    from uvast.data.video_loader import VideoLoader, loader
+    from uvast.data.generate import generate_dataset
+    from uvast.data.video_loader import VideoLoader
 
 __all__ = [
     "PADDING",
@@ -46,7 +41,6 @@ __all__ = [
     "collate",
     "drop_frames",
     "generate_dataset",
-    "loader",
     "make_splits",
     "read_spec",
     "read_timestamps",
@@ -56,17 +50,17 @@ __all__ = [
     "write_timestamps",
 ]
 
-_NEEDS_TORCH = {
+_LATE = {
     "PADDING": "batching",
     "Batch": "batching",
     "Targets": "batching",
     "VideoLoader": "video_loader",
     "collate": "batching",
-    "loader": "video_loader",
+    "generate_dataset": "generate",
 }
 
 
 def __getattr__(name: str) -> object:
-    if name in _NEEDS_TORCH:
-        return getattr(import_module(f"uvast.data.{_NEEDS_TORCH[name]}"), name)
+    if name in _LATE:
+        return getattr(import_module(f"uvast.data.{_LATE[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

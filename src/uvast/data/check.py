@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.data.dataset import Dataset
+from uvast.data.faults import FaultList
+from uvast.data.features_files import read_header
 from uvast.data.labels import read_labels
 from uvast.data.spec import DatasetSpec, read_spec
 from uvast.data.splits import split_faults
-from uvast.data.timestamps import read_timestamps
-from uvast.errors import UvastError
+from uvast.data.timestamp_files import read_timestamps
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
@@ -88,44 +89,28 @@ def check_dataset(path: str | Path, *, advance: Callable[[int, int], None] | Non
         advance: called with (videos done, videos in all), for a progress bar.
     """
     path = Path(path)
-    problems: list[str] = []
+    faults = FaultList()
     spec = DatasetSpec()
     dataset: Dataset | None = None
-    with _collecting(problems):
-        spec = read_spec(path)
-    with _collecting(problems):
-        dataset = Dataset(path, spec)
+    with faults:
+        spec = read_spec(path, faults)
+    with faults:
+        dataset = Dataset(path, spec, faults)
     if dataset is None:
-        return Report(path, None, tuple(problems))
-    return _Check(dataset, problems).run(advance)
-
-
-class _collecting:  # noqa: N801 - reads as the verb of a with statement
-    """An error inside of the block becomes a problem; the same one is listed once."""
-
-    def __init__(self, problems: list[str]) -> None:
-        self.problems = problems
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: object, trace: object) -> bool:
-        if not isinstance(error, UvastError):
-            return False
-        if str(error) not in self.problems:
-            self.problems.append(str(error))
-        return True
+        return Report(path, None, tuple(faults.sentences))
+    return _Check(dataset, faults).run(advance)
 
 
 class _Check:
     """One run over a dataset; each step adds to what was found."""
 
-    def __init__(self, dataset: Dataset, problems: list[str]) -> None:
+    def __init__(self, dataset: Dataset, faults: FaultList) -> None:
         self.dataset = dataset
-        self.problems = problems
+        self.faults = faults
         self.notes: list[str] = []
         self.vocabulary: Vocabulary | None = None
         self.n_features: int | None = None
+        self.has_labels = any(map(dataset.has_labels, dataset.names))
         self.annotations: dict[str, tuple[Annotation, ...]] = {}
         self.lengths: list[int] = []
         self.labels: dict[str, IntArray] = {}
@@ -143,31 +128,36 @@ class _Check:
         if summary is not None:
             self.notes.append(summary)
         return Report(
-            self.dataset.path, self._statistics(), tuple(self.problems), tuple(self.notes)
+            self.dataset.path,
+            self._statistics(),
+            tuple(self.faults.sentences),
+            tuple(self.notes),
         )
 
     def _read_shared_files(self) -> None:
         dataset = self.dataset
-        with _collecting(self.problems):
+        with self.faults:
             self.vocabulary = dataset.vocabulary
             if not (dataset.path / "mapping.txt").is_file():
                 self.notes.append("no mapping.txt: the classes are those of the labels")
+        if not self.has_labels:
+            self.notes.append("no labels: videos can be segmented, not scored")
         if not any(map(dataset.has_features, dataset.names)):
             self.notes.append("no features: labels only")
         else:
-            with _collecting(self.problems):
+            with self.faults:
                 self.n_features = dataset.n_features
                 if dataset.spec.feature_axis is None:
                     self.notes.append(f"features are {dataset.feature_axis} (found out)")
         if dataset.has_timestamps():
-            with _collecting(self.problems):
-                self.annotations = read_timestamps(dataset.timestamps_path)
+            with self.faults:
+                self.annotations = read_timestamps(dataset.timestamps_path, self.faults)
 
     def _check_video(self, name: str) -> None:
         n_labels = self._check_labels(name)
         n_frames = self._check_features(name)
         if n_labels is not None and n_frames is not None:
-            with _collecting(self.problems):
+            with self.faults:
                 self.dataset.common_length(name, n_labels)
         length = n_frames if n_labels is None else n_labels
         if length is not None:
@@ -175,35 +165,44 @@ class _Check:
 
     def _check_labels(self, name: str) -> int | None:
         path = self.dataset.labels_path(name)
-        if not path.is_file() and name in self.annotations:
+        if not path.is_file() and (name in self.annotations or not self.has_labels):
             return None
         n_labels = None
-        with _collecting(self.problems):
+        with self.faults:
             labels = read_labels(path)
             n_labels = len(labels)
             if self.vocabulary is not None:
+                self._note_unknown(labels, path)
                 self.labels[name] = self.vocabulary.encode(labels, where=str(path))
         return n_labels
 
+    def _note_unknown(self, labels: list[str], path: Path) -> None:
+        vocabulary = self.vocabulary
+        for label in dict.fromkeys(labels):
+            if vocabulary is not None and label not in vocabulary.names:
+                with self.faults:
+                    vocabulary.id_of(label, where=f"{path}, line {labels.index(label) + 1}")
+
     def _check_features(self, name: str) -> int | None:
         """A video's length by its features; None if it has none or its time axis is unknown."""
-        if self.n_features is None:
-            return None
         n_frames = None
-        with _collecting(self.problems):
-            n_frames = self.dataset.source_frames_of_features(name)
-            self.dataset.video(name, labels=False)
+        with self.faults:
+            if self.n_features is not None:
+                n_frames = self.dataset.source_frames_of_features(name)
+                self.dataset.video(name, labels=False)
+            elif self.dataset.has_features(name):
+                read_header(self.dataset.features_path(name))
         return n_frames
 
     def _check_splits(self) -> None:
         known = frozenset(self.dataset.names)
         folder = self.dataset.path / "splits"
-        with _collecting(self.problems):
+        with self.faults:
             if not self.dataset.splits:
                 self.notes.append("no splits: make them with 'uvast data split'")
             for number, split in self.dataset.splits.items():
                 for fault in split_faults(number, split, known, folder):
-                    self.problems.append(str(fault))
+                    self.faults(fault)
 
     def _check_timestamps(self) -> None:
         if self.vocabulary is None or not self.annotations:
@@ -211,7 +210,10 @@ class _Check:
         path = self.dataset.timestamps_path
         n_segments = n_single = 0
         for name, entries in self.annotations.items():
-            with _collecting(self.problems):
+            for label in dict.fromkeys(entry.label for entry in entries if entry.label):
+                with self.faults:
+                    self.vocabulary.id_of(label, where=f"{path}, video {name}")
+            with self.faults:
                 timestamps = self.dataset.resolve_timestamps(name, entries, path)
                 if name in self.labels:
                     counts = _timestamps_by_segment(

@@ -17,12 +17,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from uvast.data.faults import raise_fault
 from uvast.data.feature_folder import FeatureFolder, stems
 from uvast.data.features_files import lengths_agree
 from uvast.data.labels import read_labels, read_mapping
 from uvast.data.spec import SPEC_FILE, DatasetSpec, read_spec
 from uvast.data.splits import Split, read_splits, split_faults
-from uvast.data.timestamps import Timestamps, read_timestamps, resolve_timestamps
+from uvast.data.timestamp_files import read_timestamps
+from uvast.data.timestamps import Timestamps, resolve_timestamps
 from uvast.data.video import Video
 from uvast.errors import (
     ConfigError,
@@ -39,6 +41,7 @@ from uvast.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from uvast.data.faults import OnFault
     from uvast.data.spec import FeatureAxis
     from uvast.data.splits import Side
     from uvast.data.timestamps import Annotation
@@ -51,6 +54,8 @@ class Dataset:
     Args:
         path: the dataset's folder.
         spec: the content of its `dataset.toml`.
+        on_fault: takes the faults of the files that describe the dataset; if it does not raise,
+            the rest of such a file counts.
 
     Attributes:
         path: the dataset's folder.
@@ -61,16 +66,18 @@ class Dataset:
             tolerance: name to `(features, labels)` lengths.
     """
 
-    def __init__(self, path: Path, spec: DatasetSpec) -> None:
+    def __init__(self, path: Path, spec: DatasetSpec, on_fault: OnFault = raise_fault) -> None:
         if not path.is_dir():
             what = "is no folder" if path.exists() else "does not exist"
             raise MissingFileError(what, where=path, remedy="give the folder of a dataset")
         self.path = path
         self.spec = spec
         self.name = path.resolve().name
+        self._on_fault = on_fault
         self._features = FeatureFolder(path / "features", spec, self._n_labels)
         labelled = stems(path / "groundTruth", ".txt")
-        self.names = tuple(sorted(self._features.names | labelled))
+        self._known_names = self._features.names | labelled
+        self.names = tuple(sorted(self._known_names))
         if not self.names:
             raise MissingFileError(
                 "has no videos, neither features/*.npy nor groundTruth/*.txt",
@@ -93,20 +100,20 @@ class Dataset:
     def vocabulary(self) -> Vocabulary:
         """The classes: from mapping.txt, else the sorted labels (or the timestamps' labels)."""
         mapping = self.path / "mapping.txt"
-        names = read_mapping(mapping) if mapping.is_file() else self._derived_classes()
+        is_there = mapping.is_file()
+        names = read_mapping(mapping, self._on_fault) if is_there else self._derived_classes()
         unknown = [name for name in self.spec.background if name not in names]
         if unknown:
-            raise ConfigError(
-                f"background names classes that do not exist: {', '.join(unknown)}",
-                where=self.path / SPEC_FILE,
-                remedy=f"choose from {', '.join(names)}",
-            )
-        return Vocabulary(names, self.spec.background)
+            what = f"background names classes that do not exist: {', '.join(unknown)}"
+            remedy = f"choose from {', '.join(names)}"
+            self._on_fault(ConfigError(what, where=self.path / SPEC_FILE, remedy=remedy))
+        background = tuple(name for name in self.spec.background if name in names)
+        return Vocabulary(names, background)
 
     @cached_property
     def splits(self) -> dict[int, Split]:
         """The splits by number; empty if there are none."""
-        return read_splits(self.path / "splits")
+        return read_splits(self.path / "splits", self._on_fault)
 
     @property
     def feature_axis(self) -> FeatureAxis:
@@ -130,7 +137,7 @@ class Dataset:
                 remedy = f"choose from {', '.join(map(str, self.splits))}"
             raise SplitError(f"has no split {split}", where=self.path, remedy=remedy)
         chosen = self.splits[split]
-        for fault in split_faults(split, chosen, frozenset(self.names), self.path / "splits"):
+        for fault in split_faults(split, chosen, self._known_names, self.path / "splits"):
             raise fault
         return chosen.train if side == "train" else chosen.test
 
@@ -249,14 +256,10 @@ class Dataset:
         if not self.trimmed:
             return None
         largest = max(abs(frames - labels) for frames, labels in self.trimmed.values())
-        return (
-            f"{_count(len(self.trimmed), 'video')} trimmed: labels and features differ by up to "
-            f"{_count(largest, 'frame')} (first: {min(self.trimmed)})"
-        )
-
-    @cached_property
-    def _known_names(self) -> frozenset[str]:
-        return frozenset(self.names)
+        videos = _count(len(self.trimmed), "video")
+        frames = _count(largest, "frame")
+        difference = f"labels and features differ by up to {frames} (first: {min(self.trimmed)})"
+        return f"{videos} trimmed: {difference}"
 
     def _check_known(self, name: str) -> None:
         if name not in self._known_names:

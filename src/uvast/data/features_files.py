@@ -57,7 +57,7 @@ def read_header(path: Path) -> FeatureHeader:
             n_bytes = file.seek(0, os.SEEK_END) - offset
     except FileNotFoundError:
         raise missing(path, remedy="extract the features of this video") from None
-    except (OSError, ValueError) as error:
+    except Exception as error:  # a damaged header may raise anything
         raise _corrupt(path, _reason(error)) from error
     if dtype.kind not in "fiu":
         raise FeatureError(
@@ -172,7 +172,8 @@ def _parse_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[np.ge
 
 
 def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error).splitlines()[0].rstrip(".")
+    first_line = next(iter(str(error).splitlines()), type(error).__name__)
+    return getattr(error, "strerror", None) or first_line.rstrip(".")
 
 
 def _corrupt(path: Path, reason: str) -> CorruptFileError:

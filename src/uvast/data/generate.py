@@ -12,18 +12,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.signal import lfilter
 
 from uvast.data.labels import write_labels, write_mapping
 from uvast.data.spec import DatasetSpec, write_spec
 from uvast.data.splits import make_splits, write_splits
-from uvast.data.timestamps import Annotation, write_timestamps
+from uvast.data.timestamp_files import write_timestamps
+from uvast.data.timestamps import Timestamps, annotate
 from uvast.errors import InputError, OutputError
 from uvast.files import unwritable
 from uvast.segments import Segmentation, merge_repeats, round_durations
+from uvast.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from uvast.data.timestamps import Annotation
     from uvast.segments import IntArray
 
     FloatArray = NDArray[np.float64]
@@ -51,6 +55,7 @@ class _World:
     """What all videos of a dataset share.
 
     Args:
+        vocabulary: the classes.
         tasks: the grammars.
         log_means: mean of the log-duration by class `(C,)`.
         log_deviations: its standard deviation `(C,)`.
@@ -58,6 +63,7 @@ class _World:
         styles: how subjects differ `(subjects, F)`.
     """
 
+    vocabulary: Vocabulary
     tasks: tuple[tuple[_Step, ...], ...]
     log_means: FloatArray
     log_deviations: FloatArray
@@ -68,12 +74,12 @@ class _World:
 def generate_dataset(
     path: str | Path,
     *,
-    n_videos: int = 60,
+    n_videos: int = 40,
     n_classes: int = 12,
-    n_frames: int = 600,
-    n_features: int = 48,
+    n_frames: int = 400,
+    n_features: int = 64,
     n_tasks: int = 4,
-    n_subjects: int = 12,
+    n_subjects: int = 10,
     n_splits: int = 4,
     seed: int = 0,
 ) -> None:
@@ -93,14 +99,13 @@ def generate_dataset(
     path = Path(path)
     _check_sizes(n_videos=(n_videos, 2), n_classes=(n_classes, 3), n_frames=(n_frames, 50))
     _check_sizes(n_features=(n_features, 2), n_tasks=(n_tasks, 1), n_subjects=(n_subjects, 2))
+    _check_sizes(n_splits=(n_splits, 2), seed=(seed, 0))
     _check_empty(path)
     n_subjects = min(n_subjects, n_videos)
     world = _make_world(
         np.random.default_rng([seed, 0]), n_classes, n_features, n_tasks, n_subjects
     )
-    classes = _class_names(n_classes)
-    names = []
-    annotations = {}
+    annotations: dict[str, tuple[Annotation, ...]] = {}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as temporary:
@@ -113,18 +118,16 @@ def generate_dataset(
                 segmentation = _make_segmentation(world, task, n_frames, generator)
                 features = _make_features(world, segmentation, subject, generator)
                 np.save(folder / "features" / f"{name}.npy", np.ascontiguousarray(features.T))
-                labels = [classes[action] for action in segmentation.labels]
-                write_labels(folder / "groundTruth" / f"{name}.txt", labels)
-                annotations[name] = tuple(
-                    Annotation(frame=int(frame), label=classes[action])
-                    for frame, action in zip(
-                        segmentation.sampled_timestamps(generator),
-                        segmentation.transcript,
-                        strict=True,
-                    )
+                write_labels(
+                    folder / "groundTruth" / f"{name}.txt",
+                    world.vocabulary.decode(segmentation.labels),
                 )
-                names.append(name)
-            _write_shared_files(folder, classes, annotations, min(n_splits, n_subjects), seed)
+                clicks = segmentation.sampled_timestamps(generator)
+                timestamps = Timestamps(clicks, segmentation.transcript)
+                annotations[name] = annotate(timestamps, world.vocabulary)
+            _write_shared_files(
+                folder, world.vocabulary.names, annotations, min(n_splits, n_subjects), seed
+            )
             if path.is_dir():
                 path.rmdir()
             folder.rename(path)
@@ -177,6 +180,7 @@ def _make_world(
     own = generator.normal(size=(n_classes, n_features))
     prototypes = 0.6 * families[np.arange(n_classes) // 3] + 0.8 * own
     return _World(
+        vocabulary=Vocabulary(_class_names(n_classes), (_BACKGROUND,)),
         tasks=tuple(_make_task(generator, n_classes) for _ in range(n_tasks)),
         log_means=generator.normal(0.0, 0.5, size=n_classes),
         log_deviations=generator.uniform(0.25, 0.5, size=n_classes),
@@ -267,6 +271,5 @@ def _slow_walk(
     keep = np.exp(-1 / memory)
     steps = generator.normal(size=(n_frames, n_features))
     steps[1:] *= np.sqrt(1 - keep**2)
-    for frame in range(1, n_frames):
-        steps[frame] += keep * steps[frame - 1]
-    return steps
+    walk: FloatArray = lfilter([1.0], [1.0, -keep], steps, axis=0)
+    return walk

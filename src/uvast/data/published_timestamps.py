@@ -14,16 +14,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib import format as npy_format
 
+from uvast.data.faults import raise_fault
 from uvast.errors import TimestampError
 from uvast.files import missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from typing import TypeGuard
+
+    from uvast.data.faults import OnFault
+
+_REMEDY = "restore the file or write timestamps.json"
 
 
-def read_published(path: Path) -> dict[str, list[int]]:
-    """`video -> frame indices` of a published file."""
+def read_published(path: Path, on_fault: OnFault = raise_fault) -> dict[str, list[int]]:
+    """`video -> frame indices` of a published file.
+
+    Args:
+        path: the file.
+        on_fault: if it does not raise, videos without a list of numbers are left out.
+    """
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -46,7 +57,20 @@ def read_published(path: Path) -> dict[str, list[int]]:
     table = _plain(loaded)
     if not isinstance(table, dict):
         raise _unreadable(path, "not a dict of videos")
-    return {_video_name(key, path): _frames(key, value, path) for key, value in table.items()}
+    found: dict[str, list[int]] = {}
+    for key, value in table.items():
+        frames = _plain(value)
+        if isinstance(key, str) and _are_frames(frames):
+            found[key.removesuffix(".txt")] = list(frames)
+        else:
+            on_fault(
+                TimestampError(
+                    f"the timestamps of video {key} are not a list of frame numbers",
+                    where=path,
+                    remedy=_REMEDY,
+                )
+            )
+    return found
 
 
 class _RefusedError(Exception):
@@ -66,13 +90,14 @@ class _Array:
 
 
 class _Dtype:
-    """Stands in for `numpy.dtype`; only its code is kept."""
+    """Stands in for `numpy.dtype`; only its code and byte order are kept."""
 
     def __init__(self, code: str, *_: object) -> None:
         self.code = code
+        self.order = "<"
 
-    def __setstate__(self, state: object) -> None:
-        """Byte order and flags are not needed: published files are little-endian."""
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.order = ">" if state[1] == ">" else "<"
 
 
 def _scalar(dtype: _Dtype, data: bytes | str) -> int | float:
@@ -84,7 +109,7 @@ def _numbers(dtype: _Dtype, data: bytes | str) -> list[Any]:
     if dtype.code not in {"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}:
         raise _RefusedError(f"values of type {dtype.code!r}")
     content = data.encode("latin1") if isinstance(data, str) else data
-    values: list[Any] = np.frombuffer(content, dtype=f"<{dtype.code}").tolist()
+    values: list[Any] = np.frombuffer(content, dtype=dtype.order + dtype.code).tolist()
     return values
 
 
@@ -106,36 +131,24 @@ _ADMITTED: dict[tuple[str, str], Callable[..., Any]] = {
 
 class _RestrictedUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Callable[..., Any]:
-        try:
-            return _ADMITTED[module, name]
-        except KeyError:
-            raise _RefusedError(f"{module}.{name}") from None
+        if (module, name) not in _ADMITTED:
+            raise _RefusedError(f"{module}.{name}")
+        stand_in = _ADMITTED[module, name]
+        # a new function each time: a pickle may set attributes of what it is given
+        return lambda *arguments: stand_in(*arguments)
 
 
 def _plain(value: object) -> object:
     return value.values if isinstance(value, _Array) else value
 
 
-def _video_name(key: object, path: Path) -> str:
-    if not isinstance(key, str):
-        raise _unreadable(path, f"{key!r} is no video name")
-    return key.removesuffix(".txt")
-
-
-def _frames(key: str, value: object, path: Path) -> list[int]:
-    frames = _plain(value)
-    if not isinstance(frames, list | tuple) or not all(type(frame) is int for frame in frames):
-        raise TimestampError(
-            f"the timestamps of video {key} are not a list of frame numbers",
-            where=path,
-            remedy="restore the file or write timestamps.json",
-        )
-    return list(frames)
+def _are_frames(value: object) -> TypeGuard[list[int]]:
+    return isinstance(value, list | tuple) and all(type(frame) is int for frame in value)
 
 
 def _unreadable(path: Path, reason: str) -> TimestampError:
     return TimestampError(
         f"cannot be read as published timestamps ({reason})",
         where=path,
-        remedy="restore the file or write timestamps.json",
+        remedy=_REMEDY,
     )

@@ -1,33 +1,35 @@
-"""Timestamps: annotated frames, read from three formats and brought to the model's rate.
+"""Timestamps: annotated frames, brought to the model's rate.
 
-Rules: a video's timestamps are in order, one frame each, inside of the video. Several timestamps
-with one label in one run of an action are kept as given, each its own entry. Frames between
-timestamps need no label.
+The rules. A video's timestamps are in order, no frame twice, inside of the video; anything else
+is an error that names the video. Each timestamp starts a segment of its own:
+
+- Several in one segment: neighbours with one label, which become one segment when the
+  pseudo-segmentation is merged. Two of them on one frame of the model's rate count once.
+- A segment without a timestamp is unknown: its frames go to the timestamps beside it.
+- So do background gaps without a timestamp; a timestamp with a background label keeps a gap.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.data.published_timestamps import read_published
-from uvast.errors import CorruptFileError, TimestampError, UvastError
-from uvast.files import read_json, read_text, write_text
+from uvast.errors import InputError, MissingFileError, TimestampError
 from uvast.segments import check_timestamps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from uvast.data.spec import DatasetSpec
     from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
+
+# more frames than any video has, and few enough for every integer type
+_LARGEST = 2**48
 
 
 @dataclass(frozen=True)
@@ -74,38 +76,6 @@ class Timestamps:
         return len(self.frames)
 
 
-def read_timestamps(path: Path) -> dict[str, tuple[Annotation, ...]]:
-    """Annotations by video from `.json`, `.csv` or a published `.npy`, as the file has them.
-
-    `Dataset.timestamps` brings them to the model's rate.
-    """
-    readers: dict[str, Callable[[Path], dict[str, tuple[Annotation, ...]]]] = {
-        ".json": _read_json,
-        ".csv": _read_csv,
-        ".npy": _read_npy,
-    }
-    if path.suffix not in readers:
-        raise TimestampError(
-            "is of no known timestamp format", where=path, remedy="use .json, .csv or .npy"
-        )
-    return readers[path.suffix](path)
-
-
-def write_timestamps(
-    path: Path, annotations: Mapping[str, Sequence[Annotation]], *, overwrite: bool = True
-) -> None:
-    """Writes `.json` or `.csv`, one annotation a line."""
-    if path.suffix == ".json":
-        text = _to_json(annotations)
-    elif path.suffix == ".csv":
-        text = _to_csv(annotations, path)
-    else:
-        raise TimestampError(
-            "is of no timestamp format that can be written", where=path, remedy="use .json or .csv"
-        )
-    write_text(path, text, overwrite=overwrite)
-
-
 def annotate(
     timestamps: Timestamps, vocabulary: Vocabulary, *, sampling_rate: int = 1
 ) -> tuple[Annotation, ...]:
@@ -141,145 +111,71 @@ def resolve_timestamps(
     rate = spec.sampling_rate
     unit = rate if spec.timestamps_rate == "sampled" else 1
     place = f"{where}, video {video}" if where else f"video {video}"
-    source = np.array(
-        [_source_frame(entry, spec, unit, place) for entry in annotations], dtype=np.int64
-    )
-    truth = source_labels() if any(entry.label is None for entry in annotations) else None
-    end = int(source.max(initial=0)) + 1 if source_frames is None else source_frames
+    frames = [_source_frame(entry, spec, unit, place) for entry in annotations]
+    truth = None
+    if any(entry.label is None for entry in annotations):
+        truth = _ground_truth(source_labels, place)
+    end = max(frames, default=0) + 1 if source_frames is None else source_frames
     if truth is not None:
         end = min(end, len(truth))
     try:
-        for step in (unit, rate):
-            check_timestamps(source // step, -(-end // step))
-    except UvastError as error:
+        check_timestamps([frame // unit for frame in frames], -(-end // unit))
+    except InputError as error:
         raise TimestampError(error.what, where=place, remedy=error.remedy) from None
     ids = [
         int(truth[frame])
         if truth is not None and entry.label is None
         else vocabulary.id_of(entry.label or "", where=place)
-        for entry, frame in zip(annotations, source.tolist(), strict=True)
+        for entry, frame in zip(annotations, frames, strict=True)
     ]
-    return Timestamps(source // rate, np.array(ids, dtype=np.int64))
+    return _at_rate(np.array(frames, dtype=np.int64), np.array(ids, dtype=np.int64), rate, place)
+
+
+def _at_rate(frames: IntArray, ids: IntArray, rate: int, place: str) -> Timestamps:
+    """Source frames and class ids `(S,)` at the model's rate."""
+    sampled = frames // rate
+    together = np.flatnonzero(sampled[1:] == sampled[:-1]) + 1
+    for later in together[ids[together] != ids[together - 1]].tolist():
+        raise TimestampError(
+            f"timestamps {frames[later - 1]} and {frames[later]} have two labels and fall on one "
+            f"frame at sampling rate {rate}",
+            where=place,
+            remedy="remove one of them or choose a lower sampling_rate in dataset.toml",
+        )
+    return Timestamps(np.delete(sampled, together), np.delete(ids, together))
+
+
+def _ground_truth(source_labels: Callable[[], IntArray], place: str) -> IntArray:
+    try:
+        return source_labels()
+    except MissingFileError:
+        raise TimestampError(
+            "timestamps without labels, and no ground truth to take them from",
+            where=place,
+            remedy="add labels to the timestamps",
+        ) from None
 
 
 def _source_frame(entry: Annotation, spec: DatasetSpec, unit: int, place: str) -> int:
     if entry.frame is not None:
-        return entry.frame * unit
-    if spec.frames_per_second is None:
+        frame = entry.frame * unit
+    elif entry.time is None or not math.isfinite(entry.time):
+        raise TimestampError(
+            f"time {entry.time} is no time", where=place, remedy="give seconds from the start"
+        )
+    elif spec.frames_per_second is None:
         raise TimestampError(
             "a time in seconds, and the frame rate is unknown",
             where=place,
             remedy="set frames_per_second in dataset.toml",
         )
-    if entry.time is None or not math.isfinite(entry.time):
-        raise TimestampError("neither a frame nor a time", where=place, remedy="give one of them")
-    # 0.1 s at 30 frames a second is frame 3, although 0.1 * 30 may be stored a little below 3
-    return math.floor(entry.time * spec.frames_per_second + 1e-6)
-
-
-def _read_npy(path: Path) -> dict[str, tuple[Annotation, ...]]:
-    return {
-        name: tuple(Annotation(frame=frame) for frame in frames)
-        for name, frames in read_published(path).items()
-    }
-
-
-def _read_json(path: Path) -> dict[str, tuple[Annotation, ...]]:
-    try:
-        table = read_json(path)
-    except CorruptFileError as error:
-        raise TimestampError(error.what, where=path, remedy=error.remedy) from error
-    if not isinstance(table, dict):
-        raise _not_timestamps(path, "is no object of videos")
-    found: dict[str, tuple[Annotation, ...]] = {}
-    for name, entries in table.items():
-        if not isinstance(entries, list):
-            raise _not_timestamps(f"{path}, video {name}", "has no list of timestamps")
-        found[name] = tuple(_from_json(entry, f"{path}, video {name}") for entry in entries)
-    return found
-
-
-def _from_json(entry: Any, place: str) -> Annotation:
-    if not isinstance(entry, dict):
-        raise _not_timestamps(place, f"{entry!r} is no timestamp")
-    frame, time, label = entry.get("frame"), entry.get("time"), entry.get("label")
-    right = (
-        set(entry) <= {"frame", "time", "label"}
-        and (frame is None) != (time is None)
-        and (frame is None or type(frame) is int)
-        and (time is None or type(time) in (int, float))
-        and (label is None or isinstance(label, str))
-    )
-    if not right:
-        raise _not_timestamps(place, f"{json.dumps(entry)} is no timestamp")
-    return Annotation(frame, time, label)
-
-
-def _read_csv(path: Path) -> dict[str, tuple[Annotation, ...]]:
-    try:
-        rows = list(csv.reader(io.StringIO(read_text(path)), strict=True))
-    except (csv.Error, CorruptFileError) as error:
-        raise _not_timestamps(path, "cannot be read as CSV") from error
-    header = [cell.strip() for cell in rows[0]] if rows else []
-    if header not in (["video", "frame", "label"], ["video", "time", "label"]):
-        raise _not_timestamps(path, "does not start with 'video,frame,label' or 'video,time,label'")
-    found: dict[str, list[Annotation]] = {}
-    for number, row in enumerate(rows[1:], start=2):
-        if not row:
-            continue
-        place = f"{path}, line {number}"
-        if len(row) != 3:
-            raise _not_timestamps(place, f"{','.join(row)!r} has {len(row)} columns, not 3")
-        name, value, label = (cell.strip() for cell in row)
-        found.setdefault(name.removesuffix(".txt"), []).append(
-            _from_cells(header[1], value, label or None, place)
-        )
-    return {name: tuple(entries) for name, entries in found.items()}
-
-
-def _from_cells(column: str, value: str, label: str | None, place: str) -> Annotation:
-    try:
-        if column == "frame":
-            return Annotation(frame=int(value), label=label)
-        return Annotation(time=float(value), label=label)
-    except ValueError:
-        raise _not_timestamps(place, f"{value!r} is no {column}") from None
-
-
-def _to_json(annotations: Mapping[str, Sequence[Annotation]]) -> str:
-    videos = []
-    for name, entries in annotations.items():
-        lines = ",\n".join(f"    {json.dumps(_filled(e), ensure_ascii=False)}" for e in entries)
-        body = f"[\n{lines}\n  ]" if entries else "[]"
-        videos.append(f"  {json.dumps(name, ensure_ascii=False)}: {body}")
-    return "{\n" + ",\n".join(videos) + "\n}\n"
-
-
-def _filled(entry: Annotation) -> dict[str, object]:
-    return {key: value for key, value in vars(entry).items() if value is not None}
-
-
-def _to_csv(annotations: Mapping[str, Sequence[Annotation]], path: Path) -> str:
-    columns = {
-        "time" if entry.frame is None else "frame"
-        for entries in annotations.values()
-        for entry in entries
-    }
-    if len(columns) > 1:
+    else:
+        # 0.1 s at 30 frames a second is frame 3, although 0.1 * 30 may be stored a little below 3
+        frame = math.floor(entry.time * spec.frames_per_second + 1e-6)
+    if abs(frame) > _LARGEST:
         raise TimestampError(
-            "frames and times cannot share one CSV file", where=path, remedy="write .json"
+            f"timestamp {frame} is no frame of any video",
+            where=place,
+            remedy="timestamps count frames from 0",
         )
-    column = columns.pop() if columns else "frame"
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["video", column, "label"])
-    for name, entries in annotations.items():
-        for entry in entries:
-            writer.writerow([name, getattr(entry, column), entry.label or ""])
-    return stream.getvalue()
-
-
-def _not_timestamps(where: str | Path, what: str) -> TimestampError:
-    return TimestampError(
-        what, where=where, remedy='write timestamps as in {"video": [{"frame": 12, "label": "a"}]}'
-    )
+    return frame

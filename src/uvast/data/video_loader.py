@@ -43,9 +43,12 @@ class VideoLoader:
         workers: threads that load ahead. Threads, not processes: reading and copying arrays
             release the interpreter lock, and a process would have to hand every array over.
         max_fraction: the split-segment ratio, see `collate`.
-        frame_dropping: whether frames are dropped at random, see `drop_frames`.
+        frame_dropping: probability that a video has frames dropped in an epoch, see
+            `drop_frames`.
         bucketing: batches of videos of alike lengths, for less padding.
         pin_memory: batches in page-locked memory, for GPUs.
+        rank: which of the processes that train together this one is.
+        n_ranks: how many there are; each loads every `n_ranks`-th batch of the common plan.
     """
 
     dataset: Dataset
@@ -56,9 +59,11 @@ class VideoLoader:
     seed: int = 0
     workers: int = 0
     max_fraction: float | None = None
-    frame_dropping: bool = False
+    frame_dropping: float = 0.0
     bucketing: bool = False
     pin_memory: bool = False
+    rank: int = 0
+    n_ranks: int = 1
 
     def __post_init__(self) -> None:
         """Checks the arguments."""
@@ -69,6 +74,13 @@ class VideoLoader:
             raise InputError(f"a batch size of {self.batch_size}", remedy="choose at least 1")
         if self.workers < 0:
             raise InputError(f"{self.workers} workers", remedy="choose 0 or more")
+        if not 0 <= self.frame_dropping <= 1:
+            raise InputError(
+                f"a frame dropping probability of {self.frame_dropping}",
+                remedy="choose one from 0 to 1",
+            )
+        if not 0 <= self.rank < self.n_ranks:
+            raise InputError(f"rank {self.rank} of {self.n_ranks}", remedy="count ranks from 0")
         if self.segmentations is None and self.frame_dropping:
             raise InputError("frames cannot be dropped without segmentations")
         absent = [name for name in self.names if name not in (self.segmentations or self.names)]
@@ -76,7 +88,7 @@ class VideoLoader:
             raise InputError(f"no segmentation for video {absent[0]}")
 
     def __len__(self) -> int:
-        """Batches an epoch."""
+        """Batches an epoch, of all ranks together."""
         return -(-len(self.names) // self.batch_size)
 
     def __iter__(self) -> Iterator[Batch]:
@@ -84,8 +96,8 @@ class VideoLoader:
         return self.epoch(0)
 
     def epoch(self, epoch: int) -> Iterator[Batch]:
-        """The batches of one epoch."""
-        plan = self.plan(epoch)
+        """This rank's batches of one epoch."""
+        plan = self.plan(epoch)[self.rank :: self.n_ranks]
         if self.workers == 0:
             for names in plan:
                 yield self._load(names, epoch)
@@ -104,7 +116,7 @@ class VideoLoader:
                     future.cancel()
 
     def plan(self, epoch: int) -> list[tuple[str, ...]]:
-        """The names in each batch of an epoch."""
+        """The names in each batch of an epoch, of all ranks together."""
         generator = np.random.default_rng([self.seed, epoch])
         order = list(self.names)
         if self.shuffle:
@@ -139,12 +151,20 @@ class VideoLoader:
             ]
         if segmentations is not None and self.frame_dropping:
             pairs = [
-                drop_frames(video, segmentation, self._generator(video.name, epoch))
+                drop_frames(
+                    video,
+                    segmentation,
+                    self._generator(video.name, epoch),
+                    probability=self.frame_dropping,
+                )
                 for video, segmentation in zip(videos, segmentations, strict=True)
             ]
             videos, segmentations = [list(each) for each in zip(*pairs, strict=True)]
         batch = collate(videos, segmentations, max_fraction=self.max_fraction)
-        return batch.pin_memory() if self.pin_memory else batch
+        if self.pin_memory:
+            return batch.pin_memory()
+        # one video is a view of its file: a worker reads it here, not the loop at first use
+        return replace(batch, features=batch.features.clone()) if self.workers else batch
 
     def _cut(self, video: Video, n_frames: int) -> Video:
         """Features a little longer than the labels (see `DatasetSpec.tolerance`) lose their end."""
@@ -160,6 +180,3 @@ class VideoLoader:
 
     def _generator(self, name: str, epoch: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, epoch, self.names.index(name)])
-
-
-loader = VideoLoader

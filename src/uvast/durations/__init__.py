@@ -17,11 +17,10 @@ from uvast.durations.smoothing import (
 )
 from uvast.durations.transitions import Transitions
 from uvast.durations.viterbi import viterbi
-from uvast.durations.ways import WAYS, AlignmentWay, DurationWay, FifaWay, ViterbiWay
+from uvast.durations.ways import AlignmentWay, DurationWay, FifaWay, ViterbiWay
 
 __all__ = [
     "LOG_FLOOR",
-    "WAYS",
     "AlignmentWay",
     "DurationWay",
     "Durations",

@@ -27,7 +27,7 @@ def alignment(assignment_logits: ArrayLike, tau: float = 1e-4) -> Durations:
         Durations; the score is the log-probability of this assignment at temperature 1, in which
         the alignment decoder is trained.
     """
-    logits = checked_log_probabilities(assignment_logits, -np.inf)
+    logits = checked_log_probabilities(assignment_logits, -np.inf, name="assignment logits")
     n_frames, n_segments = logits.shape
     if n_segments > n_frames:
         raise InputError(

@@ -49,17 +49,19 @@ class ScoredSegmentation:
     score: float
 
 
-def checked_log_probabilities(log_probabilities: ArrayLike, floor: float = LOG_FLOOR) -> FloatArray:
+def checked_log_probabilities(
+    log_probabilities: ArrayLike, floor: float = LOG_FLOOR, *, name: str = "log-probabilities"
+) -> FloatArray:
     """Log-probabilities `(T, C)` as float64, checked, nothing below `floor`."""
     values = np.asarray(log_probabilities, dtype=np.float64)
-    if values.ndim != 2 or not values.shape[0] or not values.shape[1]:
+    if values.ndim != 2 or not values.size:
         raise InputError(
-            f"log-probabilities of shape {values.shape}, not (T, C) with at least one frame and "
-            "one class"
+            f"{name} of shape {values.shape}, not of two dimensions with at least one frame and "
+            "one column"
         )
     # One pass finds NaN and inf: both survive the maximum.
     if not values.max() < np.inf:
-        raise InputError("log-probabilities with NaN or infinite values")
+        raise InputError(f"{name} with NaN or infinite values")
     return np.maximum(values, floor)
 
 

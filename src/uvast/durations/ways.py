@@ -7,8 +7,9 @@ alignment decoder's logits where there are any, it returns `Durations`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
 
 from uvast.durations.alignment import alignment
 from uvast.durations.fifa import Optimiser, fifa
@@ -17,8 +18,6 @@ from uvast.durations.viterbi import viterbi
 from uvast.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import ArrayLike
 
     from uvast.durations.length_model import LengthModel
@@ -91,10 +90,13 @@ class FifaWay:
         assignment_logits: ArrayLike | None = None,
     ) -> Durations:
         """See `fifa`."""
+        initial = None
+        if assignment_logits is not None:
+            initial = _aligned(log_probabilities, transcript, assignment_logits).durations
         return fifa(
             log_probabilities,
             transcript,
-            None if assignment_logits is None else alignment(assignment_logits).durations,
+            initial,
             mean_durations=None if self.length_model is None else self.length_model.means,
             sharpness=self.sharpness,
             length_weight=self.length_weight,
@@ -125,19 +127,22 @@ class AlignmentWay:
                 "no assignment logits to align by",
                 remedy="train stage 2, or choose viterbi or fifa",
             )
-        frames = checked_log_probabilities(log_probabilities)
-        actions = checked_transcript(transcript, frames.shape[1], len(frames))
-        result = alignment(assignment_logits, self.tau)
-        if len(result.durations) != len(actions) or result.durations.sum() != len(frames):
-            raise InputError(
-                f"assignment logits of {result.durations.sum()} frames and "
-                f"{len(result.durations)} segments for {len(frames)} frames and "
-                f"{len(actions)} actions"
-            )
-        return result
+        return _aligned(log_probabilities, transcript, assignment_logits, self.tau)
 
 
-WAYS: Mapping[str, type[ViterbiWay] | type[FifaWay] | type[AlignmentWay]] = MappingProxyType(
-    {"alignment": AlignmentWay, "fifa": FifaWay, "viterbi": ViterbiWay}
-)
-"""The ways by their names on the command line."""
+def _aligned(
+    log_probabilities: ArrayLike,
+    transcript: ArrayLike,
+    assignment_logits: ArrayLike,
+    tau: float = AlignmentWay.tau,
+) -> Durations:
+    """`alignment`, once the logits are seen to be of these frames and this transcript."""
+    frames = checked_log_probabilities(log_probabilities)
+    actions = checked_transcript(transcript, frames.shape[1], len(frames))
+    logits = np.asarray(assignment_logits)
+    if logits.shape != (len(frames), len(actions)):
+        raise InputError(
+            f"assignment logits of shape {logits.shape} for {len(frames)} frames and "
+            f"{len(actions)} actions"
+        )
+    return alignment(logits, tau)

@@ -137,7 +137,7 @@ def transcript_log_probabilities(
     """Log-probability, EOS included, of any token sequences of one video (B = 1)."""
     scores = []
     for sequence in tokens:
-        actions = torch.as_tensor(sequence, device=mask.device)
+        actions = torch.tensor(sequence, device=mask.device)
         sos = actions.new_tensor([vocabulary.sos])
         eos = actions.new_tensor([vocabulary.eos])
         inputs = torch.cat((sos, actions))[None]

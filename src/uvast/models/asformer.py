@@ -21,7 +21,7 @@ from uvast.models.convolution import DilatedConvolution
 from uvast.models.dimensions import UvastDimensions, WindowKind
 from uvast.models.encoder import FrameEncoder, clear_padding
 from uvast.models.layers import dropout
-from uvast.models.ms_tcn import check_dimensions, checked_mask
+from uvast.models.ms_tcn import MultiStageNetwork, check_dimensions
 from uvast.models.normalisation import instance_norm
 from uvast.models.uvast import Encoded
 from uvast.models.window_attention import window_attention
@@ -121,44 +121,23 @@ class RefinementDecoder(nn.Module):
         return Encoded(x, self.classify(x))
 
 
-class Asformer(nn.Module):
-    """Encoder and decoders; each decoder's attention weighs less than that of the one before.
-
-    Padding never takes part: a video's outputs are the same alone and in a batch.
-    """
-
-    def __init__(self, dimensions: AsformerDimensions) -> None:
-        super().__init__()
-        self.dimensions = dimensions
-        self.encoder = FrameEncoder(
-            UvastDimensions(
-                n_features=dimensions.n_features,
-                n_classes=dimensions.n_classes,
-                width=dimensions.width,
-                attention_width=dimensions.attention_width,
-                n_encoder_layers=dimensions.n_layers,
-                encoder="asformer",
-                window=dimensions.window,
-                encoder_dropout=dimensions.dropout,
-                channel_dropout=dimensions.channel_dropout,
-            )
+def asformer(dimensions: AsformerDimensions) -> MultiStageNetwork:
+    """Encoder and decoders; each decoder's attention weighs less than that of the one before."""
+    encoder = FrameEncoder(
+        UvastDimensions(
+            n_features=dimensions.n_features,
+            n_classes=dimensions.n_classes,
+            width=dimensions.width,
+            attention_width=dimensions.attention_width,
+            n_encoder_layers=dimensions.n_layers,
+            encoder="asformer",
+            window=dimensions.window,
+            encoder_dropout=dimensions.dropout,
+            channel_dropout=dimensions.channel_dropout,
         )
-        self.decoders = nn.ModuleList(
-            RefinementDecoder(dimensions, math.exp(-DECAY * index))
-            for index in range(dimensions.n_stages - 1)
-        )
-
-    def stages(self, features: Tensor, mask: Tensor | None) -> tuple[Tensor, ...]:
-        """Features `(B, T, F)`, valid frames `(B, T)` -> the logits `(B, T, C)` of every stage."""
-        return tuple(one.logits for one in self._run(features, mask))
-
-    def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:
-        """Features `(B, T, F)`, valid frames `(B, T)` -> the last stage's features and logits."""
-        return self._run(features, mask)[-1]
-
-    def _run(self, features: Tensor, mask: Tensor | None) -> list[Encoded]:
-        mask = checked_mask(features, mask, self.dimensions.n_features)
-        outputs = [Encoded(*self.encoder(features, mask))]
-        for decoder in self.decoders:
-            outputs.append(decoder(outputs[-1], mask))
-        return outputs
+    )
+    decoders = (
+        RefinementDecoder(dimensions, math.exp(-DECAY * index))
+        for index in range(dimensions.n_stages - 1)
+    )
+    return MultiStageNetwork(dimensions, encoder, decoders)

@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from uvast.errors import CheckpointError, ConfigError
-from uvast.models.asformer import Asformer, AsformerDimensions
+from uvast.models.asformer import AsformerDimensions, asformer
 from uvast.models.ms_tcn import MsTcnDimensions, ms_tcn
 from uvast.models.ms_tcn_plus_plus import MsTcnPlusPlusDimensions, ms_tcn_plus_plus
 from uvast.models.uvast import Encoded, Uvast, UvastDimensions
@@ -114,7 +114,7 @@ BUILDERS: dict[str, Builder] = {
     "uvast": Builder(UvastDimensions, Uvast, _uvast),
     "ms-tcn": Builder(MsTcnDimensions, ms_tcn, _ms_tcn),
     "ms-tcn++": Builder(MsTcnPlusPlusDimensions, ms_tcn_plus_plus, _ms_tcn_plus_plus),
-    "asformer": Builder(AsformerDimensions, Asformer, _asformer),
+    "asformer": Builder(AsformerDimensions, asformer, _asformer),
 }
 
 

@@ -1,7 +1,7 @@
 """MS-TCN: stages of dilated residual layers, each refining the frame logits of the one before.
 
 Abu Farha and Gall, "MS-TCN: Multi-Stage Temporal Convolutional Network for Action Segmentation",
-CVPR 2019. The stage and the network that chains stages also serve MS-TCN++.
+CVPR 2019. The network that chains stages also serves MS-TCN++ and ASFormer.
 """
 
 from __future__ import annotations
@@ -90,13 +90,37 @@ class Stage(nn.Module):
         return x, self.classify(x)
 
 
+class Refinement(nn.Module):
+    """A stage after the first: sees nothing but the class probabilities before it."""
+
+    def __init__(self, *, n_classes: int, width: int, n_layers: int, rate: float) -> None:
+        super().__init__()
+        self.stage = Stage(
+            nn.Linear(n_classes, width),
+            residual_layers(width, n_layers, rate),
+            width=width,
+            n_classes=n_classes,
+        )
+
+    def forward(self, before: Encoded, mask: Tensor | None) -> Encoded:
+        """The stage before -> this stage."""
+        return Encoded(*self.stage(before.logits.softmax(-1), mask))
+
+
 class MultiStageNetwork(nn.Module):
-    """A prediction stage, then refinement stages that see only the class probabilities before them.
+    """A stage that predicts frame logits, then stages that refine them.
 
     Padding never takes part: a video's outputs are the same alone and in a batch.
+
+    Args:
+        dimensions: what the network was built from.
+        prediction: `(features, mask)` -> frame features and logits.
+        refinements: each takes the `Encoded` of the stage before and the mask, and gives its own.
     """
 
-    def __init__(self, dimensions: Any, prediction: Stage, refinements: Iterable[Stage]) -> None:
+    def __init__(
+        self, dimensions: Any, prediction: nn.Module, refinements: Iterable[nn.Module]
+    ) -> None:
         super().__init__()
         self.dimensions = dimensions
         self.prediction = prediction
@@ -111,10 +135,10 @@ class MultiStageNetwork(nn.Module):
         return self._run(features, mask)[-1]
 
     def _run(self, features: Tensor, mask: Tensor | None) -> list[Encoded]:
-        mask = checked_mask(features, mask, self.dimensions.n_features)
+        mask = _checked_mask(features, mask, self.dimensions.n_features)
         outputs = [Encoded(*self.prediction(features, mask))]
         for refinement in self.refinements:
-            outputs.append(Encoded(*refinement(outputs[-1].logits.softmax(-1), mask)))
+            outputs.append(refinement(outputs[-1], mask))
         return outputs
 
 
@@ -127,7 +151,7 @@ def ms_tcn(dimensions: MsTcnDimensions) -> MultiStageNetwork:
         n_classes=dimensions.n_classes,
     )
     refinements = (
-        refinement_stage(
+        Refinement(
             n_classes=dimensions.n_classes,
             width=dimensions.width,
             n_layers=dimensions.n_layers,
@@ -143,17 +167,7 @@ def residual_layers(width: int, n_layers: int, rate: float) -> list[nn.Module]:
     return [DilatedResidualLayer(width, 2**index, rate) for index in range(n_layers)]
 
 
-def refinement_stage(*, n_classes: int, width: int, n_layers: int, rate: float) -> Stage:
-    """A stage after the first: C probabilities in, C logits out."""
-    return Stage(
-        nn.Linear(n_classes, width),
-        residual_layers(width, n_layers, rate),
-        width=width,
-        n_classes=n_classes,
-    )
-
-
-def checked_mask(features: Tensor, mask: Tensor | None, n_features: int) -> Tensor | None:
+def _checked_mask(features: Tensor, mask: Tensor | None, n_features: int) -> Tensor | None:
     """Refuses features of a wrong shape; returns the mask, or None if it hides nothing."""
     if features.ndim != 3 or features.shape[2] != n_features:
         raise InputError(

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from uvast.models.convolution import DilatedConvolution
 from uvast.models.encoder import clear_padding
 from uvast.models.layers import InputProjection, dropout
-from uvast.models.ms_tcn import MultiStageNetwork, Stage, check_dimensions, refinement_stage
+from uvast.models.ms_tcn import MultiStageNetwork, Refinement, Stage, check_dimensions
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def ms_tcn_plus_plus(dimensions: MsTcnPlusPlusDimensions) -> MultiStageNetwork:
         n_classes=dimensions.n_classes,
     )
     refinements = (
-        refinement_stage(
+        Refinement(
             n_classes=dimensions.n_classes,
             width=dimensions.width,
             n_layers=dimensions.n_layers,

@@ -1,0 +1,84 @@
+"""Loading one Breakfast-sized video (2100 frames, 2048 features) whose file is in the page cache.
+
+    python benchmarks/loading.py
+
+The published implementation takes 55 ms; ours has to stay below 5 ms. Three costs, medians:
+`video` maps the file, `batch` makes a padded batch of it, and `batch, every value read` adds the
+sum over all values, so that no cost of reading hides behind the mapping. The first reading of a
+video in a process also looks for NaN and infinite values; `first batch` is that one.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.data import Dataset, VideoLoader
+from uvast.segments import Segmentation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+N_FRAMES, N_FEATURES, N_SEGMENTS = 2100, 2048, 7
+LIMIT = 5.0
+N_RUNS = 41
+
+
+def median_milliseconds(call: Callable[[], object]) -> float:
+    """The median time of many calls."""
+    times = []
+    for _ in range(N_RUNS):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return 1000 * float(np.median(times))
+
+
+def write_dataset(path: Path) -> Segmentation:
+    """A dataset of one video in the published memory order, features first."""
+    (path / "features").mkdir()
+    (path / "groundTruth").mkdir()
+    features = np.random.default_rng(0).normal(size=(N_FEATURES, N_FRAMES)).astype(np.float32)
+    np.save(path / "features" / "video.npy", features)
+    durations = np.full(N_SEGMENTS, N_FRAMES // N_SEGMENTS)
+    segmentation = Segmentation(np.arange(N_SEGMENTS), durations)
+    lines = "".join(f"step_{action}\n" for action in segmentation.labels)
+    (path / "groundTruth" / "video.txt").write_text(lines)
+    (path / "dataset.toml").write_text('feature_axis = "features-first"\n')
+    return segmentation
+
+
+def measure(path: Path) -> dict[str, float]:
+    """Milliseconds of each way to load."""
+    segmentation = write_dataset(path)
+
+    def loader() -> VideoLoader:
+        dataset = Dataset.open(path)
+        return VideoLoader(dataset, dataset.names, {"video": segmentation}, max_fraction=0.17)
+
+    warm = loader()
+    next(iter(warm))
+    return {
+        "video": median_milliseconds(lambda: warm.dataset.video("video", labels=False)),
+        "batch": median_milliseconds(lambda: next(iter(warm))),
+        "batch, every value read": median_milliseconds(lambda: next(iter(warm)).features.sum()),
+        "first batch": median_milliseconds(lambda: next(iter(loader()))),
+    }
+
+
+def main() -> int:
+    """Prints the costs; exit code 1 if one is above the limit."""
+    with tempfile.TemporaryDirectory() as folder:
+        costs = measure(Path(folder))
+    for name, cost in costs.items():
+        print(f"{name:25} {cost:7.2f} ms")
+    return int(max(costs.values()) > LIMIT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

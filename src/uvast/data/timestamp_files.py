@@ -1,0 +1,177 @@
+"""Files of timestamps: readable JSON and CSV, and the published `.npy`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+from uvast.data.faults import raise_fault
+from uvast.data.published_timestamps import read_published
+from uvast.data.timestamps import Annotation
+from uvast.errors import CorruptFileError, TimestampError
+from uvast.files import read_json, read_text, write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from uvast.data.faults import OnFault
+
+    Annotations = dict[str, tuple[Annotation, ...]]
+
+
+def read_timestamps(
+    path: Path, on_fault: OnFault = raise_fault
+) -> dict[str, tuple[Annotation, ...]]:
+    """Annotations by video from `.json`, `.csv` or a published `.npy`, as the file has them.
+
+    `Dataset.timestamps` brings them to the model's rate.
+
+    Args:
+        path: the file.
+        on_fault: if it does not raise, faulty entries are left out.
+    """
+    readers: dict[str, Callable[[Path, OnFault], Annotations]] = {
+        ".json": _read_json,
+        ".csv": _read_csv,
+        ".npy": _read_npy,
+    }
+    if path.suffix not in readers:
+        raise TimestampError(
+            "is of no known timestamp format", where=path, remedy="use .json, .csv or .npy"
+        )
+    return readers[path.suffix](path, on_fault)
+
+
+def write_timestamps(
+    path: Path, annotations: Mapping[str, Sequence[Annotation]], *, overwrite: bool = True
+) -> None:
+    """Writes `.json` or `.csv`, one annotation a line."""
+    if path.suffix == ".json":
+        text = _to_json(annotations)
+    elif path.suffix == ".csv":
+        text = _to_csv(annotations, path)
+    else:
+        raise TimestampError(
+            "is of no timestamp format that can be written", where=path, remedy="use .json or .csv"
+        )
+    write_text(path, text, overwrite=overwrite)
+
+
+def _read_npy(path: Path, on_fault: OnFault) -> Annotations:
+    return {
+        name: tuple(Annotation(frame=frame) for frame in frames)
+        for name, frames in read_published(path, on_fault).items()
+    }
+
+
+def _read_json(path: Path, on_fault: OnFault) -> Annotations:
+    try:
+        table = read_json(path)
+    except CorruptFileError as error:
+        raise TimestampError(error.what, where=path, remedy=error.remedy) from error
+    if not isinstance(table, dict):
+        raise _not_timestamps(path, "is no object of videos")
+    found: Annotations = {}
+    for key, entries in table.items():
+        name = key.removesuffix(".txt")
+        place = f"{path}, video {name}"
+        if not isinstance(entries, list):
+            on_fault(_not_timestamps(place, "has no list of timestamps"))
+            continue
+        faulty = [entry for entry in entries if not _is_annotation(entry)]
+        for entry in faulty:
+            on_fault(_not_timestamps(place, f"{json.dumps(entry)} is no timestamp"))
+        if not faulty:
+            found[name] = tuple(Annotation(**entry) for entry in entries)
+    return found
+
+
+def _is_annotation(entry: Any) -> bool:
+    if not isinstance(entry, dict):
+        return False
+    frame, time, label = entry.get("frame"), entry.get("time"), entry.get("label")
+    return (
+        set(entry) <= {"frame", "time", "label"}
+        and (frame is None) != (time is None)
+        and (frame is None or type(frame) is int)
+        and (time is None or type(time) in (int, float))
+        and (label is None or isinstance(label, str))
+    )
+
+
+def _read_csv(path: Path, on_fault: OnFault) -> Annotations:
+    try:
+        rows = list(csv.reader(io.StringIO(read_text(path)), strict=True))
+    except (csv.Error, CorruptFileError) as error:
+        raise _not_timestamps(path, "cannot be read as CSV") from error
+    header = [cell.strip() for cell in rows[0]] if rows else []
+    if header not in (["video", "frame", "label"], ["video", "time", "label"]):
+        raise _not_timestamps(path, "does not start with 'video,frame,label' or 'video,time,label'")
+    found: dict[str, list[Annotation]] = {}
+    faulty: set[str] = set()
+    for number, row in enumerate(rows[1:], start=2):
+        if not row:
+            continue
+        name = row[0].strip().removesuffix(".txt")
+        try:
+            entry = _from_cells(header[1], row, f"{path}, line {number}")
+        except TimestampError as error:
+            on_fault(error)
+            faulty.add(name)
+        else:
+            found.setdefault(name, []).append(entry)
+    return {name: tuple(entries) for name, entries in found.items() if name not in faulty}
+
+
+def _from_cells(column: str, row: Sequence[str], place: str) -> Annotation:
+    if len(row) != 3:
+        raise _not_timestamps(place, f"{','.join(row)!r} has {len(row)} columns, not 3")
+    value, label = row[1].strip(), row[2].strip() or None
+    try:
+        if column == "frame":
+            return Annotation(frame=int(value), label=label)
+        return Annotation(time=float(value), label=label)
+    except ValueError:
+        raise _not_timestamps(place, f"{value!r} is no {column}") from None
+
+
+def _to_json(annotations: Mapping[str, Sequence[Annotation]]) -> str:
+    videos = []
+    for name, entries in annotations.items():
+        lines = ",\n".join(f"    {json.dumps(_filled(e), ensure_ascii=False)}" for e in entries)
+        body = f"[\n{lines}\n  ]" if entries else "[]"
+        videos.append(f"  {json.dumps(name, ensure_ascii=False)}: {body}")
+    return "{\n" + ",\n".join(videos) + "\n}\n"
+
+
+def _filled(entry: Annotation) -> dict[str, object]:
+    return {key: value for key, value in vars(entry).items() if value is not None}
+
+
+def _to_csv(annotations: Mapping[str, Sequence[Annotation]], path: Path) -> str:
+    columns = {
+        "time" if entry.frame is None else "frame"
+        for entries in annotations.values()
+        for entry in entries
+    }
+    if len(columns) > 1:
+        raise TimestampError(
+            "frames and times cannot share one CSV file", where=path, remedy="write .json"
+        )
+    column = columns.pop() if columns else "frame"
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["video", column, "label"])
+    for name, entries in annotations.items():
+        for entry in entries:
+            writer.writerow([name, getattr(entry, column), entry.label or ""])
+    return stream.getvalue()
+
+
+def _not_timestamps(where: str | Path, what: str) -> TimestampError:
+    return TimestampError(
+        what, where=where, remedy='write timestamps as in {"video": [{"frame": 12, "label": "a"}]}'
+    )

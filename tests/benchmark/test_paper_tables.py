@@ -1,0 +1,286 @@
+"""Every row of every table of the paper is there, and is the configuration it says."""
+
+from __future__ import annotations
+
+import pytest
+
+from uvast.benchmark.paper_tables import find_table, tables
+from uvast.benchmark.tables import Row, make_table, preset_settings
+from uvast.config import Config, load_config
+from uvast.errors import ConfigError
+from uvast.models.build import BUILDERS, build_model
+
+# Typed by hand from the paper, in its order. A star marks what other groups made: numbers only.
+PAPER = {
+    "fully-supervised": """
+        *TDRN
+        *SSA-GAN
+        *MuCon
+        *DTGRM
+        *Gao et al.
+        MS-TCN++
+        *BCN
+        *SSTDA
+        *Singhania et al.
+        *ASRF
+        ASFormer
+        ASFormer + Viterbi
+        ASFormer + FIFA
+        UVAST w/o duration
+        UVAST + alignment decoder
+        UVAST + Viterbi
+        UVAST + FIFA""",
+    "timestamps": """
+        *Li et al.
+        MS-TCN
+        MS-TCN + Viterbi
+        MS-TCN + FIFA
+        ASFormer
+        ASFormer + Viterbi
+        ASFormer + FIFA
+        UVAST + alignment decoder
+        UVAST + Viterbi
+        UVAST + FIFA""",
+    "k-medoids": """
+        Constrained k-medoids""",
+    "duration-prediction": """
+        Vanilla Transformer: segment + MSE
+        + Frame-wise Loss: segment + frame + MSE
+        + Frame-wise Loss: full loss + MSE
+        + Alignment Decoder: segment + frame + AD
+        + Alignment Decoder: full loss + AD""",
+    "loss-terms": """
+        frame
+        segment
+        frame + segment
+        frame + segment + CA
+        frame + segment + g-frame
+        frame + segment + g-segment
+        frame + segment + g-frame + g-segment
+        frame + segment + g-frame + g-segment + CA""",
+    "encoders": """
+        UVAST with Simple Encoder
+        UVAST with ASFormer Encoder
+        UVAST with Proposed Encoder
+        UVAST Timestamp with ASFormer Encoder
+        UVAST Timestamp with Proposed Encoder""",
+    "split-segment": """
+        No Split-Segment
+        With Split-Segment""",
+    "split-values": """
+        0.05
+        0.1
+        0.15
+        0.17
+        0.2
+        0.3""",
+    "k-medoids-unconstrained": """
+        Constrained k-medoids
+        Unconstrained k-medoids""",
+    "group-losses": """
+        g-frame mean-probability, g-segment mean-probability
+        g-frame mean-logit, g-segment mean-logit
+        g-frame mean-probability, g-segment mean-logit""",
+}
+
+# The datasets, the split (0: all) and the columns that the paper's table has.
+SHAPES = {
+    "fully-supervised": ("breakfast 50salads gtea", 0, "f1@10 f1@25 f1@50 edit acc"),
+    "timestamps": ("breakfast 50salads gtea", 0, "f1@10 f1@25 f1@50 edit acc"),
+    "k-medoids": ("breakfast 50salads gtea", 0, "f1@10 f1@25 f1@50 acc"),
+    "duration-prediction": ("breakfast", 1, "f1@10 f1@25 f1@50 edit acc"),
+    "loss-terms": ("breakfast 50salads", 1, "f1@10 f1@25 f1@50 edit"),
+    "encoders": ("breakfast 50salads gtea", 1, "edit"),
+    "split-segment": ("breakfast 50salads gtea", 1, "edit"),
+    "split-values": ("breakfast", 1, "edit"),
+    "k-medoids-unconstrained": ("breakfast 50salads gtea", 0, "f1@10 f1@25 f1@50 edit acc"),
+    "group-losses": ("50salads", 1, "edit"),
+}
+
+ALL_ROWS = [pytest.param(t, r, id=f"{t}/{r.slug}") for t in tables().values() for r in t.runnable]
+MODEL_ROWS = [one for one in ALL_ROWS if one.values[1].kind == "model"]
+
+
+def paper_rows(name):
+    return [line.strip() for line in PAPER[name].strip().splitlines()]
+
+
+def config_of(table, row, dataset="gtea"):
+    return find_table(table).row(row).config(load_config(preset=dataset))
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_every_row_of_the_paper_is_found_in_its_order(name):
+    table = find_table(name)
+    expected = paper_rows(name)
+    assert [one.name for one in table.rows if one.in_paper] == [e.lstrip("*") for e in expected]
+    for line in expected:
+        row = table.row(line.lstrip("*"))
+        assert (row.kind == "published") == line.startswith("*")
+        assert row.published
+
+
+def test_there_are_no_other_tables():
+    assert list(tables()) == list(PAPER)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_tables_are_about_the_datasets_splits_and_scores_of_the_paper(name):
+    table = find_table(name)
+    datasets, split, columns = SHAPES[name]
+    assert set(table.datasets) == set(datasets.split())
+    assert (table.split or 0) == split
+    assert table.columns == tuple(columns.split())
+    assert table.caption.endswith(".")
+    assert table.mark == "published, I3D features"
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_names_and_folders_are_unique(name):
+    rows = find_table(name).rows
+    assert len({one.name for one in rows}) == len(rows)
+    assert len({one.slug for one in rows}) == len(rows)
+    for one in rows:
+        assert find_table(name).row(one.slug) is one
+
+
+@pytest.mark.parametrize(("table", "row"), MODEL_ROWS)
+def test_every_model_row_is_a_config_that_builds(table, row):
+    for base in (Config(), load_config(preset="50salads")):
+        config = row.config(base)
+        assert config.model.kind in BUILDERS
+    assert row.pseudo_labels is None
+    assert all(name.startswith("decode.") for name in row.decode)
+    assert not any(name.startswith("decode.") for name in row.settings)
+    small = config.replaced(**{"model.width": 8, "model.decoder_feedforward": 8})
+    build_model(small.model, n_features=4, n_classes=3)
+
+
+@pytest.mark.parametrize(("table", "row"), MODEL_ROWS)
+def test_every_decoding_fits_its_model(table, row):
+    config = row.config(Config())
+    is_uvast = config.model.kind == "uvast"
+    if not is_uvast:
+        assert config.decode.transcript in ("frames", "semi-markov")
+        assert config.loss.smoothing == 0.15
+    if config.decode.durations == "alignment" and config.decode.transcript == "decoder":
+        assert config.train.alignment_epochs > 0
+    if config.decode.durations == "explicit":
+        assert config.model.explicit_durations
+    if config.decode.transcript == "decoder":
+        assert config.loss.segment
+
+
+@pytest.mark.parametrize(("table", "row"), MODEL_ROWS)
+def test_supervision_is_that_of_the_table(table, row):
+    supervision = row.config(Config()).supervision
+    by_timestamps = table.name == "timestamps" or "Timestamp" in row.name
+    assert supervision.kind == ("timestamps" if by_timestamps else "full")
+    if by_timestamps:
+        assert (supervision.method, supervision.prior, supervision.refresh_every) == (
+            "k-medoids",
+            0.0,
+            0,
+        )
+
+
+@pytest.mark.parametrize("table", ["fully-supervised", "timestamps"])
+@pytest.mark.parametrize("model", ["UVAST", "MS-TCN", "MS-TCN++", "ASFormer"])
+def test_every_model_comes_with_every_decoding_from_one_training(table, model):
+    rows = [find_table(table).row(f"{model} + {way}") for way in ("Viterbi", "FIFA", "semi-Markov")]
+    rows.append(find_table(table).row("UVAST w/o duration" if model == "UVAST" else model))
+    assert all(one.settings == rows[0].settings for one in rows)
+    assert len({tuple(sorted(one.decode.items())) for one in rows}) == 4
+    assert rows[0].config(Config()).decode.durations == "viterbi"
+    assert rows[1].config(Config()).decode.durations == "fifa"
+
+
+def test_baselines_keep_their_published_settings_on_a_datasets_preset():
+    config = config_of("fully-supervised", "ASFormer + FIFA")
+    assert (config.model.kind, config.train.epochs, config.loss.smoothing) == (
+        "asformer",
+        120,
+        0.15,
+    )
+    # GTEA's own: the rate of channel dropout, and FIFA's step.
+    assert (config.model.channel_dropout, config.decode.fifa_step_size) == (0.5, 0.1)
+    plain = config_of("timestamps", "MS-TCN")
+    assert (plain.model.channel_dropout, plain.train.weight_decay) == (0.0, 0.0)
+
+
+def test_the_loss_terms_are_those_of_the_names():
+    for name in paper_rows("loss-terms"):
+        loss = config_of("loss-terms", name).loss
+        terms = name.split(" + ")
+        assert loss.frame == ("frame" in terms)
+        assert loss.segment == ("segment" in terms)
+        assert (loss.group_frame != "off") == ("g-frame" in terms)
+        assert (loss.group_segment != "off") == ("g-segment" in terms)
+        assert loss.cross_attention == ("CA" in terms)
+    full = config_of("loss-terms", paper_rows("loss-terms")[-1])
+    assert full.loss == load_config(preset="gtea").loss
+
+
+def test_the_steps_of_duration_prediction():
+    steps = [config_of("duration-prediction", name) for name in paper_rows("duration-prediction")]
+    assert [one.model.explicit_durations for one in steps] == [True, True, True, False, False]
+    assert [one.loss.frame for one in steps] == [False, True, True, True, True]
+    assert [one.loss.cross_attention for one in steps] == [False, False, True, False, True]
+    assert [one.decode.durations for one in steps] == ["explicit"] * 3 + ["alignment"] * 2
+
+
+def test_encoders_chunks_and_group_forms():
+    encoders = [config_of("encoders", name).model.encoder for name in paper_rows("encoders")]
+    assert encoders == ["plain", "asformer", "uvast", "asformer", "uvast"]
+    for name in paper_rows("split-values"):
+        assert config_of("split-values", name).train.chunk_fraction == float(name)
+    cuts = [
+        config_of("split-segment", name, "50salads").train.chunk_fraction
+        for name in paper_rows("split-segment")
+    ]
+    assert cuts == [0.0, 0.15]
+    for name in paper_rows("group-losses"):
+        loss = config_of("group-losses", name).loss
+        assert name == f"g-frame {loss.group_frame}, g-segment {loss.group_segment}"
+
+
+def test_pseudo_label_rows_say_how_they_are_made():
+    made = {
+        row.name: (row.pseudo_labels.method, row.pseudo_labels.prior)
+        for name in ("k-medoids", "k-medoids-unconstrained")
+        for row in find_table(name).runnable
+        if row.kind == "pseudo-labels"
+    }
+    assert made["Constrained k-medoids"] == ("k-medoids", 0.0)
+    assert made["Unconstrained k-medoids"][0] == "unconstrained"
+    assert made["Midpoint"][0] == "midpoint"
+    assert made["Constrained k-medoids, midpoint prior 0.25"] == ("k-medoids", 0.25)
+
+
+def test_rows_beyond_the_paper_follow_and_say_so():
+    rows = find_table("fully-supervised").rows
+    flags = [one.in_paper for one in rows]
+    assert flags == sorted(flags, reverse=True)
+    peer = find_table("fully-supervised").row("MS-TCN")
+    assert (peer.kind, peer.in_paper) == ("model", False)
+    assert peer.published["gtea"]["edit"] == 79.0
+    assert not find_table("timestamps").row("MS-TCN++ + FIFA").published
+
+
+def test_a_row_without_numbers_of_a_paper_is_kept():
+    table = make_table("split-segment", "A test.", [Row("Ours", settings={"train.epochs": 3})])
+    assert [one.name for one in table.rows] == ["No Split-Segment", "With Split-Segment", "Ours"]
+    assert [one.kind for one in table.rows] == ["published", "published", "model"]
+    assert table.row("ours").config(Config()).train.epochs == 3
+
+
+def test_preset_settings_rebuild_the_preset():
+    for preset in ("ms-tcn", "ms-tcn++", "asformer", "gtea"):
+        assert Config().replaced(**preset_settings(preset)) == load_config(preset=preset)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ConfigError, match="no table 'losses'; choose from fully-supervised"):
+        find_table("losses")
+    with pytest.raises(ConfigError, match="has no row 'x'; choose from 'No Split-Segment'"):
+        find_table("split-segment").row("x")

@@ -1,0 +1,189 @@
+"""`uvast evaluate` as a user meets it."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from uvast.cli.main import app
+from uvast.data import DatasetSpec, Split, write_spec, write_splits
+from uvast.errors import InputError, OutputError
+
+TRUTH = {"v1": "AABB", "v2": "AAAA", "v3": "BBBB"}
+
+
+def write_texts(folder, texts):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (folder / f"{name}.txt").write_text("".join(f"{letter}\n" for letter in text))
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "kitchen"
+    write_texts(folder / "groundTruth", TRUTH)
+    (folder / "mapping.txt").write_text("0 A\n1 B\n2 C\n")
+    splits = {1: Split(("v2", "v3"), ("v1",)), 2: Split(("v1",), ("v2", "v3"))}
+    write_splits(folder / "splits", splits)
+    return folder
+
+
+@pytest.fixture
+def predictions(tmp_path):
+    folder = tmp_path / "predictions"
+    write_texts(folder, TRUTH | {"v1": "AAAB"})
+    return folder
+
+
+@pytest.fixture
+def run(data, predictions):
+    """Runs the command on both folders; an error inside is raised here."""
+
+    def invoke(*options: str, folder=predictions, exit_code: int = 0):
+        arguments = ["evaluate", str(folder), str(data), *options]
+        result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+        assert result.exit_code == exit_code, result.output
+        return result
+
+    return invoke
+
+
+def rows(output: str) -> list[list[str]]:
+    """The cells of the tables in an output."""
+    lines = (line for line in output.splitlines() if line.startswith("│"))
+    return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
+
+
+def test_a_row_for_each_split_and_their_mean(run):
+    result = run()
+    assert result.stdout.startswith("kitchen, 3 videos, standard protocol\n")
+    assert rows(result.stdout) == [
+        ["split 1", "100.0", "100.0", "100.0", "100.0", "75.0"],
+        ["split 2", "100.0", "100.0", "100.0", "100.0", "100.0"],
+        ["mean", "100.0", "100.0", "100.0", "100.0", "87.5"],
+    ]
+    assert result.stderr == ""
+
+
+def test_one_split_is_one_row(run):
+    assert [row[0] for row in rows(run("--split", "2").stdout)] == ["split 2"]
+
+
+def test_a_dataset_without_splits(run, data):
+    for path in (data / "splits").iterdir():
+        path.unlink()
+    assert [row[0] for row in rows(run().stdout)] == ["all videos"]
+
+
+def test_json_has_the_promised_keys(run):
+    assert json.loads(run("--json").stdout) == {
+        "acc": 87.5,
+        "edit": 100,
+        "f1@10": 100,
+        "f1@25": 100,
+        "f1@50": 100,
+        "protocol": "standard",
+        "videos": 3,
+    }
+
+
+def test_json_of_one_split_under_the_legacy_protocol(run):
+    found = json.loads(run("--json", "--split", "1", "--protocol", "legacy").stdout)
+    # The last B is 1 of 2 frames; one frame early, 0 of 1.
+    assert found["protocol"] == "legacy"
+    assert (found["videos"], found["f1@50"]) == (1, 50)
+
+
+@pytest.mark.parametrize("suffix", ["", ".txt"])
+def test_the_recognition_format_with_and_without_suffix(run, tmp_path, suffix):
+    folder = tmp_path / "results"
+    folder.mkdir()
+    for name, text in TRUTH.items():
+        content = "### Frame level recognition: ###\n" + " ".join(text)
+        (folder / f"{name}{suffix}").write_text(content)
+    assert json.loads(run("--json", folder=folder).stdout)["acc"] == 100
+
+
+def test_sampled_predictions_are_repeated_back(run, data, tmp_path):
+    write_spec(data, DatasetSpec(sampling_rate=2))
+    write_texts(tmp_path / "sampled", {"v1": "AB", "v2": "AA", "v3": "BB"})
+    assert json.loads(run("--json", folder=tmp_path / "sampled").stdout)["acc"] == 100
+
+
+def test_classes_and_videos_on_request(run):
+    result = run("--per-class", "--per-video")
+    assert ["C", "–", "–", "–", "0", "0"] in rows(result.stdout)
+    assert ["A", "100.0", "100.0", "100.0", "2", "2"] in rows(result.stdout)
+    assert rows(result.stdout)[-3] == ["v1", "4", "100.0", "100.0", "100.0", "100.0", "75.0"]
+    found = json.loads(run("--per-class", "--per-video", "--json").stdout)
+    assert found["per_class"]["C"]["f1@50"] is None
+    assert [one["video"] for one in found["per_video"]] == ["v1", "v2", "v3"]
+
+
+def test_the_confusion_goes_to_a_file(run, tmp_path):
+    path = tmp_path / "new" / "frames.csv"
+    result = run("--confusion", str(path), "--json")
+    assert "confusion" not in json.loads(result.stdout)
+    assert result.stderr == f"wrote {path}\n"
+    with path.open(newline="") as file:
+        assert list(csv.reader(file)) == [
+            ["true", "A", "B", "C"],
+            ["A", "6", "0", "0"],
+            ["B", "1", "5", "0"],
+            ["C", "0", "0", "0"],
+        ]
+
+
+def test_an_unwritable_confusion(run, tmp_path):
+    with pytest.raises(OutputError, match=r"cannot be written \(Is a directory\); choose another"):
+        run("--confusion", str(tmp_path))
+
+
+def test_names_that_look_like_markup_are_printed_as_they_are(run, data, predictions):
+    (data / "mapping.txt").write_text("0 A\n1 B\n2 [/red] :cut:\n")
+    assert rows(run("--per-class").stdout)[-1][0] == "[/red] :cut:"
+
+
+def test_a_class_called_background_is_pointed_out(run, data):
+    (data / "mapping.txt").write_text("0 A\n1 B\n2 background\n")
+    note = "note: class 'background' counts in Edit and F1"
+    result = run("--json")
+    assert result.stderr.startswith(note)
+    json.loads(result.stdout)
+    write_spec(data, DatasetSpec(background=("background",)))
+    assert run().stderr == ""
+
+
+def test_trimmed_videos_are_pointed_out(run, data):
+    write_spec(data, DatasetSpec(tolerance=0.3, feature_axis="time-first"))
+    (data / "features").mkdir()
+    for name, n_frames in (("v1", 3), ("v2", 4), ("v3", 4)):
+        np.save(data / "features" / f"{name}.npy", np.zeros((n_frames, 2), np.float32))
+    assert run().stderr == (
+        "note: 1 video trimmed: labels and features differ by up to 1 frame (first: v1)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--protocol", "strict"], "'strict' is not one of 'standard', 'legacy'"),
+        (["--split", "one"], "'one' is not a valid int"),
+        (["--no-such-option"], "No such option"),
+    ],
+)
+def test_options_that_cannot_be_right(run, options, sentence):
+    shown = " ".join(run(*options, exit_code=2).stderr.replace("│", " ").split())
+    assert sentence in shown
+    assert "Traceback" not in shown
+
+
+def test_the_python_call_checks_its_protocol_too(data, predictions):
+    from uvast.evaluation import evaluate
+
+    with pytest.raises(InputError, match="unknown protocol 'strict'"):
+        evaluate(predictions, data, protocol="strict")

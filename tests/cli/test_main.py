@@ -1,0 +1,189 @@
+"""The command line as a whole: help without torch, errors as sentences, exit codes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from uvast._version import __version__
+from uvast.cli import main as command_line
+from uvast.cli.console import print_table
+from uvast.errors import MissingFileError
+
+
+def uvast(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
+    command = [sys.executable, "-m", "uvast", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture
+def run_main(monkeypatch, capsys):
+    """`main()` with one command that raises; gives its exit code, stdout and stderr."""
+
+    def run(error: BaseException | None, *options: str):
+        app = typer.Typer()
+
+        @app.callback()
+        def options_of_all() -> None:
+            pass
+
+        @app.command()
+        def work() -> None:
+            print("some result")
+            if error is not None:
+                raise error
+
+        monkeypatch.setattr(command_line, "app", app)
+        monkeypatch.setattr(sys, "argv", ["uvast", *options])
+        with pytest.raises(SystemExit) as ended:
+            command_line.main()
+        captured = capsys.readouterr()
+        return ended.value.code, captured.out, captured.err
+
+    return run
+
+
+def all_commands(command=None, path=()):
+    """Every command and group of commands, by the words that call it."""
+    command = command or typer.main.get_command(command_line.app)
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from all_commands(inner, (*path, name))
+
+
+COMMANDS = dict(all_commands())
+LEAVES = [path for path, command in COMMANDS.items() if not hasattr(command, "commands")]
+
+
+def test_help_imports_nothing_slow():
+    """Half a second is kept by not importing: the wall clock of a busy machine tells nothing."""
+    code = (
+        "import sys; from uvast.cli.main import app\n"
+        "try:\n    app(args=['--help'])\n"
+        "finally:\n"
+        "    slow = {'torch', 'numpy', 'numba', 'scipy', 'pydantic', 'safetensors'}\n"
+        "    print(sorted(slow & set(sys.modules)), file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0
+    assert "evaluate" in run.stdout
+    assert run.stderr.strip() == "[]"
+
+
+def test_evaluating_never_imports_torch(tmp_path):
+    (tmp_path / "groundTruth").mkdir()
+    (tmp_path / "groundTruth" / "v1.txt").write_text("cut\ncut\n")
+    code = (
+        "import sys; from uvast.cli.main import main\n"
+        f"sys.argv = ['uvast', 'evaluate', {str(tmp_path / 'groundTruth')!r}, {str(tmp_path)!r}]\n"
+        "try:\n    main()\n"
+        "finally:\n    print('torch' in sys.modules, file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr.strip()) == (0, "False")
+    assert "100.0" in run.stdout
+
+
+@pytest.mark.parametrize("path", list(COMMANDS), ids=" ".join)
+def test_every_help_works(path):
+    result = CliRunner().invoke(command_line.app, [*path, "--help"], prog_name="uvast")
+    assert result.exit_code == 0
+    assert " ".join(["Usage: uvast", *path]) in result.output
+    short = CliRunner().invoke(command_line.app, [*path, "-h"], prog_name="uvast")
+    assert short.output == result.output
+
+
+@pytest.mark.parametrize("path", [(), *LEAVES], ids=" ".join)
+def test_every_command_shows_an_example_of_itself(path):
+    text = COMMANDS[path].help or ""
+    assert " ".join(["`uvast", *path]) in text
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=" ".join)
+def test_examples_use_options_that_exist(path):
+    command = COMMANDS[path]
+    known = {name for option in command.params for name in option.opts}
+    examples = [text for text in command.help.split("`") if text.startswith("uvast ")]
+    assert examples
+    for example in examples:
+        used = {word.partition("=")[0] for word in example.split() if word.startswith("--")}
+        assert used <= known
+
+
+def test_the_version():
+    run = uvast("--version")
+    assert (run.returncode, run.stdout) == (0, f"uvast {__version__}\n")
+
+
+def test_no_arguments_show_the_help():
+    run = uvast()
+    assert "Usage:" in run.stdout + run.stderr
+    assert "evaluate" in run.stdout + run.stderr
+
+
+def test_an_unknown_command_is_exit_code_2():
+    run = uvast("evaluat")
+    assert run.returncode == 2
+    assert "No such command 'evaluat'" in run.stderr
+    assert run.stdout == ""
+
+
+def test_a_real_error_is_one_sentence(tmp_path):
+    run = uvast("evaluate", str(tmp_path / "predictions"), str(tmp_path / "nowhere"))
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert run.stderr == (
+        f"error: {tmp_path / 'nowhere'}: does not exist; give the folder of a dataset\n"
+    )
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_debug_shows_the_traceback_of_a_real_error(tmp_path, place):
+    command = ["evaluate", str(tmp_path), str(tmp_path / "nowhere")]
+    run = uvast(*(["--debug", *command] if place == "before" else [*command, "--debug"]))
+    assert run.returncode == 2
+    assert run.stderr.startswith("Traceback (most recent call last):")
+    assert run.stderr.rstrip().endswith("does not exist; give the folder of a dataset")
+
+
+def test_success_is_exit_code_0(run_main):
+    assert run_main(None, "work") == (0, "some result\n", "")
+    assert run_main(None, "work", "--debug") == (0, "some result\n", "")
+
+
+def test_a_long_error_stays_one_line(run_main):
+    what = "a very long sentence " * 20 + "[bold]with markup[/] and :smile:"
+    code, out, err = run_main(MissingFileError(what, where="/a/b", remedy="do this"), "work")
+    assert (code, out) == (2, "some result\n")
+    assert err == f"error: /a/b: {what}; do this\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (PermissionError(13, "Permission denied", "/a/b"), "/a/b: Permission denied"),
+        (OSError(28, "No space left on device"), "the system: No space left on device"),
+        (OSError("odd"), "odd"),
+    ],
+)
+def test_errors_of_the_system_are_sentences_too(run_main, error, sentence):
+    assert run_main(error, "work") == (2, "some result\n", f"error: {sentence}\n")
+
+
+def test_an_interrupt_is_exit_code_130(run_main):
+    code, _, err = run_main(KeyboardInterrupt(), "work")
+    assert code == 130
+    assert "Traceback" not in err
+
+
+def test_a_table_aligns_numbers_and_keeps_names(capsys):
+    print_table("[b]title[/b]", ["name", "n"], [["[i]x[/i]", "1"], ["y", "100"]])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].strip() == "[b]title[/b]"
+    assert lines[-3] == "│ [i]x[/i] │   1 │"
+    assert lines[-2] == "│ y        │ 100 │"

@@ -1,0 +1,80 @@
+from pathlib import Path
+
+import pytest
+
+from uvast.data import DatasetSpec, read_spec, write_spec
+from uvast.errors import ConfigError
+
+
+def test_every_setting_has_a_default(tmp_path: Path) -> None:
+    assert read_spec(tmp_path) == DatasetSpec()
+    assert DatasetSpec().tolerance == 0.02
+
+
+def test_settings_round_trip(tmp_path: Path) -> None:
+    spec = DatasetSpec(
+        frames_per_second=15.0,
+        sampling_rate=2,
+        background=("SIL", "end"),
+        feature_axis="features-first",
+        timestamps_rate="sampled",
+        tolerance=0.0,
+        group_by=r"^(P\d+)_",
+    )
+    write_spec(tmp_path, spec)
+    assert read_spec(tmp_path) == spec
+
+
+def test_only_what_differs_from_the_defaults_is_written(tmp_path: Path) -> None:
+    write_spec(tmp_path, DatasetSpec(sampling_rate=2))
+    assert (tmp_path / "dataset.toml").read_text() == "sampling_rate = 2\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("fps = 3", "unknown setting 'fps'; choose from frames_per_second, sampling_rate, "
+         "background, feature_axis, timestamps_rate, tolerance, group_by"),
+        ("frames_per_second = 0", "frames_per_second is 0, not a positive number; "
+         "correct frames_per_second"),
+        ("sampling_rate = 1.5", "sampling_rate is 1.5, not a whole number of at least 1; "
+         "correct sampling_rate"),
+        ("sampling_rate = true", "sampling_rate is True, not a whole number of at least 1; "
+         "correct sampling_rate"),
+        ("background = [1]", "background is [1], not a list of class names; correct background"),
+        ('background = "SIL"', "background is 'SIL', not a list of class names; "
+         "correct background"),
+        ('feature_axis = "FxT"', "feature_axis is 'FxT', not \"time-first\" or "
+         "\"features-first\"; correct feature_axis"),
+        ("timestamps_rate = 2", "timestamps_rate is 2, not \"source\" or \"sampled\"; "
+         "correct timestamps_rate"),
+        ("tolerance = 1", "tolerance is 1, not a fraction of at least 0 and below 1; "
+         "correct tolerance"),
+        ('group_by = "P"', "group_by is 'P', not a regular expression with one group; "
+         "correct group_by"),
+    ],
+)  # fmt: skip
+def test_faulty_settings(tmp_path: Path, line: str, sentence: str) -> None:
+    path = tmp_path / "dataset.toml"
+    path.write_text(line)
+    with pytest.raises(ConfigError) as caught:
+        read_spec(tmp_path)
+    assert str(caught.value) == f"{path}: {sentence}"
+
+
+def test_no_toml(tmp_path: Path) -> None:
+    (tmp_path / "dataset.toml").write_text("sampling_rate = ")
+    with pytest.raises(ConfigError, match=r"dataset.toml: is not valid TOML \(.*\); correct it"):
+        read_spec(tmp_path)
+
+
+def test_a_lenient_reader_keeps_the_right_settings(tmp_path: Path) -> None:
+    (tmp_path / "dataset.toml").write_text("fps = 3\ntolerance = 2\nsampling_rate = 3\n")
+    faults: list[Exception] = []
+    assert read_spec(tmp_path, faults.append) == DatasetSpec(sampling_rate=3)
+    assert len(faults) == 2
+
+
+def test_a_wrong_setting_in_python() -> None:
+    with pytest.raises(ConfigError, match="sampling_rate is 0, not a whole number"):
+        DatasetSpec(sampling_rate=0)

@@ -1,0 +1,148 @@
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uvast.data import Split, make_splits, validation_part, write_splits
+from uvast.data.splits import read_splits, split_faults
+from uvast.errors import CorruptFileError, InputError, OutputError
+
+NAMES = tuple(f"P{subject:02d}_{take}" for subject in range(7) for take in range(subject % 3 + 1))
+
+
+@given(folds=st.integers(2, 7), seed=st.integers(0, 99))
+def test_subjects_never_sit_on_both_sides(folds: int, seed: int) -> None:
+    splits = make_splits(NAMES, folds=folds, group_by=r"^(P\d+)_", seed=seed)
+    assert list(splits) == list(range(1, folds + 1))
+    for split in splits.values():
+        assert sorted((*split.train, *split.test)) == sorted(NAMES)
+        assert not {name[:3] for name in split.train} & {name[:3] for name in split.test}
+        assert split.test
+    tested = [name for split in splits.values() for name in split.test]
+    assert sorted(tested) == sorted(NAMES)
+
+
+def test_folds_are_as_equal_as_can_be() -> None:
+    splits = make_splits(NAMES, folds=4)
+    assert {len(split.test) for split in splits.values()} <= {len(NAMES) // 4, -(-len(NAMES) // 4)}
+
+
+def test_splits_depend_on_the_seed_alone() -> None:
+    assert make_splits(NAMES, folds=4, seed=3) == make_splits(NAMES, folds=4, seed=3)
+    assert make_splits(NAMES, folds=4, seed=3) != make_splits(NAMES, folds=4, seed=4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"folds": 1}, f"1 folds of {len(NAMES)} videos; choose from 2 to the number of videos"),
+        (
+            {"folds": 8, "group_by": "(P..)"},
+            "8 folds of 7 subjects; choose from 2 to the number of subjects",
+        ),
+        (
+            {"folds": 2, "group_by": "P"},
+            r"'P' is not a regular expression with one group; write one as in '^(P\d+)'",
+        ),
+        (
+            {"folds": 2, "group_by": "(P00)"},
+            "'(P00)' finds no subject in video P01_0; "
+            "change the expression so that it matches every video",
+        ),
+    ],
+)
+def test_impossible_splits(arguments: dict[str, object], sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        make_splits(NAMES, **arguments)
+    assert str(caught.value) == sentence
+
+
+def test_a_video_named_twice_cannot_be_split() -> None:
+    with pytest.raises(InputError, match="a video is named more than once; name it once"):
+        make_splits(("a", "a", "b"), folds=2)
+
+
+def test_bundles_round_trip(tmp_path: Path) -> None:
+    splits = {1: Split(("a", "b"), ("c",)), 2: Split(("c",), ("a", "b"))}
+    write_splits(tmp_path / "splits", splits)
+    assert read_splits(tmp_path / "splits") == splits
+    assert (tmp_path / "splits" / "train.split1.bundle").read_text() == "a.txt\nb.txt\n"
+
+
+def test_bundles_with_or_without_suffix_and_any_line_end(tmp_path: Path) -> None:
+    (tmp_path / "train.split3.bundle").write_bytes(b"a.txt\r\nb\r\n\r\n")
+    (tmp_path / "test.split3.bundle").write_bytes(b"c.npy")
+    (tmp_path / "other.bundle").write_bytes(b"x")
+    assert read_splits(tmp_path) == {3: Split(("a", "b"), ("c",))}
+
+
+def test_no_splits(tmp_path: Path) -> None:
+    assert read_splits(tmp_path / "none") == {}
+
+
+def test_splits_are_replaced_only_on_request_and_then_all(tmp_path: Path) -> None:
+    write_splits(tmp_path, make_splits(NAMES, folds=5))
+    with pytest.raises(OutputError) as caught:
+        write_splits(tmp_path, make_splits(NAMES, folds=3))
+    assert str(caught.value) == (
+        f"{tmp_path}: holds splits already; pass --overwrite to replace them"
+    )
+    assert len(read_splits(tmp_path)) == 5
+    write_splits(tmp_path, make_splits(NAMES, folds=3), overwrite=True)
+    assert len(read_splits(tmp_path)) == 3
+
+
+def test_faults_of_a_split() -> None:
+    folder = Path("splits")
+    split = Split(("a", "a", "b", "x"), ("b",))
+    faults = [str(fault) for fault in split_faults(2, split, frozenset("ab"), folder)]
+    train = folder / "train.split2.bundle"
+    assert faults == [
+        f"{train}: names video a 2 times; name it once",
+        f"{train}: names video x, which is not there; add its files or remove it from the split",
+        f"{folder}: video b is on both sides of split 2; name it once",
+    ]
+    empty = [str(fault) for fault in split_faults(1, Split(("a",), ()), frozenset("a"), folder)]
+    assert empty == [f"{folder / 'test.split1.bundle'}: names no videos; list one video a line"]
+
+
+def test_an_unreadable_bundle(tmp_path: Path) -> None:
+    write_splits(tmp_path, make_splits(NAMES, folds=2))
+    (tmp_path / "test.split1.bundle").write_bytes(b"\xff")
+    with pytest.raises(CorruptFileError, match=r"test.split1.bundle: cannot be read as text"):
+        read_splits(tmp_path)
+    faults: list[Exception] = []
+    assert list(read_splits(tmp_path, faults.append)) == [2]
+    assert len(faults) == 1
+
+
+@given(fraction=st.floats(0.05, 0.95), seed=st.integers(0, 99))
+def test_the_validation_part_keeps_subjects_together(fraction: float, seed: int) -> None:
+    train, validation = validation_part(NAMES, fraction, group_by=r"^(P\d+)", seed=seed)
+    assert sorted((*train, *validation)) == sorted(NAMES)
+    assert train
+    assert validation
+    assert not {name[:3] for name in train} & {name[:3] for name in validation}
+    # as near as the largest subject allows, if the first one drawn is not too large already
+    assert abs(len(validation) - fraction * len(NAMES)) <= 3
+
+
+@pytest.mark.parametrize(
+    ("names", "fraction", "sentence"),
+    [
+        (NAMES, 0.0, "a validation fraction of 0.0; choose one in (0, 1)"),
+        (
+            ("a",),
+            0.5,
+            "no validation part from 1 video; "
+            "train on at least two videos or without a validation part",
+        ),
+    ],
+)
+def test_impossible_validation_parts(
+    names: tuple[str, ...], fraction: float, sentence: str
+) -> None:
+    with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
+        validation_part(names, fraction)

@@ -1,0 +1,125 @@
+"""All ways behind their one call, and the alignment."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from durations_reference import planted_frames, random_frames
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from uvast.durations import AlignmentWay, FifaWay, LengthModel, ViterbiWay, alignment, fifa, viterbi
+from uvast.errors import InputError
+from uvast.segments import Segmentation
+
+LENGTHS = LengthModel("gamma", (5.0, 9.0, 3.0), (2.0, 4.0, 1.0))
+WAYS = [
+    ViterbiWay(),
+    ViterbiWay(LENGTHS, alpha=0.2),
+    ViterbiWay(LengthModel.poisson([5, 9, 3])),
+    FifaWay(n_steps=30),
+    FifaWay(LENGTHS, length_weight=0.1, optimiser="gradient-descent", n_steps=30),
+    AlignmentWay(),
+    AlignmentWay(tau=1.0),
+]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=repr)
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 8), st.booleans())
+def test_durations_are_positive_and_sum_to_the_frames(way, seed, n_frames, n_segments, impossible):
+    generator = np.random.default_rng(seed)
+    transcript = generator.integers(0, 3, min(n_segments, n_frames))
+    frames = random_frames(generator, n_frames, 3)
+    if impossible:
+        frames[generator.random(frames.shape) < 0.5] = -np.inf
+    logits = 10 * generator.standard_normal((n_frames, len(transcript)))
+    found = way(frames, transcript, assignment_logits=logits)
+    assert found.durations.shape == transcript.shape
+    assert found.durations.dtype == np.int64
+    assert found.durations.min() >= 1
+    assert found.durations.sum() == n_frames
+    assert np.isfinite(found.score)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=repr)
+def test_every_way_refuses_a_transcript_that_does_not_fit(way):
+    for transcript, message in (([0, 1, 2], "3 actions for 2 frames"), ([], "at least one action")):
+        logits = np.zeros((2, len(transcript)))
+        with pytest.raises(InputError, match=message):
+            way(np.zeros((2, 3)), np.array(transcript, dtype=int), assignment_logits=logits)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=repr)
+def test_every_way_finds_a_planted_segmentation(way):
+    truth = Segmentation(np.array([0, 1, 2, 0]), np.array([30, 50, 20, 40]))
+    logits = np.log(np.full((140, 4), 0.01))
+    logits[np.arange(140), truth.segment_of_frame] = np.log(0.97)
+    found = way(planted_frames(truth, 3), truth.transcript, assignment_logits=logits)
+    np.testing.assert_allclose(np.cumsum(found.durations), truth.ends, atol=2)
+
+
+def test_ways_are_their_functions_with_settings():
+    frames = random_frames(np.random.default_rng(0), 30, 3)
+    transcript = [0, 1, 2]
+    logits = np.random.default_rng(1).standard_normal((30, 3))
+    way = ViterbiWay(LENGTHS, frame_sampling=3, alpha=0.4)
+    expected = viterbi(frames, transcript, length_model=LENGTHS, frame_sampling=3, alpha=0.4)
+    assert way(frames, transcript).score == expected.score
+    settings_ = {"length_weight": 0.2, "sum_weight": 0.3, "sharpness": 50.0, "n_steps": 9}
+    start = alignment(logits).durations
+    expected = fifa(frames, transcript, start, mean_durations=LENGTHS.means, **settings_)
+    found = FifaWay(LENGTHS, **settings_)(frames, transcript, assignment_logits=logits)
+    assert found.score == expected.score
+    uniform = fifa(frames, transcript, mean_durations=LENGTHS.means, **settings_)
+    assert FifaWay(LENGTHS, **settings_)(frames, transcript).score == uniform.score
+
+
+def test_alignment_sums_the_softmax_over_segments():
+    logits = np.log([[0.7, 0.3], [0.6, 0.4], [0.5, 0.5], [0.2, 0.8]])
+    soft = alignment(logits, tau=1.0)
+    assert soft.durations.tolist() == [2, 2]  # 2.0 and 2.0
+    assert soft.score == pytest.approx(np.log(0.7 * 0.6 * 0.5 * 0.8))
+    assert alignment(logits[[0, 1, 1, 3]], tau=1e-4).durations.tolist() == [3, 1]
+
+
+def test_alignment_shifts_do_not_matter_and_hard_zeros_are_allowed():
+    logits = np.random.default_rng(0).standard_normal((20, 3))
+    shifted = alignment(logits + 1000 * np.arange(20)[:, None])
+    assert shifted.durations.tolist() == alignment(logits).durations.tolist()
+    logits = np.full((4, 2), -np.inf)
+    logits[:3, 0] = logits[3, 1] = 0
+    found = alignment(logits)
+    assert found.durations.tolist() == [3, 1]
+    assert found.score == 0
+
+
+def test_alignment_gives_every_segment_a_frame():
+    logits = np.zeros((5, 3))
+    logits[:, 1] = 50
+    assert alignment(logits).durations.tolist() == [1, 3, 1]
+    assert alignment(np.zeros((1, 1))).durations.tolist() == [1]
+    assert alignment(np.zeros((6, 3))).durations.tolist() == [2, 2, 2]
+
+
+def test_alignment_golden_values():
+    t = np.arange(40)[:, None]
+    found = alignment(-3 * np.abs(np.sin(0.11 * t + 1.1 * np.arange(3))), tau=0.5)
+    assert found.durations.tolist() == [14, 10, 16]
+    assert found.score == pytest.approx(-44.70894080388564, abs=1e-9)
+
+
+def test_alignment_refuses_what_cannot_be():
+    with pytest.raises(InputError, match="tau"):
+        alignment(np.zeros((3, 2)), tau=0)
+    with pytest.raises(InputError, match="3 actions for 2 frames"):
+        alignment(np.zeros((2, 3)))
+    with pytest.raises(InputError, match="fits no segment"):
+        alignment(np.full((3, 2), -np.inf))
+    with pytest.raises(InputError, match="train stage 2"):
+        AlignmentWay()(np.zeros((3, 2)), [0])
+    with pytest.raises(InputError, match="assignment logits of shape"):
+        alignment(np.zeros(3))
+    for way in (AlignmentWay(), FifaWay()):
+        with pytest.raises(InputError, match=r"shape \(2, 1\) for 3 frames and 1 actions"):
+            way(np.zeros((3, 2)), [0], assignment_logits=np.zeros((2, 1)))

@@ -1,0 +1,84 @@
+"""docs/adding-a-model.md, followed to the letter."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from uvast.config import load_config
+from uvast.errors import CheckpointError, ConfigError
+from uvast.models.build import BUILDERS, Builder, as_frame_wise_model, build_model
+from uvast.models.checkpoint import ModelCard, load_model, model_tensors, write_checkpoint
+from uvast.vocabulary import Vocabulary
+
+PAGE = Path(__file__).parents[2] / "docs" / "adding-a-model.md"
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """Writes the page's file and makes the page's entry; returns the page's preset."""
+    file, function, line = blocks("python")
+    path = tmp_path / "toy.py"
+    path.write_text(file, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("toy_of_the_page", path)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    names = {**vars(module), "Builder": Builder}
+    exec(f"from __future__ import annotations\n{function}", names)
+    assert line.strip().startswith('"toy": Builder(')
+    for kind, builder in eval(f"{{{line}}}", names).items():
+        monkeypatch.setitem(BUILDERS, kind, builder)
+    (preset,) = blocks("toml")
+    (tmp_path / "toy.toml").write_text(preset, encoding="utf-8")
+    return load_config(file=tmp_path / "toy.toml")
+
+
+def test_the_new_model_is_built_from_its_preset(toy):
+    model = as_frame_wise_model(build_model(toy.model, n_features=6, n_classes=3))
+    features = torch.randn(2, 10, 6)
+    mask = torch.arange(10) < torch.tensor([[10], [4]])
+    encoded = model.encode(features, mask)
+    assert encoded.features.shape == (2, 10, 32)
+    assert encoded.logits.shape == (2, 10, 3)
+    torch.testing.assert_close(model.stages(features, mask)[-1], encoded.logits)
+    alone = model.encode(features[1:, :4], None)
+    torch.testing.assert_close(encoded.logits[1, :4], alone.logits[0])
+    assert model.encode(features[:, :1], None).logits.shape == (2, 1, 3)
+
+
+def test_its_checkpoint_comes_back(toy, tmp_path):
+    model = build_model(toy.model, n_features=6, n_classes=3).eval()
+    card = ModelCard(
+        kind="toy",
+        dimensions=dataclasses.asdict(model.dimensions),
+        vocabulary=Vocabulary(("cut", "peel", "eat")),
+        config=toy.as_dict(),
+    )
+    write_checkpoint(tmp_path / "toy.safetensors", model_tensors(model), card)
+    loaded, read = load_model(tmp_path / "toy.safetensors")
+    features = torch.randn(1, 8, 6)
+    assert read == card
+    assert loaded.dimensions == model.dimensions
+    assert torch.equal(loaded.encode(features, None).logits, model.encode(features, None).logits)
+
+
+def test_without_its_entry_it_is_refused(toy, tmp_path, monkeypatch):
+    model = build_model(toy.model, n_features=6, n_classes=3)
+    card = ModelCard("toy", dataclasses.asdict(model.dimensions), Vocabulary(("a", "b", "c")))
+    write_checkpoint(tmp_path / "toy.safetensors", model_tensors(model), card)
+    monkeypatch.delitem(BUILDERS, "toy")
+    with pytest.raises(ConfigError, match="choose from uvast, ms-tcn, ms-tcn\\+\\+, asformer"):
+        build_model(toy.model, n_features=6, n_classes=3)
+    with pytest.raises(CheckpointError, match="unknown kind 'toy'"):
+        load_model(tmp_path / "toy.safetensors")

@@ -1,0 +1,277 @@
+"""The frame-wise baselines: sizes as published, padding that takes no part, stages that refine."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional
+
+from uvast.config import ModelConfig, load_config
+from uvast.errors import ConfigError, InputError
+from uvast.models.asformer import AsformerDimensions, asformer
+from uvast.models.build import BUILDERS, build_model
+from uvast.models.checkpoint import ModelCard, load_model, model_tensors, write_checkpoint
+from uvast.models.convolution import DilatedConvolution
+from uvast.models.ms_tcn import DilatedResidualLayer, MsTcnDimensions, ms_tcn
+from uvast.models.ms_tcn_plus_plus import (
+    DualDilatedLayer,
+    MsTcnPlusPlusDimensions,
+    ms_tcn_plus_plus,
+)
+from uvast.vocabulary import Vocabulary
+
+KINDS = ("ms-tcn", "ms-tcn++", "asformer")
+N_CLASSES = {"gtea": 11, "50salads": 19, "breakfast": 48}
+MILLIONS = {"ms-tcn": 0.80, "ms-tcn++": 0.99, "asformer": 1.13}
+N_LAYERS = {"ms-tcn": 40, "ms-tcn++": 41, "asformer": 40}
+
+
+def small_model(kind, **changes):
+    torch.manual_seed(0)
+    sizes = {"width": 8, "attention_width": 4, "n_encoder_layers": 6, "n_stages": 3}
+    config = ModelConfig(kind=kind, **{**sizes, **changes})
+    return build_model(config, n_features=5, n_classes=4).eval()
+
+
+def padded(videos):
+    lengths = [len(one) for one in videos]
+    features = torch.full((len(videos), max(lengths), videos[0].shape[1]), 1e3)
+    for row, one in zip(features, videos, strict=True):
+        row[: len(one)] = one
+    return features, torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+
+
+def total_loss(stages, labels):
+    return sum(
+        functional.cross_entropy(one.flatten(0, 1), labels.flatten(), ignore_index=-1)
+        for one in stages
+    )
+
+
+def n_parameters_by_hand(kind, n_classes):
+    """Weights and biases, counted from the papers' descriptions at F 2048, D 64."""
+    linear = {(i, o): i * o + o for i, o in ((2048, 64), (64, 64), (128, 64), (64, 32), (32, 64))}
+    convolution = 3 * 64 * 64 + 64
+    residual = convolution + linear[64, 64]
+    ends = (64 * n_classes + n_classes) * 4 + (n_classes * 64 + 64) * 3 + linear[2048, 64]
+    if kind == "ms-tcn":
+        return ends + 40 * residual
+    if kind == "ms-tcn++":
+        return ends + 11 * (2 * convolution + linear[128, 64]) + 30 * residual
+    return ends + 40 * (residual + 3 * linear[64, 32] + linear[32, 64])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dataset", N_CLASSES)
+def test_presets_have_the_published_number_of_parameters(kind, dataset):
+    n_classes = N_CLASSES[dataset]
+    model = build_model(load_config(preset=kind).model, n_features=2048, n_classes=n_classes)
+    found = sum(parameter.numel() for parameter in model.parameters())
+    assert found == n_parameters_by_hand(kind, n_classes)
+    # The published figure of MS-TCN++ is that of a small vocabulary: its 48 classes of Breakfast
+    # alone add 2.1 % of input and output layers.
+    tolerance = 0.0215 if (kind, dataset) == ("ms-tcn++", "breakfast") else 0.02
+    assert found / 1e6 == pytest.approx(MILLIONS[kind], rel=tolerance)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_alone_has_the_published_size(kind):
+    preset = load_config(preset=kind).model
+    sizes = [
+        sum(p.numel() for p in build_model(one, n_features=9, n_classes=3).parameters())
+        for one in (preset, ModelConfig(kind=kind))
+    ]
+    assert sizes[0] == sizes[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_presets_hold_the_published_settings(kind):
+    config = load_config(preset=kind)
+    epochs = {"ms-tcn": 50, "ms-tcn++": 100, "asformer": 120}
+    decays = {"ms-tcn": 0.0, "ms-tcn++": 0.0, "asformer": 1e-5}
+    assert config.model.kind == kind
+    assert (config.train.epochs, config.train.learning_rate) == (epochs[kind], 5e-4)
+    assert config.train.weight_decay == decays[kind]
+    assert config.train.batch_size == 1
+    assert (config.loss.smoothing, config.loss.smoothing_clip) == (0.15, 4.0)
+    assert config.model.channel_dropout == (0.3 if kind == "asformer" else 0.0)
+    assert (config.decode.transcript, config.decode.durations) == ("frames", "none")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("window", ["neighbourhood", "band"])
+def test_a_video_alone_is_the_same_as_in_a_padded_batch(kind, window):
+    model = small_model(kind, window=window)
+    videos = [torch.randn(n, 5) for n in (1, 37, 90)]
+    features, mask = padded(videos)
+    with torch.no_grad():
+        batch, together = model.stages(features, mask), model.encode(features, mask)
+        for index, one in enumerate(videos):
+            alone = model.stages(one[None], None)
+            encoded = model.encode(one[None], torch.ones(1, len(one), dtype=torch.bool))
+            for stage, expected in zip(batch, alone, strict=True):
+                torch.testing.assert_close(
+                    stage[index, : len(one)], expected[0], atol=1e-5, rtol=1e-5
+                )
+            torch.testing.assert_close(
+                together.features[index, : len(one)], encoded.features[0], atol=1e-5, rtol=1e-5
+            )
+            assert not together.features[index, len(one) :].any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_stages_and_encode_agree(kind):
+    model = small_model(kind)
+    features = torch.randn(2, 20, 5)
+    mask = torch.ones(2, 20, dtype=torch.bool)
+    stages = model.stages(features, mask)
+    encoded = model.encode(features, mask)
+    assert [one.shape for one in stages] == [(2, 20, 4)] * 3
+    assert encoded.features.shape == (2, 20, 8)
+    torch.testing.assert_close(encoded.logits, stages[-1])
+    assert not torch.allclose(stages[0], stages[1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_weight_learns_and_gradients_ignore_padding(kind):
+    model = small_model(kind, encoder_dropout=0.0, channel_dropout=0.0).train()
+    videos = [torch.randn(n, 5) for n in (12, 40)]
+    labels = torch.randint(4, (2, 40))
+    labels[0, 12:] = -1
+    features, mask = padded(videos)
+    gradients = []
+    for filler in (1e3, -7.0):
+        model.zero_grad()
+        features[0, 12:] = filler
+        total_loss(model.stages(features, mask), labels).backward()
+        gradients.append({name: p.grad.clone() for name, p in model.named_parameters()})
+    for name, value in gradients[0].items():
+        torch.testing.assert_close(value, gradients[1][name], msg=name)
+    # With a window of one frame there is one key, so its score decides nothing.
+    idle = ("attention.project_own",)
+    still = [name for name, value in gradients[0].items() if not value.any()]
+    assert all(".0." in name and any(part in name for part in idle) for name in still), still
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_baseline_learns_labels_that_its_features_tell(kind):
+    model = small_model(kind, channel_dropout=0.0, encoder_dropout=0.0).train()
+    labels = torch.arange(4).repeat_interleave(15)[None]
+    features = functional.pad(functional.one_hot(labels, 4).float(), (0, 1))
+    features += 0.3 * torch.randn(features.shape)
+    optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
+    for _ in range(60):
+        optimiser.zero_grad()
+        total_loss(model.stages(features, None), labels).backward()
+        optimiser.step()
+    found = model.eval().encode(features, None).logits.argmax(-1)
+    assert (found == labels).float().mean() > 0.95
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_dropout_acts_in_training_only(kind):
+    model = small_model(kind)
+    features = torch.randn(1, 30, 5)
+    torch.testing.assert_close(model.stages(features, None), model.stages(features, None))
+    model.train()
+    assert not torch.allclose(model.stages(features, None)[-1], model.stages(features, None)[-1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_checkpoints_come_back(kind, tmp_path):
+    model = small_model(kind)
+    vocabulary = Vocabulary(("a", "b", "c", "d"))
+    dimensions = {name: getattr(model.dimensions, name) for name in vars(model.dimensions)}
+    path = tmp_path / "model.safetensors"
+    write_checkpoint(path, model_tensors(model), ModelCard(kind, dimensions, vocabulary))
+    loaded, card = load_model(path)
+    features = torch.randn(1, 9, 5)
+    assert card.kind == kind
+    assert loaded.dimensions == model.dimensions
+    torch.testing.assert_close(loaded.stages(features, None), model.stages(features, None))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_wrong_features_and_dimensions_are_refused(kind):
+    with pytest.raises(InputError, match=r"this model takes \(B, T, 5\)"):
+        small_model(kind).stages(torch.zeros(1, 3, 6), None)
+    dimensions = BUILDERS[kind].dimensions
+    for wrong in ({"width": 0}, {"n_stages": 0}, {"dropout": 1.0}, {"channel_dropout": -0.1}):
+        with pytest.raises(ConfigError, match=next(iter(wrong))):
+            dimensions(n_features=5, n_classes=4, **wrong)
+
+
+def test_an_unknown_window_is_refused():
+    with pytest.raises(ConfigError, match="choose neighbourhood or band"):
+        AsformerDimensions(n_features=5, n_classes=4, window="wide")
+
+
+def test_dilations_double_and_the_dual_layers_cross():
+    plain = ms_tcn(MsTcnDimensions(5, 4, width=8))
+    layers = [m for m in plain.modules() if isinstance(m, DilatedResidualLayer)]
+    assert [one.convolution.dilation for one in layers] == [2**i for i in range(10)] * 4
+    plus = ms_tcn_plus_plus(MsTcnPlusPlusDimensions(5, 4, width=8))
+    dual = [m for m in plus.modules() if isinstance(m, DualDilatedLayer)]
+    pairs = [tuple(c.dilation for c in one.convolutions) for one in dual]
+    assert pairs == [(2 ** (10 - i), 2**i) for i in range(11)]
+
+
+def test_a_residual_layer_is_its_formula():
+    layer = DilatedResidualLayer(3, 2, 0.5).eval()
+    x = torch.randn(1, 7, 3)
+    kernel = layer.convolution.weight.permute(2, 1, 0)  # (D', D, 3)
+    hidden = functional.conv1d(
+        x.transpose(1, 2), kernel, layer.convolution.bias, padding=2, dilation=2
+    ).transpose(1, 2)
+    expected = x + functional.linear(hidden.relu(), layer.mix.weight, layer.mix.bias)
+    torch.testing.assert_close(layer(x, None), expected)
+
+
+def test_refinement_sees_probabilities_only():
+    model = small_model("ms-tcn")
+    features = torch.randn(1, 20, 5)
+    before = model.stages(features, None)
+    # A softmax does not see a shift of all logits, so no later stage may.
+    with torch.no_grad():
+        model.prediction.classify.bias += 3.0
+    after = model.stages(features, None)
+    assert not torch.allclose(before[0], after[0])
+    torch.testing.assert_close(before[1:], after[1:], atol=1e-5, rtol=1e-5)
+
+
+def test_asformer_decoders_look_at_the_features_before_them_ever_less():
+    model = asformer(AsformerDimensions(5, 4, width=8, attention_width=4, n_layers=3)).eval()
+    assert [decoder.blocks[0].weight for decoder in model.refinements] == [
+        math.exp(-3 * index) for index in range(3)
+    ]
+    features = torch.randn(1, 25, 5)
+    encoded = model.encode(features, None)
+    changed = type(encoded)(encoded.features + torch.randn(1, 25, 8), encoded.logits)
+    shifts = [
+        (decoder(changed, None).logits - decoder(encoded, None).logits).abs().mean().item()
+        for decoder in model.refinements
+    ]
+    assert shifts[0] > 5 * shifts[1] > 25 * shifts[2] > 0
+
+
+def test_asformer_block_with_attention_over_all_frames_is_its_formula():
+    model = asformer(AsformerDimensions(5, 4, width=8, attention_width=4, n_layers=5)).eval()
+    block = model.refinements[1].blocks[4]  # window 16 >= T
+    x, memory = torch.randn(1, 11, 8), torch.randn(1, 11, 8)
+    hidden = block.convolution(x).relu()
+    mean, variance = hidden.mean(1, keepdim=True), hidden.var(1, keepdim=True, unbiased=False)
+    normal = (hidden - mean) / (variance + 1e-5).sqrt()
+    queries, keys = block.attention.project_own(normal).chunk(2, -1)
+    scores = (queries @ keys.transpose(1, 2) / 2).softmax(-1)
+    attended = block.attention.restore((scores @ block.attention.project_memory(memory)).relu())
+    expected = x + block.mix(hidden + math.exp(-3) * attended)
+    torch.testing.assert_close(block(x, memory, None), expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_number_of_layers(kind):
+    model = build_model(ModelConfig(kind=kind), n_features=3, n_classes=2)
+    n_convolutions = sum(isinstance(one, DilatedConvolution) for one in model.modules())
+    assert n_convolutions == N_LAYERS[kind] + (11 if kind == "ms-tcn++" else 0)

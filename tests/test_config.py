@@ -1,0 +1,174 @@
+"""Settings: presets, files, single settings, and the sentence of each mistake."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uvast.config import Config, load_config, parse_config, presets
+from uvast.errors import ConfigError, MissingFileError
+
+
+@pytest.fixture
+def toml(tmp_path):
+    def write(text: str):
+        path = tmp_path / "run.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_the_defaults_are_the_papers():
+    config = load_config()
+    assert config == Config()
+    assert (config.model.width, config.model.n_encoder_layers) == (64, 10)
+    assert (config.model.n_decoder_layers, config.model.decoder_feedforward) == (2, 2048)
+    assert (config.train.learning_rate, config.train.weight_decay) == (5e-4, 1e-5)
+    assert (config.train.batch_size, config.train.epochs) == (1, 800)
+    assert (config.loss.group_frame, config.loss.group_segment) == (
+        "mean-logit",
+        "mean-probability",
+    )
+    assert config.loss.temperature == 0.001
+
+
+@pytest.mark.parametrize(
+    ("preset", "chunk_fraction", "smoothing", "channel_dropout", "fifa"),
+    [
+        ("breakfast", 0.17, 0, 0.3, (0.01, 0.1, 1)),
+        ("50salads", 0.15, 31, 0.3, (0.01, 0.01, 1)),
+        ("gtea", 0.17, 0, 0.5, (0.1, 0, 0.1)),
+    ],
+)
+def test_the_published_presets(preset, chunk_fraction, smoothing, channel_dropout, fifa):
+    config = load_config(preset)
+    assert config.train.chunk_fraction == chunk_fraction
+    assert config.model.attention_smoothing == smoothing
+    assert config.model.channel_dropout == channel_dropout
+    decode = config.decode
+    assert (decode.fifa_step_size, decode.fifa_length_weight, decode.fifa_sum_weight) == fifa
+
+
+def test_every_preset_is_valid_and_survives_toml(tmp_path):
+    assert {"breakfast", "50salads", "gtea"} <= set(presets())
+    for preset in presets():
+        config = load_config(preset)
+        path = tmp_path / f"{preset}.toml"
+        path.write_text(config.as_toml())
+        assert load_config(file=path) == config
+
+
+@given(
+    st.integers(0, 10**6),
+    st.floats(0, 1e300, exclude_min=True),
+    st.booleans(),
+    st.sampled_from(["off", "mean-logit", "mean-probability", "mean-log-probability"]),
+)
+def test_settings_survive_as_dict(epochs, rate, frame, form):
+    changes = {
+        "train.epochs": epochs,
+        "train.learning_rate": rate,
+        "loss.frame": frame,
+        "loss.group_frame": form,
+    }
+    config = Config().replaced(**changes)
+    assert (config.train.epochs, config.train.learning_rate) == (epochs, rate)
+    assert (config.loss.frame, config.loss.group_frame) == (frame, form)
+    assert parse_config(config.as_dict(), where="here") == config
+    shown = {True: "true", False: "false"}
+    settings = [
+        f"{name}={shown.get(value, value) if isinstance(value, bool) else value}"
+        for name, value in changes.items()
+    ]
+    assert load_config(settings=settings) == config
+
+
+def test_a_file_then_single_settings(toml):
+    path = toml("[train]\nepochs = 3\nseed = 7\n")
+    config = load_config(file=path, settings=["train.epochs=5", "model.encoder=plain"])
+    assert (config.train.epochs, config.train.seed, config.model.encoder) == (5, 7, "plain")
+
+
+def test_the_last_of_equal_settings_wins_over_a_preset():
+    config = load_config(
+        "gtea", settings=["model.channel_dropout=0.1", "model.channel_dropout=0.2"]
+    )
+    assert config.model.channel_dropout == 0.2
+    assert config.decode.fifa_step_size == 0.1
+
+
+def test_settings_may_be_quoted_or_bare():
+    quoted = load_config(settings=['decode.transcript="best"', " train.epochs = 4 "])
+    assert quoted == load_config(settings=["decode.transcript=best", "train.epochs=4"])
+    assert load_config(settings=["train.learning_rate=1"]).train.learning_rate == 1
+
+
+def test_configs_are_frozen_and_replaced_copies():
+    config = Config()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.train.epochs = 3
+    assert config.replaced(**{"train.epochs": 3}).train.epochs == 3
+    assert config.train.epochs == 800
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("train.epochs=-1", "--set: train.epochs = -1: input should be greater than or equal to 0"),
+        ("train.epochs=2.5", "--set: train.epochs = 2.5: input should be a valid integer"),
+        ("train.epochs=true", "--set: train.epochs = True: input should be a valid integer"),
+        ("train.epochs=", "--set: train.epochs = '': input should be a valid integer"),
+        ("train.batch_size=0", "train.batch_size = 0: input should be greater than or equal to 1"),
+        ("train.learning_rate=0", "train.learning_rate = 0: input should be greater than 0"),
+        ("train.learning_rate=nan", "train.learning_rate = nan: input should be a finite number"),
+        ("train.clip_norm=inf", "train.clip_norm = inf: input should be a finite number"),
+        ("model.encoder_dropout=1", "model.encoder_dropout = 1: input should be less than 1"),
+        ("loss.frame=maybe", "loss.frame = 'maybe': input should be a valid boolean"),
+        ("decode.durations=magic", "decode.durations = 'magic': input should be 'viterbi', 'fifa'"),
+        ("train.epoch=5", "train.epoch = 5: no such setting; known are seed, epochs, "),
+        ("trains.epochs=5", "no such setting; known are model, loss, train, supervision, decode"),
+        ("train.epochs", "--set 'train.epochs' is not of the form section.name=value; write for"),
+        ("epochs=5", "--set 'epochs=5' is not of the form section.name=value; write for example"),
+        ("a.b.c=5", "--set 'a.b.c=5' is not of the form section.name=value; write for example"),
+    ],
+)
+def test_a_setting_that_cannot_be_right(setting, sentence):
+    with pytest.raises(ConfigError, match=re.escape(sentence)):
+        load_config("gtea", settings=[setting])
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[train]\nepoch = 5\n", "run.toml: train.epoch = 5: no such setting; known are seed, "),
+        ("epochs = 5\n", "run.toml: epochs = 5: no such setting; known are model, loss, train, "),
+        ("train = 5\n", "run.toml: train = 5: not a table of settings; correct this setting"),
+        ("[train\n", "run.toml: is not valid TOML ("),
+    ],
+)
+def test_a_file_that_cannot_be_right_is_named_whatever_is_set(toml, text, sentence):
+    for settings in ([], ["train.epochs=3"]):
+        with pytest.raises(ConfigError, match=re.escape(sentence)):
+            load_config(file=toml(text), settings=settings)
+
+
+def test_where_settings_come_from(tmp_path):
+    with pytest.raises(ConfigError, match="no preset 'kitchen'; choose from 50salads, breakfast, "):
+        load_config("kitchen")
+    with pytest.raises(ConfigError, match="both a preset and a file are given; pass one of them"):
+        load_config("gtea", tmp_path / "run.toml")
+    with pytest.raises(MissingFileError, match=r"run.toml: does not exist; check the path"):
+        load_config(file=tmp_path / "run.toml")
+
+
+def test_replaced_checks_too():
+    with pytest.raises(ConfigError, match="settings: train.epochs = nan: input should be a valid"):
+        Config().replaced(**{"train.epochs": math.nan})
+    with pytest.raises(ConfigError, match="no such setting; known are"):
+        Config().replaced(epochs=3)
