@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import re
 
@@ -81,11 +82,7 @@ def test_settings_survive_as_dict(epochs, rate, frame, form):
     assert (config.train.epochs, config.train.learning_rate) == (epochs, rate)
     assert (config.loss.frame, config.loss.group_frame) == (frame, form)
     assert parse_config(config.as_dict(), where="here") == config
-    shown = {True: "true", False: "false"}
-    settings = [
-        f"{name}={shown.get(value, value) if isinstance(value, bool) else value}"
-        for name, value in changes.items()
-    ]
+    settings = [f"{name}={json.dumps(value)}" for name, value in changes.items()]
     assert load_config(settings=settings) == config
 
 
@@ -159,7 +156,8 @@ def test_a_file_that_cannot_be_right_is_named_whatever_is_set(toml, text, senten
 
 
 def test_where_settings_come_from(tmp_path):
-    with pytest.raises(ConfigError, match="no preset 'kitchen'; choose from 50salads, breakfast, "):
+    sentence = f"no preset 'kitchen'; choose from {', '.join(presets())}"
+    with pytest.raises(ConfigError, match=re.escape(sentence)):
         load_config("kitchen")
     with pytest.raises(ConfigError, match="both a preset and a file are given; pass one of them"):
         load_config("gtea", tmp_path / "run.toml")
@@ -168,7 +166,7 @@ def test_where_settings_come_from(tmp_path):
 
 
 def test_replaced_checks_too():
-    with pytest.raises(ConfigError, match="settings: train.epochs = nan: input should be a valid"):
+    with pytest.raises(ConfigError, match=r"settings: train.epochs = nan: input should be a valid"):
         Config().replaced(**{"train.epochs": math.nan})
     with pytest.raises(ConfigError, match="no such setting; known are"):
         Config().replaced(epochs=3)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -132,6 +133,7 @@ class DecodeConfig:
     length_model: Literal["poisson", "gamma", "none"] = "poisson"
     frame_sampling: Positive = 1
     alpha: NonNegative = 0.0
+    mode_filter: Count = 0
     fifa_optimiser: Literal["fast", "gradient-descent"] = "fast"
     fifa_sharpness: Above = 80.0
     fifa_steps: Positive = 3000
@@ -195,7 +197,7 @@ def load_config(
 def parse_config(values: dict[str, Any], *, where: str) -> Config:
     """Checks plain nested values and freezes them."""
     try:
-        return pydantic.TypeAdapter(Config).validate_python(values)
+        return _checker().validate_python(values)
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
@@ -206,6 +208,12 @@ def parse_config(values: dict[str, Any], *, where: str) -> Config:
             if first["type"] == "unexpected_keyword_argument"
             else "correct this setting",
         ) from None
+
+
+@cache
+def _checker() -> pydantic.TypeAdapter[Config]:
+    """Made once: it takes longer than all checks."""
+    return pydantic.TypeAdapter(Config)
 
 
 def _plain(kind: str, message: str) -> str:

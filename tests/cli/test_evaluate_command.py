@@ -172,7 +172,7 @@ def test_trimmed_videos_are_pointed_out(run, data):
     ("options", "sentence"),
     [
         (["--protocol", "strict"], "'strict' is not one of 'standard', 'legacy'"),
-        (["--split", "one"], "'one' is not a valid int"),
+        (["--split", "one"], "Invalid value for '--split'"),
         (["--no-such-option"], "No such option"),
     ],
 )

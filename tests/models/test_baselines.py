@@ -157,12 +157,12 @@ def test_every_weight_learns_and_gradients_ignore_padding(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_baseline_learns_labels_that_its_features_tell(kind):
-    model = small_model(kind, channel_dropout=0.0, encoder_dropout=0.0).train()
+    model = small_model(kind, n_encoder_layers=3, channel_dropout=0.0, encoder_dropout=0.0).train()
     labels = torch.arange(4).repeat_interleave(15)[None]
     features = functional.pad(functional.one_hot(labels, 4).float(), (0, 1))
     features += 0.3 * torch.randn(features.shape)
-    optimiser = torch.optim.Adam(model.parameters(), lr=5e-3)
-    for _ in range(60):
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for _ in range(40):
         optimiser.zero_grad()
         total_loss(model.stages(features, None), labels).backward()
         optimiser.step()
@@ -218,15 +218,27 @@ def test_dilations_double_and_the_dual_layers_cross():
     assert pairs == [(2 ** (10 - i), 2**i) for i in range(11)]
 
 
+def by_conv1d(convolution, x):
+    kernel = convolution.weight.permute(2, 1, 0)  # (D', D, 3)
+    dilation = convolution.dilation
+    y = functional.conv1d(
+        x.transpose(1, 2), kernel, convolution.bias, padding=dilation, dilation=dilation
+    )
+    return y.transpose(1, 2)
+
+
 def test_a_residual_layer_is_its_formula():
     layer = DilatedResidualLayer(3, 2, 0.5).eval()
     x = torch.randn(1, 7, 3)
-    kernel = layer.convolution.weight.permute(2, 1, 0)  # (D', D, 3)
-    hidden = functional.conv1d(
-        x.transpose(1, 2), kernel, layer.convolution.bias, padding=2, dilation=2
-    ).transpose(1, 2)
-    expected = x + functional.linear(hidden.relu(), layer.mix.weight, layer.mix.bias)
+    expected = x + layer.mix(by_conv1d(layer.convolution, x).relu())
     torch.testing.assert_close(layer(x, None), expected)
+
+
+def test_a_dual_dilated_layer_is_its_formula():
+    layer = DualDilatedLayer(3, (4, 1), 0.5).eval()
+    x = torch.randn(1, 9, 3)
+    far, near = (by_conv1d(one, x) for one in layer.convolutions)
+    torch.testing.assert_close(layer(x, None), x + layer.fuse(torch.cat((far, near), -1)).relu())
 
 
 def test_refinement_sees_probabilities_only():

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from uvast.errors import InputError
 from uvast.models import Encoded, Uvast, UvastDimensions
 
-TOLERANCE = {"rtol": 1e-5, "atol": 1e-5}
 EVERY_ENCODER = [
     {"encoder": "uvast", "window": "neighbourhood"},
     {"encoder": "uvast", "window": "band"},
@@ -58,7 +57,13 @@ def count_mask(counts):
 
 def assert_same_in_a_batch(model, sizes, garbage=123.0):
     """Runs videos of `sizes` (frames, segments) alone and in a padded batch full of garbage."""
-    videos = [random_video(model, *size, seed=index) for index, size in enumerate(sizes)]
+    dtype = next(model.parameters()).dtype
+    videos = [
+        (features.to(dtype), tokens)
+        for features, tokens in (
+            random_video(model, *size, seed=index) for index, size in enumerate(sizes)
+        )
+    ]
     mask, segment_mask = (count_mask(counts) for counts in zip(*sizes, strict=True))
     batch = run(
         model,
@@ -85,9 +90,8 @@ def assert_same_in_a_batch(model, sizes, garbage=123.0):
             "alignment": (batch[2][row, :n_frames, :n_segments], alone[2][0]),
         }
         for name, (together, apart) in pairs.items():
-            torch.testing.assert_close(
-                together, apart, **TOLERANCE, msg=lambda text, name=name: f"{name}: {text}"
-            )
+            error = (together - apart).abs().max() / apart.abs().max().clamp(min=1)
+            assert error <= 1e-5, f"{name} of video {row} are off by {error:.1e}"
         assert batch[0].features[row, n_frames:].abs().sum() == 0
         assert batch[1].cross_attention[:, row, :, n_frames:].abs().sum() == 0
 
@@ -95,25 +99,31 @@ def assert_same_in_a_batch(model, sizes, garbage=123.0):
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("changes", EVERY_ENCODER, ids=encoder_name)
 @settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
-    sizes=st.lists(st.tuples(st.integers(1, 200), st.integers(1, 9)), min_size=2, max_size=3),
+    sizes=st.lists(st.tuples(st.integers(1, 150), st.integers(1, 9)), min_size=2, max_size=3),
     n_heads=st.sampled_from([1, 2]),
     smoothing=st.sampled_from([None, 5]),
 )
 def test_a_video_is_the_same_alone_and_in_a_batch(
     small_model, changes, training, sizes, n_heads, smoothing
 ):
-    model = small_model(n_heads=n_heads, attention_smoothing=smoothing, **changes).train(training)
+    # In float64: norms of very short videos magnify rounding errors, whoever makes them.
+    model = small_model(n_heads=n_heads, attention_smoothing=smoothing, **changes).double()
+    model.train(training)
     with torch.no_grad():
         assert_same_in_a_batch(model, sizes)
 
 
-def test_padding_at_the_published_size():
+@pytest.mark.parametrize("training", [False, True])
+def test_padding_at_the_published_size_in_float32(training):
     torch.manual_seed(0)
-    model = Uvast(UvastDimensions(64, 19, explicit_durations=True, attention_smoothing=31)).eval()
-    model.add_alignment().eval()
+    rates = dict.fromkeys(("channel", "encoder", "decoder", "input", "output"), 0.0)
+    rates = {f"{name}_dropout": rate for name, rate in rates.items()}
+    model = Uvast(UvastDimensions(64, 19, explicit_durations=True, attention_smoothing=31, **rates))
+    model.add_alignment()
+    model.train(training)
     with torch.no_grad():
         assert_same_in_a_batch(model, [(700, 12), (1300, 30)])
 

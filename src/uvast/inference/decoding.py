@@ -21,6 +21,7 @@ from uvast.durations import (
     FifaWay,
     ScoredSegmentation,
     ViterbiWay,
+    mode_filter,
     scored_semi_markov,
     segmentation_score,
     smoothed_transcript,
@@ -133,7 +134,10 @@ class Decoder:
         if way == "best":
             return self._best(job)
         if way == "frames":
-            runs = Segmentation.from_labels(job.frames.labels)
+            labels = job.frames.labels
+            if self._options.mode_filter:
+                labels = mode_filter(labels, self._options.mode_filter)
+            runs = Segmentation.from_labels(labels)
             if self._options.durations == "none":
                 return Decoding(runs.transcript, runs)
             return Decoding(runs.transcript, self._with_durations(job, runs.transcript))

@@ -18,8 +18,10 @@ def instance_norm(x: Tensor, mask: Tensor | None) -> Tensor:
     Returns:
         `(B, T, D)`, zero on padding. A video of one frame becomes zero.
     """
-    if len(x) == 1 and mask is None:
-        # One video's statistics over time are batch norm's over a batch of frames.
+    n_videos, n_frames, _ = x.shape
+    if n_videos == 1 and n_frames > 1 and mask is None:
+        # One video's statistics over time are batch norm's over a batch of frames. (Batch norm
+        # scales before it shifts, so a single frame would leave its rounding error, not zero.)
         return torch.batch_norm(
             x[0], None, None, None, None, True, 0.0, EPSILON, torch.backends.cudnn.enabled
         ).unsqueeze(0)

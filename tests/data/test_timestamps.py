@@ -1,0 +1,285 @@
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uvast.data import (
+    Annotation,
+    Dataset,
+    DatasetSpec,
+    Timestamps,
+    annotate,
+    read_timestamps,
+    write_timestamps,
+)
+from uvast.data.timestamps import resolve_timestamps
+from uvast.errors import DataError, MissingFileError, TimestampError
+from uvast.segments import Segmentation
+from uvast.vocabulary import Vocabulary
+
+VOCABULARY = Vocabulary(("a", "b", "SIL"))
+SHAPE = '; write timestamps as in {"video": [{"frame": 12, "label": "a"}]}'
+
+
+def _resolve(
+    *annotations: Annotation, n_frames: int = 20, truth: str | None = None, **spec: object
+) -> Timestamps:
+    def labels() -> np.ndarray:
+        if truth is None:
+            raise MissingFileError("does not exist")
+        return VOCABULARY.encode(list(truth))
+
+    return resolve_timestamps(
+        "v1",
+        annotations,
+        spec=DatasetSpec(**spec),
+        vocabulary=VOCABULARY,
+        source_frames=n_frames,
+        source_labels=labels,
+        where=Path("t.json"),
+    )
+
+
+def _frames(*frames: int, label: str | None = "a") -> list[Annotation]:
+    return [Annotation(frame=frame, label=label) for frame in frames]
+
+
+labels = st.none() | st.text("aäß ,\"'\n;", min_size=1).filter(lambda text: text == text.strip())
+by_frame = st.builds(Annotation, frame=st.integers(0, 10**6), label=labels)
+by_time = st.builds(
+    Annotation, time=st.floats(0, 1e6, allow_nan=False), label=labels.filter(lambda x: x != "")
+)
+
+
+@given(st.dictionaries(st.text("vw_-é", min_size=1), st.lists(by_frame | by_time)))
+def test_json_round_trip(tmp_path_factory: pytest.TempPathFactory, table: dict) -> None:
+    path = tmp_path_factory.getbasetemp() / "round.json"
+    write_timestamps(path, table)
+    assert read_timestamps(path) == {name: tuple(entries) for name, entries in table.items()}
+
+
+@given(
+    st.dictionaries(st.text("vw_-é", min_size=1), st.lists(by_frame, min_size=1))
+    | st.dictionaries(st.text("vw_-é", min_size=1), st.lists(by_time, min_size=1))
+)
+def test_csv_round_trip(tmp_path_factory: pytest.TempPathFactory, table: dict) -> None:
+    path = tmp_path_factory.getbasetemp() / "round.csv"
+    write_timestamps(path, table)
+    assert read_timestamps(path) == {name: tuple(entries) for name, entries in table.items()}
+
+
+def test_files_are_made_for_a_reader(tmp_path: Path) -> None:
+    table = {"v1": [Annotation(frame=3, label="pour")], "v2": []}
+    write_timestamps(tmp_path / "t.json", table)
+    assert (tmp_path / "t.json").read_text() == (
+        '{\n  "v1": [\n    {"frame": 3, "label": "pour"}\n  ],\n  "v2": []\n}\n'
+    )
+    write_timestamps(tmp_path / "t.csv", table)
+    assert (tmp_path / "t.csv").read_text() == "video,frame,label\nv1,3,pour\n"
+
+
+def test_files_by_hand(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbfvideo, time, label\r\nv1.txt, 0.5 , a\r\n\r\n")
+    assert read_timestamps(tmp_path / "t.csv") == {"v1": (Annotation(time=0.5, label="a"),)}
+    (tmp_path / "t.json").write_text('{"v1.txt": [{"frame": 3}]}')
+    assert read_timestamps(tmp_path / "t.json") == {"v1": (Annotation(frame=3),)}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("t.txt", "", ": is of no known timestamp format; use .json, .csv or .npy"),
+        (
+            "t.json",
+            "{",
+            ": is not valid JSON (line 1: Expecting property name enclosed in double quotes); "
+            "restore or write it again",
+        ),
+        ("t.json", "[]", f": is no object of videos{SHAPE}"),
+        ("t.json", '{"v": 3}', f", video v: has no list of timestamps{SHAPE}"),
+        ("t.json", '{"v": [3]}', f", video v: 3 is no timestamp{SHAPE}"),
+        ("t.json", '{"v": [{}]}', f", video v: {{}} is no timestamp{SHAPE}"),
+        (
+            "t.json",
+            '{"v": [{"frame": 1, "time": 2}]}',
+            f', video v: {{"frame": 1, "time": 2}} is no timestamp{SHAPE}',
+        ),
+        (
+            "t.json",
+            '{"v": [{"frame": true}]}',
+            f', video v: {{"frame": true}} is no timestamp{SHAPE}',
+        ),
+        (
+            "t.csv",
+            "v,1,a\n",
+            f": does not start with 'video,frame,label' or 'video,time,label'{SHAPE}",
+        ),
+        ("t.csv", "video,frame,label\nv,x,a\n", f", line 2: 'x' is no frame{SHAPE}"),
+        ("t.csv", "video,frame,label\nv,1\n", f", line 2: 'v,1' has 2 columns, not 3{SHAPE}"),
+        ("t.csv", 'video,frame,label\n"v,1', f": cannot be read as CSV{SHAPE}"),
+    ],
+)
+def test_unreadable_files(tmp_path: Path, name: str, content: str, sentence: str) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(TimestampError) as caught:
+        read_timestamps(path)
+    assert str(caught.value) == f"{path}{sentence}"
+
+
+def test_a_lenient_reader_leaves_faulty_videos_out(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("video,frame,label\nv,x,a\nw,1,a\nv,2,a\nu,y,a\n")
+    faults: list[Exception] = []
+    assert list(read_timestamps(tmp_path / "t.csv", faults.append)) == ["w"]
+    assert len(faults) == 2
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "t.npy"
+    with pytest.raises(TimestampError) as caught:
+        write_timestamps(path, {})
+    assert str(caught.value) == (
+        f"{path}: is of no timestamp format that can be written; use .json or .csv"
+    )
+    path = tmp_path / "t.csv"
+    with pytest.raises(TimestampError) as caught:
+        write_timestamps(path, {"v": [Annotation(frame=1), Annotation(time=1.0)]})
+    assert str(caught.value) == f"{path}: frames and times cannot share one CSV file; write .json"
+
+
+def test_several_in_a_segment_missing_segments_and_gaps_are_kept_as_given() -> None:
+    # truth: aaaaa SIL SIL bbbbb aaaaa; the first run has three, the gap and the last run none
+    found = _resolve(*_frames(0, 2, 4), Annotation(frame=9, label="b"))
+    np.testing.assert_array_equal(found.frames, [0, 2, 4, 9])
+    np.testing.assert_array_equal(found.transcript, [0, 0, 0, 1])
+    assert len(found) == 4
+
+
+def test_labels_come_from_the_ground_truth_where_a_file_has_none() -> None:
+    found = _resolve(Annotation(frame=1), Annotation(frame=3, label="a"), truth="aabb", n_frames=4)
+    np.testing.assert_array_equal(found.transcript, [0, 0])
+
+
+def test_times_become_frames() -> None:
+    entries = [Annotation(time=time, label="a") for time in (0, 0.1, 0.2999, 0.6)]
+    found = _resolve(*entries, frames_per_second=30)
+    np.testing.assert_array_equal(found.frames, [0, 3, 8, 18])
+
+
+def test_rates() -> None:
+    source = _resolve(*_frames(0, 3, 8), sampling_rate=2)
+    np.testing.assert_array_equal(source.frames, [0, 1, 4])
+    sampled = _resolve(*_frames(0, 3, 8), sampling_rate=2, timestamps_rate="sampled")
+    np.testing.assert_array_equal(sampled.frames, [0, 3, 8])
+    entries = (Annotation(frame=1), Annotation(frame=2))
+    found = _resolve(*entries, truth="aabbaa", sampling_rate=2, timestamps_rate="sampled")
+    np.testing.assert_array_equal(found.transcript, [1, 0])
+
+
+def test_two_on_one_frame_of_the_models_rate() -> None:
+    once = _resolve(*_frames(2, 3, 8), sampling_rate=2)
+    np.testing.assert_array_equal(once.frames, [1, 4])
+    with pytest.raises(TimestampError) as caught:
+        _resolve(*_frames(2), *_frames(3, label="b"), sampling_rate=2)
+    assert str(caught.value) == (
+        "t.json, video v1: timestamps 2 and 3 have two labels and fall on one frame at sampling "
+        "rate 2; remove one of them or choose a lower sampling_rate in dataset.toml"
+    )
+
+
+@pytest.mark.parametrize(
+    ("annotations", "sentence"),
+    [
+        ([], "no timestamps; annotate at least one frame"),
+        (_frames(5, 3), "timestamp 3 comes after 5; order the timestamps, one frame each"),
+        (_frames(5, 5), "timestamp 5 comes after 5; order the timestamps, one frame each"),
+        (
+            _frames(5, 20),
+            "timestamp 20 is outside of the video's 20 frames; timestamps count frames from 0",
+        ),
+        (
+            _frames(-1, 5),
+            "timestamp -1 is outside of the video's 20 frames; timestamps count frames from 0",
+        ),
+        (
+            _frames(10**30),
+            f"timestamp {10**30} is no frame of any video; timestamps count frames from 0",
+        ),
+        (
+            [Annotation(time=1.0, label="a")],
+            "a time in seconds, and the frame rate is unknown; "
+            "set frames_per_second in dataset.toml",
+        ),
+        (
+            [Annotation(time=math.inf, label="a")],
+            "time inf is no time; give seconds from the start",
+        ),
+        (
+            _frames(3, label="x"),
+            "unknown label 'x'; correct it or add it to mapping.txt (known: a, b, SIL)",
+        ),
+        (
+            _frames(3, label=None),
+            "timestamps without labels, and no ground truth to take them from; "
+            "add labels to the timestamps",
+        ),
+    ],
+)
+def test_faulty_timestamps_name_the_video(annotations: list[Annotation], sentence: str) -> None:
+    with pytest.raises(DataError) as caught:
+        _resolve(*annotations)
+    assert str(caught.value) == f"t.json, video v1: {sentence}"
+
+
+def test_annotate_is_the_way_back() -> None:
+    found = _resolve(*_frames(0, 4, 9), *_frames(12, label="b"), sampling_rate=2)
+    annotations = annotate(found, VOCABULARY, sampling_rate=2)
+    assert [entry.frame for entry in annotations] == [0, 4, 8, 12]
+    assert _resolve(*annotations, sampling_rate=2) == found
+
+
+def test_equal_timestamps_are_equal_and_hash_alike() -> None:
+    first, second = (Timestamps(np.array([1, 2]), np.array([0, 1])) for _ in range(2))
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first != Timestamps(np.array([1, 3]), np.array([0, 1]))
+    assert first != "timestamps"
+
+
+def test_a_generated_dataset_has_one_timestamp_a_segment(generated: Path) -> None:
+    dataset = Dataset.open(generated)
+    timestamps = dataset.timestamps()
+    assert tuple(timestamps) == dataset.names
+    for name, found in timestamps.items():
+        truth = Segmentation.from_labels(dataset.source_labels(name))
+        np.testing.assert_array_equal(truth.segment_of_frame[found.frames], np.arange(len(truth)))
+        np.testing.assert_array_equal(found.transcript, truth.transcript)
+
+
+def test_timestamps_of_a_video_that_is_not_there(generated_copy: Path) -> None:
+    path = generated_copy / "timestamps.json"
+    path.write_text('{"nobody": [{"frame": 1, "label": "take"}]}')
+    with pytest.raises(TimestampError) as caught:
+        Dataset.open(generated_copy).timestamps()
+    assert str(caught.value) == (
+        f"{path}: names video nobody, which is not there; add its files or remove its timestamps"
+    )
+
+
+def test_labelled_timestamps_never_open_a_label_file(generated_copy: Path) -> None:
+    expected = Dataset.open(generated_copy).timestamps()
+    for path in (generated_copy / "groundTruth").iterdir():
+        path.unlink()
+    assert Dataset.open(generated_copy).timestamps() == expected
+
+
+def test_no_timestamps(make_dataset) -> None:
+    path = make_dataset({"v": "aab"})
+    with pytest.raises(MissingFileError) as caught:
+        Dataset.open(path).timestamps()
+    assert str(caught.value) == (
+        f"{path}: has no timestamps; add timestamps.json or timestamps.csv"
+    )
