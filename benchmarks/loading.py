@@ -29,14 +29,14 @@ LIMIT = 5.0
 N_RUNS = 41
 
 
-def median_milliseconds(call: Callable[[], object]) -> float:
-    """The median time of many calls."""
+def milliseconds(call: Callable[[], object]) -> tuple[float, float]:
+    """The median and the fastest of many calls; far apart, the machine is busy."""
     times = []
     for _ in range(N_RUNS):
         start = time.perf_counter()
         call()
         times.append(time.perf_counter() - start)
-    return 1000 * float(np.median(times))
+    return 1000 * float(np.median(times)), 1000 * min(times)
 
 
 def write_dataset(path: Path) -> Segmentation:
@@ -53,7 +53,7 @@ def write_dataset(path: Path) -> Segmentation:
     return segmentation
 
 
-def measure(path: Path) -> dict[str, float]:
+def measure(path: Path) -> dict[str, tuple[float, float]]:
     """Milliseconds of each way to load."""
     segmentation = write_dataset(path)
 
@@ -64,20 +64,20 @@ def measure(path: Path) -> dict[str, float]:
     warm = loader()
     next(iter(warm))
     return {
-        "video": median_milliseconds(lambda: warm.dataset.video("video", labels=False)),
-        "batch": median_milliseconds(lambda: next(iter(warm))),
-        "batch, every value read": median_milliseconds(lambda: next(iter(warm)).features.sum()),
-        "first batch": median_milliseconds(lambda: next(iter(loader()))),
+        "video": milliseconds(lambda: warm.dataset.video("video", labels=False)),
+        "batch": milliseconds(lambda: next(iter(warm))),
+        "batch, every value read": milliseconds(lambda: next(iter(warm)).features.sum()),
+        "first batch": milliseconds(lambda: next(iter(loader()))),
     }
 
 
 def main() -> int:
-    """Prints the costs; exit code 1 if one is above the limit."""
+    """Prints the costs; exit code 1 if a median is above the limit."""
     with tempfile.TemporaryDirectory() as folder:
         costs = measure(Path(folder))
-    for name, cost in costs.items():
-        print(f"{name:25} {cost:7.2f} ms")
-    return int(max(costs.values()) > LIMIT)
+    for name, (median, fastest) in costs.items():
+        print(f"{name:25} median {median:6.2f} ms   fastest {fastest:6.2f} ms")
+    return int(max(costs.values())[0] > LIMIT)
 
 
 if __name__ == "__main__":

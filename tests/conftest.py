@@ -36,7 +36,7 @@ def tiny(tiny_path: Path) -> Dataset:
     return Dataset.open(tiny_path)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def small_config() -> Config:
     return Config().replaced(**SMALL_NETWORK)
 

@@ -8,7 +8,7 @@ import math
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uvast.config import Config, load_config, parse_config, presets
@@ -65,6 +65,7 @@ def test_every_preset_is_valid_and_survives_toml(tmp_path):
         assert load_config(file=path) == config
 
 
+@settings(deadline=None)
 @given(
     st.integers(0, 10**6),
     st.floats(0, 1e300, exclude_min=True),
@@ -82,8 +83,8 @@ def test_settings_survive_as_dict(epochs, rate, frame, form):
     assert (config.train.epochs, config.train.learning_rate) == (epochs, rate)
     assert (config.loss.frame, config.loss.group_frame) == (frame, form)
     assert parse_config(config.as_dict(), where="here") == config
-    settings = [f"{name}={json.dumps(value)}" for name, value in changes.items()]
-    assert load_config(settings=settings) == config
+    texts = [f"{name}={json.dumps(value)}" for name, value in changes.items()]
+    assert load_config(settings=texts) == config
 
 
 def test_a_file_then_single_settings(toml):
@@ -150,9 +151,9 @@ def test_a_setting_that_cannot_be_right(setting, sentence):
     ],
 )
 def test_a_file_that_cannot_be_right_is_named_whatever_is_set(toml, text, sentence):
-    for settings in ([], ["train.epochs=3"]):
+    for changes in ([], ["train.epochs=3"]):
         with pytest.raises(ConfigError, match=re.escape(sentence)):
-            load_config(file=toml(text), settings=settings)
+            load_config(file=toml(text), settings=changes)
 
 
 def test_where_settings_come_from(tmp_path):

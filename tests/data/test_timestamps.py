@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uvast.data import (
@@ -54,6 +54,7 @@ by_time = st.builds(
 )
 
 
+@settings(max_examples=30)
 @given(st.dictionaries(st.text("vw_-é", min_size=1), st.lists(by_frame | by_time)))
 def test_json_round_trip(tmp_path_factory: pytest.TempPathFactory, table: dict) -> None:
     path = tmp_path_factory.getbasetemp() / "round.json"
@@ -61,6 +62,7 @@ def test_json_round_trip(tmp_path_factory: pytest.TempPathFactory, table: dict) 
     assert read_timestamps(path) == {name: tuple(entries) for name, entries in table.items()}
 
 
+@settings(max_examples=30)
 @given(
     st.dictionaries(st.text("vw_-é", min_size=1), st.lists(by_frame, min_size=1))
     | st.dictionaries(st.text("vw_-é", min_size=1), st.lists(by_time, min_size=1))

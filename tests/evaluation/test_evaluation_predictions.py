@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uvast.errors import CorruptFileError, LabelError, MissingFileError
@@ -89,6 +89,7 @@ def test_a_prediction_of_an_untrimmed_length_is_trimmed(read):
         read("cut\npour\nstir\n", 2, untrimmed=(4, 2))
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=30), st.integers(1, 4), st.integers(0, 3))
 def test_sampling_and_repeating_back_is_what_the_model_saw(tmp_path_factory, labels, rate, cut):
     n_frames = max(1, len(labels) * rate - min(cut, rate - 1))

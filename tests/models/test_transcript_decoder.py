@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from uvast.models import Encoded
-from uvast.models.transcript_decoder import smooth
 
 
 def encoded_frames(model, n_videos, n_frames):
@@ -108,27 +105,3 @@ def test_smoothed_weights_pool_the_scores(small_model):
     scores = plain.log()  # the scores, up to a constant for each token
     pooled = torch.stack([scores[:, max(t - 1, 0) : t + 2].mean(1) for t in range(12)], dim=1)
     torch.testing.assert_close(smoothed, pooled.softmax(-1), rtol=1e-4, atol=1e-6)
-
-
-@settings(deadline=None, max_examples=40)
-@given(
-    lengths=st.lists(st.integers(1, 30), min_size=1, max_size=3),
-    window=st.sampled_from([1, 3, 7, 31]),
-)
-def test_smooth_averages_the_valid_frames(lengths, window):
-    n_frames, half = max(lengths), window // 2
-    mask = torch.arange(n_frames) < torch.tensor(lengths)[:, None]
-    generator = torch.Generator().manual_seed(n_frames)
-    memory = torch.randn(len(lengths), n_frames, 2, generator=generator, dtype=torch.float64)
-    results = [smooth(memory, mask, window)]
-    if mask.all():
-        results.append(smooth(memory, None, window))
-    for result in results:
-        for row, length in enumerate(lengths):
-            expected = torch.stack(
-                [
-                    memory[row, max(t - half, 0) : min(t + half + 1, length)].mean(0)
-                    for t in range(length)
-                ]
-            )
-            torch.testing.assert_close(result[row, :length], expected)

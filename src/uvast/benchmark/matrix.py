@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.benchmark.cell import Cell
@@ -14,6 +13,7 @@ from uvast.errors import SplitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
 
 @dataclass(frozen=True)

@@ -83,9 +83,10 @@ class VideoLoader:
             raise InputError(f"rank {self.rank} of {self.n_ranks}", remedy="count ranks from 0")
         if self.segmentations is None and self.frame_dropping:
             raise InputError("frames cannot be dropped without segmentations")
-        absent = [name for name in self.names if name not in (self.segmentations or self.names)]
-        if absent:
-            raise InputError(f"no segmentation for video {absent[0]}")
+        if self.segmentations is not None:
+            for name in self.names:
+                if name not in self.segmentations:
+                    raise InputError(f"no segmentation for video {name}")
 
     def __len__(self) -> int:
         """Batches an epoch, of all ranks together."""

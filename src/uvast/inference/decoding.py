@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -153,7 +153,12 @@ class Decoder:
 
     def _with_durations(self, job: Job, transcript: IntArray) -> Segmentation:
         logits = self._assignment_logits(job, transcript) if self._may_align else None
-        found = self._way(job.frames.log_probabilities, transcript, assignment_logits=logits)
+        n_frames = len(job.frames.log_probabilities)
+        way = self._way
+        if isinstance(way, ViterbiWay) and way.frame_sampling * len(transcript) > n_frames:
+            # A coarse grid only saves time: where the transcript does not fit on it, a finer one.
+            way = replace(way, frame_sampling=n_frames // len(transcript))
+        found = way(job.frames.log_probabilities, transcript, assignment_logits=logits)
         return Segmentation(transcript, found.durations)
 
     def _duration_way(self) -> DurationWay:

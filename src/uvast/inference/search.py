@@ -59,10 +59,11 @@ def greedy_transcripts(
     n_tokens = torch.zeros(n_videos, dtype=torch.long, device=mask.device)
     while bool(running.any()):
         logits, state = model.step(state, tokens)
+        log_probabilities = logits.log_softmax(-1)
         # The first token cannot be EOS: an empty transcript segments nothing.
         if not written:
-            logits[:, vocabulary.eos] = -torch.inf
-        values, tokens = logits.log_softmax(-1).max(-1)
+            log_probabilities[:, vocabulary.eos] = -torch.inf
+        values, tokens = log_probabilities.max(-1)
         scores += torch.where(running, values, 0.0)
         running = running & (tokens != vocabulary.eos)
         written.append(tokens)
@@ -88,8 +89,9 @@ def beam_transcripts(
 ) -> tuple[Transcript, ...]:
     """The `beam_width` best transcripts of one video (B = 1), by log-probability.
 
-    A finished hypothesis keeps its place in the beam; the search ends when no running one can
-    overtake the finished ones, since log-probabilities only fall.
+    A step keeps the `beam_width` likeliest continuations; those that end there are finished. The
+    search stops when no running transcript can overtake the finished ones, since log-probabilities
+    only fall. A beam of one is greedy search.
     """
     cap = min(max_segments, int(mask.sum()))
     state = model.start(encoded, mask).select(
@@ -102,24 +104,23 @@ def beam_transcripts(
     finished: list[Transcript] = []
     for place in range(cap + 1):
         logits, state = model.step(state, tokens)
-        if place == 0:
-            logits[:, vocabulary.eos] = -torch.inf
         extended = scores[:, None] + logits.log_softmax(-1)  # (beam, C + 1)
-        ended = extended[:, vocabulary.eos].tolist()
+        if place == 0:
+            extended[:, vocabulary.eos] = -torch.inf
+        _, likeliest = extended.flatten().topk(min(beam_width, extended.numel()))
         finished += [
-            Transcript(row.cpu().numpy(), score, complete=True)
-            for row, score in zip(history, ended, strict=True)
-            if np.isfinite(score)
+            Transcript(history[origin].cpu().numpy(), float(extended[origin, token]), complete=True)
+            for origin, token in zip(*_origins(likeliest, vocabulary), strict=True)
+            if token == vocabulary.eos and torch.isfinite(extended[origin, token])
         ]
         finished = sorted(finished, key=lambda one: -one.log_probability)[:beam_width]
         if place == cap:
             break
-        running = extended[:, : vocabulary.eos].flatten()
-        n_kept = min(beam_width, len(running))
-        scores, chosen = running.topk(n_kept)
+        extended[:, vocabulary.eos] = -torch.inf
+        scores, chosen = extended.flatten().topk(min(beam_width, extended.numel()))
         if len(finished) == beam_width and scores[0] <= finished[-1].log_probability:
             break
-        origin, tokens = chosen // vocabulary.eos, chosen % vocabulary.eos
+        origin, tokens = _origins(chosen, vocabulary)
         history = torch.cat((history[origin], tokens[:, None]), 1)
         state = state.select(origin)
     cut = [
@@ -128,6 +129,12 @@ def beam_transcripts(
         if np.isfinite(score) and history.shape[1] == cap
     ]
     return tuple(sorted(finished or cut, key=lambda one: -one.log_probability)[:beam_width])
+
+
+def _origins(chosen: Tensor, vocabulary: Vocabulary) -> tuple[Tensor, Tensor]:
+    """Places in a flat `(beam, C + 1)` -> the hypotheses they extend, and by which token."""
+    width = vocabulary.eos + 1
+    return chosen // width, chosen % width
 
 
 @torch.inference_mode()

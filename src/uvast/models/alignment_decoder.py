@@ -46,8 +46,8 @@ class SegmentAttention(nn.Module):
 class AlignmentDecoder(nn.Module):
     """One post-norm decoder layer from frames to segments, and a score of every pair.
 
-    Its attention weights have no dropout of their own: the self-attention's `(T, T)` weights are never
-    stored, and the few segments a frame may belong to are all needed.
+    Its attention weights have no dropout of their own: the self-attention's `(T, T)` weights are
+    never stored, and the few segments a frame may belong to are all needed.
     """
 
     def __init__(self, dimensions: UvastDimensions) -> None:

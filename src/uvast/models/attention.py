@@ -80,9 +80,9 @@ class CrossAttention(nn.Module):
     """Attention of a short sequence (L tokens) to a long memory (T frames), with its weights.
 
     The projections of keys and values are applied on the short side: with `k = Wk m`, the score
-    `q · k` is `(Wkᵀ q) · m`, and the weighted sum of `Wv m` is `Wv` of the weighted sum. The memory is
-    thus never projected and serves all layers as it is. The bias of the keys shifts all scores of a
-    query alike, which the softmax does not see.
+    `q · k` is `(Wkᵀ q) · m`, and the weighted sum of `Wv m` is `Wv` of the weighted sum. The memory
+    is thus never projected and serves all layers as it is. The bias of the keys shifts all scores
+    of a query alike, which the softmax does not see.
 
     Args:
         width: D.

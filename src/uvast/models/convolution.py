@@ -44,7 +44,7 @@ class _DilatedConvolution(torch.autograd.Function):
     """Three products of shifted views, accumulated in place: nothing is copied or unfolded."""
 
     @staticmethod
-    def forward(ctx, x: Tensor, weight: Tensor, bias: Tensor, dilation: int) -> Tensor:  # type: ignore[no-untyped-def] # noqa: ANN001
+    def forward(ctx, x: Tensor, weight: Tensor, bias: Tensor, dilation: int) -> Tensor:  # type: ignore[no-untyped-def]
         ctx.save_for_backward(x, weight)
         ctx.dilation = dilation
         y = torch.matmul(x, weight[1]).add_(bias)
@@ -54,7 +54,7 @@ class _DilatedConvolution(torch.autograd.Function):
 
     @staticmethod
     def backward(  # type: ignore[no-untyped-def]
-        ctx,  # noqa: ANN001
+        ctx,
         gradient: Tensor,
     ) -> tuple[Tensor | None, Tensor, Tensor, None]:
         x, weight = ctx.saved_tensors

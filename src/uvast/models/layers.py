@@ -22,7 +22,7 @@ def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
 
 
 def keep_mask(x: Tensor, rate: float) -> tuple[Tensor, float]:
-    """A random mask of `x`'s shape, true with probability 1 - `rate`, and the scale 1/(1 - rate)."""
+    """A random mask of `x`'s shape, true with probability 1 - `rate`, and 1 / (1 - rate)."""
     kind, n_bits = (torch.int8, 8) if (rate * 256).is_integer() else (torch.int16, 16)
     levels = 2**n_bits
     n_dropped = min(round(rate * levels), levels - 1)
@@ -36,13 +36,13 @@ class _Masked(torch.autograd.Function):
     """`x * keep * scale`; keeps one byte an entry for the backward pass."""
 
     @staticmethod
-    def forward(ctx, x: Tensor, keep: Tensor, scale: float) -> Tensor:  # type: ignore[no-untyped-def] # noqa: ANN001
+    def forward(ctx, x: Tensor, keep: Tensor, scale: float) -> Tensor:  # type: ignore[no-untyped-def]
         ctx.save_for_backward(keep)
         ctx.scale = scale
         return torch.mul(x, keep).mul_(scale)
 
     @staticmethod
-    def backward(ctx, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[no-untyped-def] # noqa: ANN001
+    def backward(ctx, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[no-untyped-def]
         (keep,) = ctx.saved_tensors
         return torch.mul(gradient, keep).mul_(ctx.scale), None, None
 

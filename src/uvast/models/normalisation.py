@@ -33,7 +33,7 @@ class _InstanceNorm(torch.autograd.Function):
     """Norm with weights 1 on valid frames and 0 on padding; sums over time are matrix products."""
 
     @staticmethod
-    def forward(ctx, x: Tensor, weights: Tensor) -> Tensor:  # type: ignore[no-untyped-def] # noqa: ANN001
+    def forward(ctx, x: Tensor, weights: Tensor) -> Tensor:  # type: ignore[no-untyped-def]
         average = (weights / weights.sum(1, keepdim=True).clamp(min=1)).unsqueeze(1)  # (B, 1, T)
         centred = (x - average @ x).mul_(weights.unsqueeze(2))
         scale = (average @ centred.square() + EPSILON).rsqrt_()  # (B, 1, D)
@@ -42,7 +42,7 @@ class _InstanceNorm(torch.autograd.Function):
         return y
 
     @staticmethod
-    def backward(ctx, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[no-untyped-def] # noqa: ANN001
+    def backward(ctx, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[no-untyped-def]
         y, scale, average, weights = ctx.saved_tensors
         shift = average @ gradient
         slope = average @ (gradient * y)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from uvast.models.attention import CrossAttention, SelfAttention
 from uvast.models.layers import FeedForward, dropout, sinusoidal_positions
+from uvast.models.pooling import smooth
 
 if TYPE_CHECKING:
     from uvast.models.dimensions import UvastDimensions
@@ -204,27 +204,3 @@ class TranscriptDecoder(nn.Module):
         known = tokens.clamp(max=self.embed.num_embeddings - 1)
         x: Tensor = self.embed(known)
         return x + sinusoidal_positions(first, x.shape[1], x.shape[2], x)
-
-
-def smooth(memory: Tensor, mask: Tensor | None, window: int | None) -> Tensor:
-    """Averages `memory (B, T, D)` over the valid frames among the `window` around each.
-
-    A score is linear in its key, so that average-pooling the scores along T is the same as scoring
-    pooled keys: once for all layers, heads and tokens.
-    """
-    if window is None or window == 1:
-        return memory
-    if mask is None:
-        return _average_pool(memory, window, count_include_pad=False)
-    weights = mask.unsqueeze(2).to(memory.dtype)
-    total = _average_pool(memory * weights, window, count_include_pad=True)
-    share = _average_pool(weights, window, count_include_pad=True)
-    return total / share.clamp(min=0.5 / window)
-
-
-def _average_pool(x: Tensor, window: int, *, count_include_pad: bool) -> Tensor:
-    """Average pooling of `(B, T, D)` along T with stride 1, length kept."""
-    image = x.transpose(1, 2).unsqueeze(3)  # (B, D, T, 1), channels last: no copy
-    return functional.avg_pool2d(
-        image, (window, 1), 1, (window // 2, 0), count_include_pad=count_include_pad
-    )[..., 0].transpose(1, 2)

@@ -90,7 +90,7 @@ class Uvast(nn.Module):
     def decode(
         self, encoded: Encoded, mask: Tensor | None, tokens: Tensor, need_weights: bool = False
     ) -> Decoded:
-        """Teacher forcing with `tokens (B, L)`: SOS, then actions; output i predicts token i + 1."""
+        """Teacher forcing with `tokens (B, L)`: SOS, then actions; output i predicts token i+1."""
         return self.transcript(  # type: ignore[no-any-return]
             encoded.features, _padding_only(mask), tokens, need_weights=need_weights
         )

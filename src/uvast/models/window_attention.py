@@ -15,12 +15,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from uvast.models.dimensions import WindowKind
+if TYPE_CHECKING:
+    from uvast.models.dimensions import WindowKind
 
 SMALLEST_TILE = 64
 """Queries in a tile at least: smaller windows share a tile, under a mask."""
@@ -114,7 +116,7 @@ def window_attention(
 
 
 def _tiles(x: Tensor, start: int, run: TileRun, length: int) -> Tensor:
-    """Tiles of `x (N, T, d)` from `start` on, `run.size` apart: `(N n_tiles, length, d)`, a view."""
+    """Tiles of `x (N, T, d)` from `start` on, `run.size` apart: `(N n_tiles, length, d)`."""
     n, _, width = x.shape
     batch, time, channel = x.stride()
     tiles = x[:, start:].as_strided(
@@ -130,7 +132,7 @@ class _WindowAttention(torch.autograd.Function):
 
     @staticmethod
     def forward(  # type: ignore[no-untyped-def]
-        ctx,  # noqa: ANN001
+        ctx,
         queries: Tensor,
         keys: Tensor,
         values: Tensor,
@@ -169,7 +171,7 @@ class _WindowAttention(torch.autograd.Function):
 
     @staticmethod
     def backward(  # type: ignore[no-untyped-def]
-        ctx,  # noqa: ANN001
+        ctx,
         gradient: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor, None, None, None]:
         queries, keys, values, out, *saved = ctx.saved_tensors

@@ -1,0 +1,128 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from uvast.cli.main import main
+from uvast.data import Dataset, generate_dataset
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Runs the command line: `(exit code, stdout, stderr)`."""
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["uvast", *map(str, arguments)])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        return (caught.value.code or 0, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    generate_dataset(tmp_path / "demo", n_videos=6, n_classes=4, n_frames=60, n_features=3)
+    return tmp_path / "demo"
+
+
+def test_generate_then_check(run, tmp_path: Path) -> None:
+    out = tmp_path / "demo"
+    code, _, notes = run(
+        "data", "generate", out, "--videos", 5, "--classes", 4, "--frames", 60, "--seed", 7
+    )
+    assert code == 0
+    assert notes.replace("\n", " ").strip() == (
+        f"wrote 5 videos to {out}; look at them with 'uvast data check {out}'"
+    )
+    code, table, _ = run("data", "check", out)
+    assert code == 0
+    assert "videos" in table
+    assert table.rstrip().endswith("no problems")
+
+
+def test_check_lists_all_problems_and_exits_with_2(run, dataset: Path) -> None:
+    names = Dataset.open(dataset).names
+    for name in names[:2]:
+        (dataset / "groundTruth" / f"{name}.txt").write_text("")
+    code, output, _ = run("data", "check", dataset)
+    assert code == 2
+    lines = output.splitlines()
+    for name in names[:2]:
+        path = dataset / "groundTruth" / f"{name}.txt"
+        assert f"problem: {path}: an empty video, no labels; remove this video" in lines
+    assert lines[-1] == "2 problems"
+
+
+def test_check_as_json(run, dataset: Path) -> None:
+    code, output, _ = run("data", "check", dataset, "--json")
+    assert code == 0
+    report = json.loads(output)
+    assert report["problems"] == []
+    assert report["statistics"]["n_videos"] == 6
+    (dataset / "dataset.toml").write_text("fps = 3")
+    code, output, _ = run("data", "check", dataset, "--json")
+    assert code == 2
+    assert len(json.loads(output)["problems"]) == 1
+
+
+def test_check_of_nothing(run, tmp_path: Path) -> None:
+    code, output, _ = run("data", "check", tmp_path / "none")
+    assert code == 2
+    assert output.splitlines() == [
+        f"problem: {tmp_path / 'none'}: does not exist; give the folder of a dataset",
+        "1 problem",
+    ]
+
+
+def test_split_takes_the_grouping_of_the_dataset(run, dataset: Path) -> None:
+    code, _, notes = run("data", "split", dataset, "--folds", 3)
+    assert code == 2
+    assert notes.strip() == (
+        f"error: {dataset / 'splits'}: holds splits already; pass --overwrite to replace them"
+    )
+    code, table, _ = run("data", "split", dataset, "--folds", 3, "--overwrite")
+    assert code == 0
+    assert "train" in table
+    splits = Dataset.open(dataset).splits
+    assert list(splits) == [1, 2, 3]
+    for split in splits.values():
+        assert not {name[:3] for name in split.train} & {name[:3] for name in split.test}
+
+
+def test_split_with_an_expression(run, dataset: Path) -> None:
+    expression = r"_(task\d)_"
+    code, _, notes = run(
+        "data", "split", dataset, "--folds", 2, "--group-by", expression, "--overwrite"
+    )
+    assert code == 0, notes
+    for split in Dataset.open(dataset).splits.values():
+        sides = [{name.split("_")[1] for name in side} for side in (split.train, split.test)]
+        assert not sides[0] & sides[1]
+    code, _, notes = run("data", "split", dataset, "--group-by", "(", "--overwrite")
+    assert code == 2
+    assert notes.strip() == (
+        r"error: '(' is not a regular expression with one group; write one as in '^(P\d+)'"
+    )
+
+
+def test_generate_into_a_full_folder(run, dataset: Path) -> None:
+    code, _, notes = run("data", "generate", dataset)
+    assert code == 2
+    assert notes.strip() == f"error: {dataset}: exists already; choose a new or empty folder"
+
+
+@pytest.mark.parametrize("command", ["check", "split", "generate"])
+def test_every_help_has_an_example(run, command: str) -> None:
+    code, output, _ = run("data", command, "--help")
+    assert code == 0
+    assert f"Example: uvast data {command}" in output
+
+
+def test_help_of_data(run) -> None:
+    code, output, _ = run("data", "--help")
+    assert code == 0
+    for word in ("check", "split", "generate", "groundTruth", "Examples"):
+        assert word in output

@@ -1,0 +1,196 @@
+"""`check_dataset` has to list every fault of a dataset, whatever else is wrong with it."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from uvast.data import Dataset, check_dataset
+
+
+def test_a_right_dataset_has_no_problems(generated: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    report = check_dataset(generated, advance=lambda done, total: seen.append((done, total)))
+    assert report.ok
+    assert report.notes == ()
+    assert seen == [(done, 12) for done in range(1, 13)]
+
+
+def test_statistics(make_dataset) -> None:
+    path = make_dataset({"v1": "aabbbacc", "v2": "a", "v3": "bbc"}, mapping="0 c\n1 b\n2 a\n3 d\n")
+    report = check_dataset(path)
+    assert report.to_json() == {
+        "dataset": str(path),
+        "statistics": {
+            "n_classes": 4,
+            "n_videos": 3,
+            "min_frames": 1,
+            "max_frames": 8,
+            "mean_frames": 4.0,
+            "min_segments": 1,
+            "max_segments": 4,
+            "n_features": 4,
+        },
+        "problems": [],
+        "notes": [
+            "features are features-first (found out)",
+            "no splits: make them with 'uvast data split'",
+            "classes that no video shows: d",
+        ],
+    }
+
+
+def test_ten_faults_are_ten_problems(generated_copy: Path) -> None:
+    path = generated_copy
+    names = Dataset.open(path).names
+    features = [path / "features" / f"{name}.npy" for name in names]
+    labels = [path / "groundTruth" / f"{name}.txt" for name in names]
+    arrays = [np.load(file) for file in features]
+    lines = [file.read_text().splitlines() for file in labels]
+
+    arrays[0][2, 5] = np.inf
+    np.save(features[0], arrays[0])
+    np.save(features[1], arrays[1][None])
+    features[2].write_bytes(features[2].read_bytes()[:-4])
+    features[3].unlink()
+    np.save(features[4], arrays[4][:-1])
+    labels[5].write_text("\n".join(["walk", *lines[5][1:-1], "run"]))
+    labels[6].write_text("\n".join(lines[6] * 2))
+    labels[7].write_text("")
+    labels[8].unlink()
+    (path / "timestamps.json").write_text(
+        f'{{"{names[9]}": [{{"frame": 9, "label": "take"}}, {{"frame": 3, "label": "hop"}}],'
+        f' "{names[10]}": [{{"frame": 9999, "label": "take"}}], "{names[11]}": [{{}}], "x": 3}}'
+    )
+    bundle = path / "splits" / "train.split1.bundle"
+    bundle.write_text(bundle.read_text() + "nobody.txt\n")
+    both = Dataset.open(path).splits[2].test[0]
+    second = path / "splits" / "train.split2.bundle"
+    second.write_text(second.read_text() + both)
+    (path / "splits" / "test.split3.bundle").write_bytes(b"\xff")
+    (path / "splits" / "test.split4.bundle").unlink()
+    (path / "mapping.txt").write_text((path / "mapping.txt").read_text() + "sing\n")
+    toml = (path / "dataset.toml").read_text().replace('"background"', '"pause"')
+    (path / "dataset.toml").write_text(toml + "fps = 3\ntolerance = 3\n")
+
+    report = check_dataset(path)
+    again = "extract the features of this video again"
+    known = "correct it or add it to mapping.txt (known: background, take, open, pour, stir, cut"
+    n_frames = arrays[10].shape[1]
+    stamps = path / "timestamps.json"
+    shape = 'write timestamps as in {"video": [{"frame": 12, "label": "a"}]}'
+    expected = [
+        f"{path / 'dataset.toml'}: unknown setting 'fps'; choose from frames_per_second, "
+        "sampling_rate, background, feature_axis, timestamps_rate, tolerance, group_by",
+        f"{path / 'dataset.toml'}: tolerance is 3, not a fraction of at least 0 and below 1; "
+        "correct tolerance",
+        f"{path / 'dataset.toml'}: background names classes that do not exist: pause; "
+        "choose from background, take, open, pour, stir, cut, sing",
+        f"{path / 'mapping.txt'}, line 7: 'sing' is not 'id name'; "
+        "write one class a line, as in '0 take'",
+        f"{features[0]}: 1 NaN or infinite values, first in frame 5; {again}",
+        f"{features[1]}: features of shape {arrays[1][None].shape}; "
+        "save them as [T x F] or [F x T]",
+        f"{features[2]}: cannot be read as a NumPy array ({arrays[2].nbytes - 4} of "
+        f"{arrays[2].nbytes} bytes are there); write it again with numpy.save",
+        f"{features[3]}: does not exist; extract the features of this video",
+        f"{features[4]}: features 7 wide, other videos have 8; {again}",
+        f"{labels[5]}, line 1: unknown label 'walk'; {known}, sing)",
+        f"{labels[5]}, line {len(lines[5])}: unknown label 'run'; {known}, sing)",
+        f"{labels[6]}: {2 * len(lines[6])} labels for the {len(lines[6])} frames of {features[6]}; "
+        "extract the features again or raise tolerance in dataset.toml",
+        f"{labels[7]}: an empty video, no labels; remove this video",
+        f"{labels[8]}: does not exist; label this video or remove it",
+        f"{stamps}, video {names[9]}: unknown label 'hop'; {known}, sing)",
+        f"{stamps}, video {names[9]}: timestamp 3 comes after 9; "
+        "order the timestamps, one frame each",
+        f"{stamps}, video {names[10]}: timestamp 9999 is outside of the video's {n_frames} frames; "
+        "timestamps count frames from 0",
+        f"{stamps}, video {names[11]}: {{}} is no timestamp; {shape}",
+        f"{stamps}, video x: has no list of timestamps; {shape}",
+        f"{bundle}: names video nobody, which is not there; "
+        "add its files or remove it from the split",
+        f"{path / 'splits'}: video {both} is on both sides of split 2; name it once",
+        f"{path / 'splits' / 'test.split3.bundle'}: cannot be read as text "
+        "(UnicodeDecodeError); save it as UTF-8 text",
+        f"{path / 'splits' / 'test.split4.bundle'}: names no videos; list one video a line",
+    ]
+    assert sorted(report.problems) == sorted(expected)
+    assert report.statistics is not None
+    assert report.statistics.n_videos == 12
+
+
+def test_labels_alone_are_no_fault(generated_copy: Path) -> None:
+    shutil.rmtree(generated_copy / "features")
+    report = check_dataset(generated_copy)
+    assert report.ok
+    assert report.notes == ("no features: labels only",)
+    assert report.statistics is not None
+    assert report.statistics.n_features is None
+
+
+def test_features_and_timestamps_alone_are_no_fault(generated_copy: Path) -> None:
+    expected = check_dataset(generated_copy).statistics
+    shutil.rmtree(generated_copy / "groundTruth")
+    report = check_dataset(generated_copy)
+    assert report.ok
+    assert report.notes == ("no labels: videos can be segmented, not scored",)
+    assert report.statistics is not None
+    assert report.statistics.mean_frames == expected.mean_frames
+    assert report.statistics.max_segments is None
+
+
+def test_no_mapping_is_no_fault(generated_copy: Path) -> None:
+    (generated_copy / "mapping.txt").unlink()
+    report = check_dataset(generated_copy)
+    assert report.ok
+    assert report.notes == ("no mapping.txt: the classes are those of the labels",)
+
+
+def test_trimmed_videos_are_a_note(generated_copy: Path) -> None:
+    name = Dataset.open(generated_copy).names[3]
+    path = generated_copy / "groundTruth" / f"{name}.txt"
+    path.write_text(path.read_text().rstrip("\n").rpartition("\n")[2] + "\n" + path.read_text())
+    report = check_dataset(generated_copy)
+    assert report.ok
+    assert report.notes[-1] == (
+        f"1 video trimmed: labels and features differ by up to 1 frame (first: {name})"
+    )
+
+
+def test_timestamps_at_another_rate_are_noted(make_dataset) -> None:
+    path = make_dataset({"v": "aaaabbbb"})
+    np.save(path / "x_annotation_all.npy", {"v.txt": [1, 3]}, allow_pickle=True)
+    report = check_dataset(path)
+    assert report.notes[-1] == (
+        "0 of 2 segments hold exactly one timestamp (if timestamps count sub-sampled frames, set "
+        "sampling_rate and timestamps_rate in dataset.toml)"
+    )
+    (path / "dataset.toml").write_text('sampling_rate = 2\ntimestamps_rate = "sampled"\n')
+    assert not any("timestamp" in note for note in check_dataset(path).notes)
+
+
+@pytest.mark.parametrize("content", [b"", b"junk"])
+def test_every_unreadable_file_is_listed_if_no_file_is_readable(
+    make_dataset, content: bytes
+) -> None:
+    path = make_dataset({"v1": "aab", "v2": "ab"})
+    for name in ("v1", "v2"):
+        (path / "features" / f"{name}.npy").write_bytes(content)
+    problems = check_dataset(path).problems
+    assert [problem.split(": ")[0] for problem in problems] == [
+        str(path / "features" / f"{name}.npy") for name in ("v1", "v2")
+    ]
+
+
+def test_no_dataset_at_all(tmp_path: Path) -> None:
+    report = check_dataset(tmp_path)
+    assert report.statistics is None
+    assert report.problems == (
+        f"{tmp_path}: has no videos, neither features/*.npy nor groundTruth/*.txt; "
+        "give the folder of a dataset",
+    )
+    assert check_dataset(tmp_path / "none").problems == (
+        f"{tmp_path / 'none'}: does not exist; give the folder of a dataset",
+    )
