@@ -42,7 +42,7 @@ def test_predictions_are_written_in_every_format_and_can_be_scored(
     name = min(tmp_path.glob("*.json")).stem
     labels = (tmp_path / f"{name}.txt").read_text().splitlines()
     written = json.loads((tmp_path / f"{name}.json").read_text())
-    rows = list(csv.DictReader((tmp_path / f"{name}.csv").open()))
+    rows = list(csv.DictReader((tmp_path / f"{name}.csv").read_text().splitlines()))
     assert written["video"] == name
     assert written["frames"] == len(labels) == int(rows[-1]["end"])
     assert [row["label"] for row in rows] == written["transcript"]

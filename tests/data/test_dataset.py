@@ -166,6 +166,17 @@ def test_an_unknown_video(generated: Path) -> None:
         )
 
 
+def test_a_class_called_background_is_background_unless_the_spec_says_otherwise(
+    make_dataset,
+) -> None:
+    (path := make_dataset({"v": "aab"})).joinpath("mapping.txt").write_text(
+        "0 a\n1 b\n2 background\n"
+    )
+    assert Dataset.open(path).vocabulary.background == ("background",)
+    (path / "dataset.toml").write_text("background = []\n")
+    assert Dataset.open(path).vocabulary.background == ()
+
+
 def test_background_that_is_no_class(make_dataset) -> None:
     path = make_dataset({"v": "aab"}, spec='background = ["SIL"]')
     with pytest.raises(ConfigError) as caught:

@@ -100,10 +100,10 @@ def _print_notes(dataset: Dataset) -> None:
     trimmed = dataset.trim_summary()
     if trimmed is not None:
         note(f"note: {trimmed}")
-    if "background" in dataset.vocabulary.names and not dataset.vocabulary.background:
+    if dataset.vocabulary.background and dataset.spec.background is None:
         note(
-            "note: class 'background' counts in Edit and F1 like any action; to leave it out, "
-            'write background = ["background"] in dataset.toml'
+            "note: class 'background' is left out of Edit and F1; to count it like any action, "
+            "write background = [] in dataset.toml"
         )
 
 

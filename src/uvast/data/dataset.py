@@ -48,6 +48,10 @@ if TYPE_CHECKING:
     from uvast.segments import IntArray
 
 
+BACKGROUND = "background"
+"""The class that Edit and F1 leave out where dataset.toml does not say."""
+
+
 class Dataset:
     """Videos with features, labels, splits and timestamps, each read when it is used.
 
@@ -102,12 +106,15 @@ class Dataset:
         mapping = self.path / "mapping.txt"
         is_there = mapping.is_file()
         names = read_mapping(mapping, self._on_fault) if is_there else self._derived_classes()
-        unknown = [name for name in self.spec.background if name not in names]
+        wanted = self.spec.background
+        if wanted is None:
+            wanted = tuple(name for name in names if name == BACKGROUND)
+        unknown = [name for name in wanted if name not in names]
         if unknown:
             what = f"background names classes that do not exist: {', '.join(unknown)}"
             remedy = f"choose from {', '.join(names)}"
             self._on_fault(ConfigError(what, where=self.path / SPEC_FILE, remedy=remedy))
-        background = tuple(name for name in self.spec.background if name in names)
+        background = tuple(name for name in wanted if name in names)
         return Vocabulary(names, background)
 
     @cached_property

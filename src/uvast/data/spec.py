@@ -36,7 +36,8 @@ class DatasetSpec:
     Args:
         frames_per_second: rate of the source frames; needed only for times in seconds.
         sampling_rate: the model sees every `sampling_rate`-th source frame.
-        background: classes that Edit and F1 leave out.
+        background: classes that Edit and F1 leave out; None is a class called `background`, if
+            there is one, and `()` is none at all.
         feature_axis: `time-first` is `[T x F]`, `features-first` is `[F x T]`; None finds out.
         timestamps_rate: what timestamps count: `source` frames, or frames after sub-sampling.
         tolerance: the largest difference in length of a video's labels and features that is
@@ -47,7 +48,7 @@ class DatasetSpec:
 
     frames_per_second: float | None = None
     sampling_rate: int = 1
-    background: tuple[str, ...] = ()
+    background: tuple[str, ...] | None = None
     feature_axis: FeatureAxis | None = None
     timestamps_rate: TimestampsRate = "source"
     tolerance: float = 0.02
@@ -130,7 +131,10 @@ _RULES: dict[str, tuple[Any, str]] = {
         "a whole number of at least 1",
     ),
     "background": (
-        lambda value: isinstance(value, tuple) and all(isinstance(name, str) for name in value),
+        lambda value: (
+            value is None
+            or (isinstance(value, tuple) and all(isinstance(name, str) for name in value))
+        ),
         "a list of class names",
     ),
     "feature_axis": (

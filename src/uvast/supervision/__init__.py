@@ -4,6 +4,8 @@ Shapes: T frames, S segments, F features. A pseudo-segmentation is inferred from
 takes the place of the ground truth in training.
 """
 
+from uvast.supervision.class_model import class_model_durations
+from uvast.supervision.joined_features import JoinedFeatures
 from uvast.supervision.k_medoids import (
     Clusters,
     KMedoids,
@@ -18,8 +20,10 @@ from uvast.supervision.targets import (
 
 __all__ = [
     "Clusters",
+    "JoinedFeatures",
     "KMedoids",
     "PseudoLabelOptions",
+    "class_model_durations",
     "constrained_k_medoids",
     "full_segmentations",
     "pseudo_segmentations",

@@ -9,6 +9,7 @@ import numpy as np
 
 from uvast.errors import InputError
 from uvast.segments import check_timestamps, midpoint_durations
+from uvast.supervision.cuts import best_cut, first_least
 from uvast.supervision.distances import metric_of
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def unconstrained_k_medoids(
             members = np.flatnonzero(assignment == cluster)
             if not len(members):
                 continue
-            medoid = members[_first_least(distances.totals(members), distances.tie)]
+            medoid = members[first_least(distances.totals(members), distances.tie)]
             if medoid != medoids[cluster]:
                 medoids[cluster], changed = medoid, True
                 table[cluster] = distances.from_frame(int(medoid), everything)
@@ -165,7 +166,7 @@ class _Search:
         changed = False
         for segment in range(len(self.medoids)):
             totals = self._segment_totals(segment)
-            place = _first_least(totals, self._distances.tie)
+            place = first_least(totals, self._distances.tie)
             medoid = self.cuts[segment] + place
             self.costs[segment] = totals[place]
             if medoid != self.medoids[segment]:
@@ -192,19 +193,12 @@ class _Search:
         gap = end - start
         to_left = self._to_medoid[left][start - self._reach[left].start :][:gap]
         to_right = self._to_medoid[left + 1][start - self._reach[left + 1].start :][:gap]
-        difference = to_left - to_right
-        first = max(start, self.medoids[left]) + 1
-        last = min(end, self.medoids[left + 1])
-        costs = np.cumsum(difference)[first - start - 1 : last - start]
-        if self._prior:
-            places = np.arange(first, last + 1) - (start + end + 1) / 2
-            costs += 4 * self._prior * np.abs(difference).mean() * places**2 / gap
-        return int(first + _first_least(costs, self._distances.tie))
-
-
-def _first_least(values: FloatArray, tie: float) -> int:
-    """Where the first least value stands; values are sums of up to so many distances."""
-    return int(np.argmax(values <= values.min() + tie * len(values)))
+        first = max(start, self.medoids[left]) + 1 - start
+        last = min(end, self.medoids[left + 1]) - start
+        n_left = best_cut(
+            to_left - to_right, self._prior, tie=self._distances.tie, first=first, last=last
+        )
+        return int(start + n_left)
 
 
 def _checked(timestamps: ArrayLike, n_frames: int, max_iterations: int) -> IntArray:

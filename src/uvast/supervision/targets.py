@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from uvast.errors import InputError, TimestampError
 from uvast.segments import Segmentation, midpoint_durations
+from uvast.supervision.class_model import class_model_durations
 from uvast.supervision.distances import MetricName
 from uvast.supervision.k_medoids import constrained_k_medoids, unconstrained_k_medoids
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from uvast.data import Dataset, Timestamps
 
-Method = Literal["k-medoids", "midpoint", "unconstrained"]
+Method = Literal["k-medoids", "class-model", "midpoint", "unconstrained"]
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,11 @@ class PseudoLabelOptions:
     """How frames between timestamps get their labels.
 
     Args:
-        method: `k-medoids`, `midpoint` (half-way between neighbouring timestamps, no features), or
-            `unconstrained`, k-medoids without order, for comparison only.
+        method: `k-medoids` (the paper's, with a prior), `class-model` (models of the classes
+            shared by all videos), `midpoint` (half-way between neighbouring timestamps, no
+            features), or `unconstrained`, k-medoids without order, for comparison only.
         metric: `euclidean` or `cosine`.
-        prior: the weight of k-medoids' pull to the midpoint; 0 is the paper's algorithm.
+        prior: the weight of the pull to the midpoint; 0 with `k-medoids` is the paper's algorithm.
         max_iterations: the cap of k-medoids.
     """
 
@@ -73,17 +75,31 @@ def pseudo_segmentations(
         features: `(T, F)` of each video at the model's rate, such as a model's encoder features;
             None reads the dataset's own.
     """
-    found = {}
-    for name in names:
-        if name not in timestamps:
-            raise TimestampError(
-                f"no timestamps for video {name}",
-                where=dataset.path,
-                remedy="annotate one frame of each of its actions",
-            )
-        inputs = dataset.video(name, labels=False).features if features is None else features[name]
-        found[name] = _pseudo_segmentation(inputs, timestamps[name], options).merged()
-    return found
+    entries = {name: _timestamps_of(name, timestamps, dataset) for name in names}
+
+    def read(name: str) -> NDArray[np.floating[Any]]:
+        return dataset.video(name, labels=False).features if features is None else features[name]
+
+    if options.method == "class-model" and entries:
+        durations = class_model_durations(read, entries, metric=options.metric, prior=options.prior)
+        return {
+            name: Segmentation(entry.transcript, durations[name]).merged()
+            for name, entry in entries.items()
+        }
+    return {
+        name: _pseudo_segmentation(read(name), entry, options).merged()
+        for name, entry in entries.items()
+    }
+
+
+def _timestamps_of(name: str, timestamps: Mapping[str, Timestamps], dataset: Dataset) -> Timestamps:
+    if name in timestamps:
+        return timestamps[name]
+    raise TimestampError(
+        f"no timestamps for video {name}",
+        where=dataset.path,
+        remedy="annotate one frame of each of its actions",
+    )
 
 
 def _pseudo_segmentation(

@@ -108,20 +108,21 @@ class RunFolder:
         """One row per epoch."""
         return self.path / "log.csv"
 
-    @classmethod
-    def create(cls, path: Path, config: Config, info: RunInfo) -> RunFolder:
-        """A new run; an existing one is never overwritten."""
-        folder = cls(path)
-        if (path / "run.json").exists():
+    def check_free(self) -> None:
+        """An existing run is never overwritten."""
+        if (self.path / "run.json").exists():
             raise OutputError(
                 "holds a run already",
-                where=path,
-                remedy=f"go on with uvast train --resume {path}, or choose another --out",
+                where=self.path,
+                remedy=f"go on with uvast train --resume {self.path}, or choose another --out",
             )
-        write_text(path / "config.toml", config.as_toml())
-        write_text(folder.log, ",".join(LOG_COLUMNS) + "\n")
-        write_json(path / "run.json", dataclasses.asdict(info))
-        return folder
+
+    def create(self, config: Config, info: RunInfo) -> None:
+        """Begins a new run; run.json comes last and makes it one."""
+        self.check_free()
+        write_text(self.path / "config.toml", config.as_toml())
+        write_text(self.log, ",".join(LOG_COLUMNS) + "\n")
+        write_json(self.path / "run.json", dataclasses.asdict(info))
 
     @classmethod
     def open(cls, path: Path) -> tuple[RunFolder, Config, RunInfo]:

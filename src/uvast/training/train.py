@@ -70,14 +70,23 @@ def train(
         validation=tuple(held_out),
         versions=versions(),
     )
+    folder = RunFolder(Path(out))
+    folder.check_free()
     chosen = choose_device(device)
     with join_processes(chosen) as processes:
-        training_data = _training_data(data, config, info)
-        folder = RunFolder(Path(out))
+        session = Session(
+            folder,
+            config,
+            info,
+            _training_data(data, config, info),
+            device=chosen,
+            processes=processes,
+            watcher=_first_only(watcher, processes),
+        )
         if processes.is_first:
-            RunFolder.create(Path(out), config, info)
+            folder.create(config, info)
         processes.wait()
-        _run(folder, config, info, training_data, chosen, processes, watcher)
+        session.run()
     return folder
 
 
@@ -110,25 +119,21 @@ def resume(
     with join_processes(chosen) as processes:
         if settings and processes.is_first:
             write_text(folder.path / "config.toml", config.as_toml())
-        training_data = _training_data(Dataset.open(info.dataset), config, info)
-        _run(folder, config, info, training_data, chosen, processes, watcher)
+        session = Session(
+            folder,
+            config,
+            info,
+            _training_data(Dataset.open(info.dataset), config, info),
+            device=chosen,
+            processes=processes,
+            watcher=_first_only(watcher, processes),
+        )
+        session.run()
     return folder
 
 
-def _run(
-    folder: RunFolder,
-    config: Config,
-    info: RunInfo,
-    data: TrainingData,
-    device: torch.device,
-    processes: Processes,
-    watcher: Watcher | None,
-) -> None:
-    chosen = watcher if watcher is not None and processes.is_first else Silent()
-    session = Session(
-        folder, config, info, data, device=device, processes=processes, watcher=chosen
-    )
-    session.run()
+def _first_only(watcher: Watcher | None, processes: Processes) -> Watcher:
+    return watcher if watcher is not None and processes.is_first else Silent()
 
 
 def _training_data(dataset: Dataset, config: Config, info: RunInfo) -> TrainingData:

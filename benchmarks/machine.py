@@ -1,0 +1,60 @@
+"""What this machine can do: speed of a matrix product, time of a call, peak memory."""
+
+from __future__ import annotations
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GEMM_SIZE = 2048
+
+
+@dataclass(frozen=True)
+class Times:
+    """Milliseconds of repeated calls; median and fastest far apart say that the machine is busy."""
+
+    median: float
+    fastest: float
+
+
+def measure(call: Callable[[], object], n_calls: int, n_warm: int = 2) -> Times:
+    """Times of `n_calls` calls, after `n_warm` that do not count."""
+    for _ in range(n_warm):
+        call()
+    times = []
+    for _ in range(n_calls):
+        start = time.perf_counter()
+        call()
+        times.append(1000 * (time.perf_counter() - start))
+    return Times(statistics.median(times), min(times))
+
+
+def gemm_speed(n_calls: int = 5) -> float:
+    """Float32 matrix product of 2048 x 2048 matrices, GFLOP/s, the fastest of `n_calls`."""
+    first, second = torch.rand(2, GEMM_SIZE, GEMM_SIZE)
+    times = measure(lambda: first @ second, n_calls)
+    return 2 * GEMM_SIZE**3 / times.fastest / 1e6
+
+
+def peak_memory() -> float:
+    """The most memory that this process has held, in MB, libraries and all."""
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, KiB elsewhere
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def in_new_process(script: str, *arguments: str) -> dict[str, float]:
+    """Runs `script` with `arguments`; it prints a JSON object of numbers as its last line."""
+    command = [sys.executable, script, *arguments]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
