@@ -25,7 +25,7 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 # strict: TOML has types, so `epochs = true` is a slip and not a 1
@@ -173,25 +173,38 @@ def presets() -> tuple[str, ...]:
 
 
 def load_config(
-    preset: str | None = None, file: Path | None = None, settings: Iterable[str] = ()
+    preset: str | Sequence[str] | None = None,
+    file: Path | None = None,
+    settings: Iterable[str] = (),
 ) -> Config:
-    """A preset, a TOML file or the defaults, then single settings such as `train.epochs=100`."""
+    """A preset, a TOML file or the defaults, then single settings such as `train.epochs=100`.
+
+    Of several presets the later ones win: `("gtea", "asformer")` is ASFormer with what only the
+    dataset's preset sets.
+    """
     values: dict[str, Any] = {}
     where = "settings"
     if preset is not None and file is not None:
         raise ConfigError("both a preset and a file are given", remedy="pass one of them")
     if preset is not None:
-        if preset not in presets():
-            raise ConfigError(f"no preset {preset!r}", remedy=f"choose from {', '.join(presets())}")
-        where = f"preset {preset}"
-        text = (resources.files("uvast") / "presets" / f"{preset}.toml").read_text("utf-8")
-        values = _parse_toml(text, where=where)
+        names = (preset,) if isinstance(preset, str) else tuple(preset)
+        where = f"preset {', '.join(names)}"
+        for name in names:
+            for section, one in _read_preset(name).items():
+                values[section] = {**values.get(section, {}), **one}
     elif file is not None:
         where = str(file)
         values = _parse_toml(read_text(file), where=where)
     # checked before the single settings come in, so that an error names the right place
     values = parse_config(values, where=where).as_dict()
     return parse_config(_merge(values, map(parse_setting, settings)), where="--set")
+
+
+def _read_preset(name: str) -> dict[str, Any]:
+    if name not in presets():
+        raise ConfigError(f"no preset {name!r}", remedy=f"choose from {', '.join(presets())}")
+    text = (resources.files("uvast") / "presets" / f"{name}.toml").read_text("utf-8")
+    return _parse_toml(text, where=f"preset {name}")
 
 
 def parse_config(values: dict[str, Any], *, where: str) -> Config:

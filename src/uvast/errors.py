@@ -14,7 +14,8 @@
     ├── CheckpointError        a model or run folder that cannot be used
     └── TrainingError          training cannot go on (a loss that is not finite)
 
-An error is one sentence, `place: what; remedy`. The command line prints it and ends with exit code 2.
+An error is one sentence, `place: what; remedy`. The command line prints it and ends with exit
+code 2.
 """
 
 from __future__ import annotations

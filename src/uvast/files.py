@@ -64,7 +64,7 @@ def read_text(path: Path) -> str:
         ) from error
 
 
-def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON is what it is
+def read_json(path: Path) -> Any:
     """Reads JSON."""
     try:
         return json.loads(read_text(path))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from uvast.evaluation import edit_score, score
 from uvast.files import read_json, write_json
 from uvast.inference import load, segment
 from uvast.training import resume, train
+from uvast.training.run import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from uvast.inference import Segmenter
 
 SCORES_FILE = "scores.json"
+RUN_FILE = "run.json"
 COLUMNS = ("f1@10", "f1@25", "f1@50", "edit", "acc")
 
 Scores = dict[str, float]
@@ -33,7 +35,7 @@ class Cell:
 
     Args:
         model: a name for the table.
-        dataset: the dataset's folder.
+        dataset: the dataset's folder, absolute.
         split: the training side it learns from; its test side is scored.
         seed: of training.
         config: all settings; the seed replaces the config's own.
@@ -53,8 +55,12 @@ class Cell:
     def key(self) -> str:
         """The cell's folder below the benchmark's."""
         supervision = self.config.supervision.kind
-        data = Path(self.dataset).resolve().name
-        return f"{data}/{self.model}-{supervision}/split{self.split}-seed{self.seed}"
+        return f"{self.data}/{self.model}-{supervision}/split{self.split}-seed{self.seed}"
+
+    @property
+    def data(self) -> str:
+        """The dataset's name: its folder's."""
+        return Path(self.dataset).name
 
     @property
     def training(self) -> Config:
@@ -83,6 +89,8 @@ class Cell:
 def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, Scores]:
     """Trains, or goes on training, then scores what has no score yet.
 
+    Scores are kept after every decoding, so that a break costs one at most.
+
     Args:
         cell: what to do.
         out: the benchmark's folder; the cell is an ordinary run folder below it.
@@ -91,12 +99,11 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, Scores
     Returns:
         Decoding to scores.
     """
+    check_cell(cell, out)
+    if is_finished(cell, out):
+        return finished_scores(cell, out)
     folder = out / cell.key
-    known = finished_scores(cell, out)
-    missing = {name: how for name, how in cell.decodings.items() if name not in known}
-    if not missing:
-        return known
-    if (folder / "run.json").exists():
+    if (folder / RUN_FILE).exists():
         resume(folder, device=device)
     else:
         train(
@@ -109,31 +116,79 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, Scores
         )
     model = load(folder, device=device)
     dataset = Dataset.open(cell.dataset)
-    for name, changes in missing.items():
-        known[name] = score_test_side(model, dataset, cell.split, changes)
-    write_json(folder / SCORES_FILE, {"cell": cell.as_dict(), "scores": known})
-    return known
+    record = _read_record(cell, out) or _Record(cell, {})
+    record = _Record(_with_decodings(cell, record.cell), record.of(cell))
+    for name, changes in cell.decodings.items():
+        if name not in record.scores:
+            record.scores[name] = score_test_side(model, dataset, cell.split, changes)
+            record.write(folder / SCORES_FILE)
+    record.write(folder / SCORES_FILE)
+    return record.of(cell)
+
+
+def is_finished(cell: Cell, out: Path) -> bool:
+    """Whether a cell has all its scores."""
+    record = _read_record(cell, out)
+    return record is not None and not set(cell.decodings) - set(record.of(cell))
 
 
 def finished_scores(cell: Cell, out: Path) -> dict[str, Scores]:
-    """The scores a cell has already, by decoding; other settings in its place are an error."""
+    """The scores that a cell has already, by decoding."""
+    record = _read_record(cell, out)
+    return {} if record is None else record.of(cell)
+
+
+def check_cell(cell: Cell, out: Path) -> None:
+    """Refuses a place that holds a run of other settings, finished or not."""
+    folder = out / cell.key
+    if not (folder / RUN_FILE).exists():
+        return
+    _, config, info = RunFolder.open(folder)
+    theirs = (config, info.dataset, info.split, info.timestamps)
+    if theirs != (cell.training, cell.dataset, cell.split, cell.timestamps):
+        raise OutputError(
+            "holds a run of other settings", where=folder, remedy="choose another --out"
+        )
+
+
+@dataclass(frozen=True)
+class _Record:
+    """The content of a cell's file of scores."""
+
+    cell: Cell
+    scores: dict[str, Scores]
+
+    def of(self, cell: Cell) -> dict[str, Scores]:
+        """The scores of the decodings that mean the same to `cell`, or that it does not name."""
+        return {
+            name: one
+            for name, one in self.scores.items()
+            if cell.decodings.get(name, self.cell.decodings[name]) == self.cell.decodings[name]
+        }
+
+    def write(self, path: Path) -> None:
+        """Writes it; a reader sees all or nothing."""
+        write_json(path, {"cell": self.cell.as_dict(), "scores": self.scores})
+
+
+def _read_record(cell: Cell, out: Path) -> _Record | None:
     path = out / cell.key / SCORES_FILE
     if not path.exists():
-        return {}
+        return None
     values = read_json(path)
     try:
         before = Cell.from_dict(values["cell"], where=str(path))
         scores = {str(name): dict(one) for name, one in values["scores"].items()}
+        return _Record(before, {name: scores[name] for name in before.decodings if name in scores})
     except (AttributeError, KeyError, TypeError) as error:
         raise CorruptFileError(
             f"is not a cell's scores ({error})", where=path, remedy="remove this file"
         ) from error
-    if before.training != cell.training or before.timestamps != cell.timestamps:
-        raise OutputError(
-            "is a cell of other settings", where=path.parent, remedy="choose another --out"
-        )
-    same = {name for name, how in before.decodings.items() if cell.decodings.get(name, how) == how}
-    return {name: one for name, one in scores.items() if name in same}
+
+
+def _with_decodings(cell: Cell, before: Cell) -> Cell:
+    """The cell with the decodings that were asked for earlier, too."""
+    return replace(cell, decodings={**before.decodings, **cell.decodings})
 
 
 def score_test_side(

@@ -43,6 +43,36 @@ FRAME_WISE = ("frames", "frames + viterbi", "frames + fifa", "semi-markov")
 UVAST = ("frames", "transcript", "alignment", "viterbi", "viterbi, gamma", "fifa")
 JOINT = ("semi-markov", "best")
 
+ON_FRAMES = MappingProxyType(
+    {"none": "frames", "viterbi": "frames + viterbi", "fifa": "frames + fifa"}
+)
+"""What a way to get durations means where the transcript is read off the frames."""
+
+IN_PAPERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "uvast": {
+            "transcript": "UVAST w/o duration",
+            "alignment": "UVAST + alignment decoder",
+            "viterbi": "UVAST + Viterbi",
+            "fifa": "UVAST + FIFA",
+            "fifa, 3000 steps": "UVAST + FIFA",
+        },
+        **{
+            kind: {
+                "frames": name,
+                "frames + viterbi": f"{name} + Viterbi",
+                "frames + fifa": f"{name} + FIFA",
+            }
+            for kind, name in (
+                ("ms-tcn", "MS-TCN"),
+                ("ms-tcn++", "MS-TCN++"),
+                ("asformer", "ASFormer"),
+            )
+        },
+    }
+)
+"""Kind of model to decoding to the name of its row in published tables."""
+
 
 def decodings_of(kind: str, *, alignment: bool) -> tuple[str, ...]:
     """The names that fit a kind of model, with or without a second stage."""
@@ -51,11 +81,28 @@ def decodings_of(kind: str, *, alignment: bool) -> tuple[str, ...]:
     return tuple(name for name in (*UVAST, *JOINT) if alignment or name != "alignment")
 
 
+def fitting_decodings(names: Iterable[str], kind: str, *, alignment: bool) -> tuple[str, ...]:
+    """Those of the names that a model can do, in the model's own terms.
+
+    `none`, `viterbi` and `fifa` mean the transcript decoder where there is one, else the
+    transcript read off the frames; what does not fit the model is left out.
+    """
+    chosen = []
+    for name in names:
+        if name != "none" and name not in DECODINGS:
+            known = "; ".join(("none", *DECODINGS))
+            raise ConfigError(f"no decoding {name!r}", remedy=f"choose from {known}")
+        if kind == "uvast":
+            name = "transcript" if name == "none" else name
+            fits = alignment or name != "alignment"
+        else:
+            name = ON_FRAMES.get(name, name)
+            fits = DECODINGS[name]["transcript"] in ("frames", "semi-markov")
+        if fits:
+            chosen.append(name)
+    return tuple(dict.fromkeys(chosen))
+
+
 def named_decodings(names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
     """The changes of each name."""
-    chosen = {}
-    for name in names:
-        if name not in DECODINGS:
-            raise ConfigError(f"no decoding {name!r}", remedy=f"choose from {'; '.join(DECODINGS)}")
-        chosen[name] = DECODINGS[name]
-    return chosen
+    return {name: DECODINGS[name] for name in names}

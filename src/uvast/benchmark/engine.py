@@ -1,23 +1,28 @@
-"""Where cells run: local processes here, a cluster in `ray_engine`."""
+"""Where cells run: in this process, in local processes; `ray_engine` has the cluster."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-import tempfile
+import threading
+import traceback
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from uvast.files import read_json
+from uvast.benchmark.cell import Cell, check_cell, is_finished, run_cell
+from uvast.errors import UvastError
+from uvast.files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from uvast.benchmark.cell import Cell
+THREAD_SETTINGS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
+CELL_FAILED = 2
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,29 @@ class Engine(Protocol):
         ...
 
 
+def run_cells(cells: Sequence[Cell], out: Path, engine: Engine) -> Iterator[CellOutcome]:
+    """Runs what is not finished; places that hold other settings are refused before any starts."""
+    for cell in cells:
+        check_cell(cell, out)
+    finished = [is_finished(cell, out) for cell in cells]
+    yield from (CellOutcome(cell) for cell, done in zip(cells, finished, strict=True) if done)
+    left = [cell for cell, done in zip(cells, finished, strict=True) if not done]
+    if left:
+        yield from engine.run(left, out)
+
+
+@dataclass(frozen=True)
+class SerialEngine:
+    """One cell after the other in this process: for cells that take less than a start of Python."""
+
+    device: str = "auto"
+
+    def run(self, cells: Sequence[Cell], out: Path) -> Iterator[CellOutcome]:
+        """Yields outcomes as they come."""
+        for cell in cells:
+            yield CellOutcome(cell, failure(cell, out, self.device))
+
+
 @dataclass(frozen=True)
 class LocalEngine:
     """A process for each cell, `jobs` at a time, each with its share of the cores.
@@ -48,40 +76,83 @@ class LocalEngine:
 
     def run(self, cells: Sequence[Cell], out: Path) -> Iterator[CellOutcome]:
         """Yields outcomes as they come."""
-        with ThreadPoolExecutor(self.jobs) as pool:
+        pool = ThreadPoolExecutor(self.jobs)
+        try:
             futures = [pool.submit(self._run_one, cell, out) for cell in cells]
             for future in as_completed(futures):
                 yield future.result()
+        finally:  # after Ctrl-C nothing new starts
+            pool.shutdown(cancel_futures=True)
 
     def _run_one(self, cell: Cell, out: Path) -> CellOutcome:
-        threads = str(max(1, (os.cpu_count() or 1) // self.jobs))
-        with tempfile.TemporaryDirectory() as scratch:
-            order = Path(scratch) / "cell.json"
-            order.write_text(json.dumps(cell.as_dict()), "utf-8")
-            command = [sys.executable, "-m", "uvast.benchmark.engine", str(order), str(out)]
-            finished = subprocess.run(  # noqa: S603 - our own module
-                [*command, self.device],
-                check=False,
-                capture_output=True,
-                text=True,
-                env={**os.environ, "OMP_NUM_THREADS": threads},
-            )
-        if finished.returncode == 0:
-            return CellOutcome(cell)
-        lines = finished.stderr.strip().splitlines()
-        return CellOutcome(cell, lines[-1] if lines else f"ended with {finished.returncode}")
+        command = [sys.executable, "-m", "uvast.benchmark.engine", str(out), self.device]
+        with subprocess.Popen(  # noqa: S603 - our own module
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            env={**os.environ, **self._threads()},
+        ) as process:
+            assert process.stdin is not None, "asked for above"
+            assert process.stderr is not None, "asked for above"
+            try:
+                process.stdin.write(json.dumps(cell.as_dict()) + "\n")
+                process.stdin.flush()
+            except BrokenPipeError:
+                pass  # it died at once; its words and its code follow
+            said = process.stderr.read().strip().splitlines()
+            code = process.wait()
+        return CellOutcome(cell, None if code == 0 else _reason(code, said))
+
+    def _threads(self) -> dict[str, str]:
+        """A fair share of the cores; what the user has set stays."""
+        share = str(max(1, n_cores() // self.jobs))
+        return {name: os.environ.get(name, share) for name in THREAD_SETTINGS}
 
 
-def main(order: str, out: str, device: str) -> None:
-    """The process of one cell."""
-    from uvast.benchmark.cell import Cell, run_cell
-    from uvast.errors import UvastError
-
+def failure(cell: Cell, out: Path, device: str) -> str | None:
+    """Runs a cell; why it failed, or None."""
     try:
-        run_cell(Cell.from_dict(read_json(Path(order)), where=order), Path(out), device=device)
+        run_cell(cell, out, device=device)
     except UvastError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(2)
+        return str(error)
+    except Exception as error:  # a crash of one cell is a line in the report
+        report = out / cell.key / "error.txt"
+        write_text(report, traceback.format_exc())
+        return f"{type(error).__name__}: {error}; see {report}"
+    return None
+
+
+def n_cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _reason(code: int, said: list[str]) -> str:
+    if code < 0:
+        return f"killed by {signal.Signals(-code).name}"
+    return said[-1] if said else f"ended with code {code}"
+
+
+def _die_with_parent() -> None:
+    """The other end of stdin closes when the parent ends, however it ends."""
+    while os.read(0, 1024):  # not sys.stdin: its lock would block the end of the process
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def main(out: str, device: str) -> None:
+    """The process of one cell, which comes on stdin."""
+    cell = Cell.from_dict(json.loads(sys.stdin.readline()), where="the cell on stdin")
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    reason = failure(cell, Path(out), device)
+    if reason is not None:
+        sys.stderr.write(f"{reason}\n")
+        sys.exit(CELL_FAILED)
 
 
 if __name__ == "__main__":

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from uvast.benchmark.cell import Cell
-from uvast.benchmark.decodings import decodings_of, named_decodings
-from uvast.config import load_config
+from uvast.benchmark.decodings import decodings_of, fitting_decodings, named_decodings
+from uvast.config import load_config, presets
 from uvast.data import Dataset
-from uvast.errors import SplitError
+from uvast.errors import ConfigError, SplitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+    from typing import Any
+
+    from uvast.config import Config
+
+AUTO = "auto"
+"""As a base: the preset of the dataset's name, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +30,10 @@ class Matrix:
     Args:
         datasets: folders.
         presets: a model each: its name in the table is the preset's.
+        base: the preset that every model's preset is put upon: `gtea` below `asformer`; `auto`
+            takes the one of the dataset's name, if there is one.
         supervision: `full`, `timestamps` or both.
-        decodings: names of `DECODINGS`; None takes all that fit the model.
+        decodings: names of `DECODINGS`, or `none`; None takes all that fit the model.
         splits: split numbers; None takes all of a dataset.
         seeds: of training.
         settings: further settings of every cell: `train.epochs=50`.
@@ -33,6 +42,7 @@ class Matrix:
 
     datasets: Sequence[Path]
     presets: Sequence[str]
+    base: str | None = None
     supervision: Sequence[str] = ("full",)
     decodings: Sequence[str] | None = None
     splits: Sequence[int] | None = None
@@ -42,19 +52,20 @@ class Matrix:
 
     def cells(self) -> tuple[Cell, ...]:
         """Every cell, the splits of one model together."""
-        return tuple(self._cells())
+        for name in ("datasets", "presets", "supervision", "seeds"):
+            _check_once(name, getattr(self, name))
+        cells = tuple(self._cells())
+        check_places(cells)
+        return cells
 
     def _cells(self) -> Iterator[Cell]:
         for folder in self.datasets:
             dataset = Dataset.open(folder)
-            splits = self._splits(dataset)
+            splits = chosen_splits(dataset, self.splits)
             for supervision in self.supervision:
                 for preset in self.presets:
-                    changes = [*self.settings, f"supervision.kind={supervision}"]
-                    config = load_config(preset, settings=changes)
-                    names = self.decodings or decodings_of(
-                        config.model.kind, alignment=config.train.alignment_epochs > 0
-                    )
+                    config = self._config(dataset, preset, supervision)
+                    decodings = self._decodings(config)
                     for seed in self.seeds:
                         for split in splits:
                             yield Cell(
@@ -63,17 +74,64 @@ class Matrix:
                                 split=split,
                                 seed=seed,
                                 config=config,
-                                decodings=named_decodings(names),
-                                timestamps=_resolved(self.timestamps),
+                                decodings=decodings,
+                                timestamps=resolved(self.timestamps),
                             )
 
-    def _splits(self, dataset: Dataset) -> Sequence[int]:
-        if not dataset.splits:
-            raise SplitError(
-                "has no splits", where=dataset.path, remedy="make them with 'uvast data split'"
+    def _config(self, dataset: Dataset, preset: str, supervision: str) -> Config:
+        base = preset_of(dataset.name) if self.base == AUTO else self.base
+        layers = (preset,) if base is None or base == preset else (base, preset)
+        return load_config(layers, settings=[*self.settings, f"supervision.kind={supervision}"])
+
+    def _decodings(self, config: Config) -> dict[str, Mapping[str, Any]]:
+        kind, alignment = config.model.kind, config.train.alignment_epochs > 0
+        if self.decodings is None:
+            return named_decodings(decodings_of(kind, alignment=alignment))
+        names = fitting_decodings(self.decodings, kind, alignment=alignment)
+        if not names:
+            raise ConfigError(
+                f"none of {'; '.join(self.decodings)} fits the model {kind}",
+                where="--durations",
+                remedy=f"add one of {'; '.join(decodings_of(kind, alignment=alignment))}",
             )
-        return self.splits or tuple(dataset.splits)
+        return named_decodings(names)
 
 
-def _resolved(path: Path | None) -> str | None:
+def preset_of(dataset: str) -> str | None:
+    """The preset of a dataset's name, if there is one: `50Salads` has 50salads."""
+    return dataset.lower() if dataset.lower() in presets() else None
+
+
+def chosen_splits(dataset: Dataset, splits: Sequence[int] | None) -> tuple[int, ...]:
+    """The splits asked for, or all; each is checked."""
+    if not dataset.splits:
+        raise SplitError(
+            "has no splits", where=dataset.path, remedy="make them with 'uvast data split'"
+        )
+    chosen = tuple(dataset.splits) if splits is None else tuple(splits)
+    _check_once("splits", chosen)
+    for split in chosen:
+        dataset.side(split, "test")
+    return chosen
+
+
+def check_places(cells: Sequence[Cell]) -> None:
+    """Refuses two cells for one folder, such as those of two datasets of one name."""
+    places = Counter(cell.key for cell in cells)
+    twice = next((key for key, count in places.items() if count > 1), None)
+    if twice is not None:
+        raise ConfigError(
+            f"two runs for the place {twice}", remedy="give datasets different folder names"
+        )
+
+
+def resolved(path: Path | None) -> str | None:
+    """An absolute path as text."""
     return None if path is None else str(path.resolve())
+
+
+def _check_once(name: str, values: Sequence[object]) -> None:
+    twice = next((value for value in values if list(values).count(value) > 1), None)
+    if twice is not None or not values:
+        what = f"no {name}" if not values else f"{twice} is named twice among the {name}"
+        raise ConfigError(what, remedy="name each once")

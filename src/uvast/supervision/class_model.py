@@ -126,8 +126,8 @@ class _ClassModel:
     def costs(self, features: FloatArray, action: int) -> FloatArray:
         """Negative log-likelihoods `(n,)` of frames `(n, F)`, up to a constant."""
         variances = self.variances[action]
-        squares: FloatArray = (features - self.means[action]) ** 2 @ (1 / variances)
-        return (squares + np.log(variances).sum()) / 2
+        costs: FloatArray = (features - self.means[action]) ** 2 @ (0.5 / variances)
+        return costs + float(np.log(variances).sum()) / 2
 
 
 class _Fit:

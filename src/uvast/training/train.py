@@ -20,8 +20,6 @@ from uvast.training.session import Session, TrainingData
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import torch
-
     from uvast.training.loop import Watcher
 
 RESUMABLE = ("train.alignment_epochs", "train.checkpoint_seconds", "train.workers")

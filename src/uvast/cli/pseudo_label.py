@@ -1,0 +1,246 @@
+"""`uvast pseudo-label`: full labels from one annotated frame per action."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path  # noqa: TC003 - typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from uvast.cli.console import note, print_json, print_table, progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from uvast.data import Dataset, Timestamps
+    from uvast.evaluation import Scores
+    from uvast.segments import Segmentation
+    from uvast.supervision import PseudoLabelOptions
+    from uvast.supervision.joined_features import Features
+
+_COLUMNS = ["F1@10", "F1@25", "F1@50", "Edit", "Acc"]
+
+
+class Method(str, Enum):
+    """How frames between timestamps get their labels."""
+
+    k_medoids = "k-medoids"
+    class_model = "class-model"
+    midpoint = "midpoint"
+
+
+class Metric(str, Enum):
+    """How frames are compared."""
+
+    euclidean = "euclidean"
+    cosine = "cosine"
+
+
+class FeatureKind(str, Enum):
+    """Which features frames are compared by."""
+
+    input = "input"
+    encoder = "encoder"
+    both = "both"
+
+
+def pseudo_label(
+    dataset: Annotated[Path, typer.Argument(help="Folder of the dataset.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Folder for the pseudo-labels.", show_default=False)],
+    timestamps: Annotated[
+        Path | None,
+        typer.Option(
+            help="Timestamps: .json, .csv or a published .npy.", show_default="the dataset's own"
+        ),
+    ] = None,
+    sample_timestamps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="SEED", help="Draw one frame of each true segment instead, with this seed."
+        ),
+    ] = None,
+    features: Annotated[
+        FeatureKind, typer.Option(help="The dataset's features, a model's, or both together.")
+    ] = FeatureKind.input,
+    model: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="The model, for encoder features.")
+    ] = None,
+    method: Annotated[
+        Method, typer.Option(help="How frames between timestamps get their labels.")
+    ] = Method.k_medoids,
+    metric: Annotated[Metric, typer.Option(help="How frames are compared.")] = Metric.euclidean,
+    prior: Annotated[
+        float, typer.Option(min=0, help="Pull of cuts to the midpoint; 0 is the paper's k-medoids.")
+    ] = 0.25,
+    table: Annotated[
+        bool, typer.Option(help="Score every method where there is ground truth.")
+    ] = True,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace pseudo-labels that exist.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Make labels for every frame from one annotated frame per action.
+
+    Writes groundTruth/VIDEO.txt at the original frame rate, mapping.txt and dataset.toml. Where
+    the dataset has ground truth, a table compares the methods with it.
+
+    Example: `uvast pseudo-label data/gtea --out pseudo`
+
+    Best quality: `uvast pseudo-label data/mine --timestamps clicks.csv --method class-model --out
+    pseudo`
+
+    With a model: `uvast pseudo-label data/gtea --features encoder --model runs/gtea-1 --out pseudo`
+    """
+    from uvast.data import Dataset
+    from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
+
+    opened = Dataset.open(dataset)
+    _check_out(out, dataset, overwrite=overwrite)
+    entries = _timestamps(opened, timestamps, sample_timestamps)
+    inputs = _features(opened, list(entries), features, model)
+    chosen = PseudoLabelOptions(method.value, metric.value, prior)
+    labelled = pseudo_segmentations(opened, entries, entries, chosen, features=inputs)
+    restored = _at_source_rate(opened, labelled)
+    _write(out, opened, restored, entries if sample_timestamps is not None else None)
+    scores: dict[str, Scores] = {}
+    if table and all(opened.has_labels(name) for name in entries):
+        scores = _compare(opened, entries, chosen, inputs)
+    if as_json:
+        rows = {row: one.as_dict() for row, one in scores.items()}
+        print_json({"out": str(out), "videos": list(entries), "scores": rows})
+        return
+    if scores:
+        title = f"{opened.name}, {len(entries)} videos, pseudo-labels against ground truth"
+        print_table(title, ["", *_COLUMNS], [[row, *_row(one)] for row, one in scores.items()])
+    note(f"wrote {len(restored)} videos to {out}")
+
+
+def _check_out(out: Path, dataset: Path, *, overwrite: bool) -> None:
+    from uvast.errors import OutputError
+
+    if out.resolve() == dataset.resolve():
+        raise OutputError(
+            "is the dataset itself, its labels would be lost", where=out, remedy="choose another"
+        )
+    if (out / "groundTruth").exists() and not overwrite:
+        raise OutputError("exists already", where=out, remedy="pass --overwrite to replace it")
+
+
+def _timestamps(dataset: Dataset, path: Path | None, seed: int | None) -> dict[str, Timestamps]:
+    """Timestamps at the model's rate, as given or drawn."""
+    import numpy as np
+
+    from uvast.data import Timestamps
+    from uvast.errors import InputError
+    from uvast.supervision import full_segmentations
+
+    if seed is None:
+        found = dataset.timestamps(path)
+        n_missing = len(set(dataset.names) - set(found))
+        if n_missing:
+            note(f"{n_missing} videos without timestamps are left out")
+        return found
+    if path is not None:
+        raise InputError("timestamps from a file and drawn ones", remedy="choose one of them")
+    generator = np.random.default_rng(seed)
+    return {
+        name: Timestamps(true.sampled_timestamps(generator), true.transcript)
+        for name, true in full_segmentations(dataset, dataset.names).items()
+    }
+
+
+def _features(
+    dataset: Dataset, names: list[str], kind: FeatureKind, model: Path | None
+) -> Mapping[str, Features] | None:
+    """Features by video; None are the dataset's own."""
+    from uvast.errors import InputError
+
+    if (model is None) != (kind is FeatureKind.input):
+        raise InputError(
+            f"{kind.value} features {'without' if model is None else 'with'} a model",
+            remedy="pass --features encoder or both, and --model RUN with it",
+        )
+    if model is None:
+        return None
+    from uvast.inference import load
+    from uvast.supervision import JoinedFeatures
+
+    segmenter = load(model)
+    encoded: dict[str, Features] = {}
+    with progress_bar() as progress:
+        for name in progress.track(names, description="encoding"):
+            encoded[name] = segmenter.encode(dataset.video(name, labels=False).features)
+    return encoded if kind is FeatureKind.encoder else JoinedFeatures(dataset, encoded)
+
+
+def _at_source_rate(
+    dataset: Dataset, labelled: Mapping[str, Segmentation]
+) -> dict[str, Segmentation]:
+    rate = dataset.spec.sampling_rate
+    return {
+        name: one.upsampled(rate, dataset.source_frames(name)) for name, one in labelled.items()
+    }
+
+
+def _write(
+    out: Path,
+    dataset: Dataset,
+    labelled: Mapping[str, Segmentation],
+    drawn: Mapping[str, Timestamps] | None,
+) -> None:
+    from uvast.data import annotate, write_spec, write_timestamps
+    from uvast.data.labels import write_mapping
+    from uvast.evaluation import write_prediction
+
+    spec, classes = dataset.spec, dataset.vocabulary
+    for name, one in labelled.items():
+        write_prediction(out / "groundTruth" / f"{name}.txt", one, classes)
+    write_mapping(out / "mapping.txt", classes.names)
+    write_spec(out, replace(spec, timestamps_rate="source"))
+    if drawn is not None:
+        annotations = {
+            name: annotate(entry, classes, sampling_rate=spec.sampling_rate)
+            for name, entry in drawn.items()
+        }
+        write_timestamps(out / "timestamps.json", annotations)
+
+
+def _compare(
+    dataset: Dataset,
+    timestamps: Mapping[str, Timestamps],
+    chosen: PseudoLabelOptions,
+    features: Mapping[str, Features] | None,
+) -> dict[str, Scores]:
+    """The paper's table: every method against the ground truth, pooled over videos."""
+    from uvast.evaluation import score
+    from uvast.segments import Segmentation
+    from uvast.supervision import pseudo_segmentations
+
+    rows = {
+        "midpoint": replace(chosen, method="midpoint"),
+        "unconstrained k-medoids": replace(chosen, method="unconstrained"),
+        "constrained k-medoids": replace(chosen, method="k-medoids", prior=0.0),
+        f"constrained k-medoids, prior {chosen.prior:g}": replace(chosen, method="k-medoids"),
+        f"class models, prior {chosen.prior:g}": replace(chosen, method="class-model"),
+    }
+    true = {name: dataset.source_segmentation(name) for name in timestamps}
+    scores: dict[str, Scores] = {}
+    with progress_bar() as progress:
+        for row in progress.track(rows, description="comparing"):
+            found = _at_source_rate(
+                dataset,
+                pseudo_segmentations(dataset, timestamps, timestamps, rows[row], features=features),
+            )
+            pairs = [
+                (Segmentation.from_labels(found[name].labels[: one.n_frames]), one)
+                for name, one in true.items()
+            ]
+            scores[row] = score(pairs, dataset.vocabulary)
+    return scores
+
+
+def _row(scores: Scores) -> list[str]:
+    return [f"{value:.1f}" for value in (*scores.f1.values(), scores.edit, scores.acc)]
