@@ -53,17 +53,6 @@ def test_self_attention_does_not_see_padding():
     torch.testing.assert_close(module(x, mask)[1, :3], module(x[1:, :3])[0])
 
 
-def test_self_attention_step_by_step():
-    module = randomised(SelfAttention(6, 2, 0.0))
-    x = normal(3, 7, 6)
-    cache = module.empty_cache(x, 3)
-    rows = []
-    for entry in x.split(1, dim=1):
-        row, cache = module.step(entry, cache)
-        rows.append(row)
-    torch.testing.assert_close(torch.cat(rows, 1), module(x, causal=True))
-
-
 @pytest.mark.parametrize("n_heads", [1, 2])
 @pytest.mark.parametrize("n_memories", [1, 3])
 def test_cross_attention_projects_on_the_short_side(n_heads, n_memories):

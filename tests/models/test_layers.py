@@ -13,7 +13,6 @@ from uvast.models.layers import (
     FeedForward,
     InputProjection,
     dropout,
-    keep_mask,
     sinusoidal_positions,
 )
 
@@ -62,12 +61,12 @@ def test_dropout_gradcheck():
     assert torch.autograd.gradcheck(drop, (x,))
 
 
-@given(n=st.integers(1, 100), rate=st.floats(0, 0.999))
-def test_keep_mask_has_the_shape_and_scale(n, rate):
-    keep, scale = keep_mask(torch.empty(n, 3), rate)
-    assert keep.shape == (n, 3)
-    assert keep.dtype == torch.bool
-    assert scale == pytest.approx(1 / (1 - rate), rel=0.02)
+@given(shape=st.lists(st.integers(1, 9), min_size=1, max_size=3), rate=st.floats(0, 0.999))
+def test_dropout_keeps_the_shape_and_scales(shape, rate):
+    kept = dropout(torch.ones(shape), rate, training=True)
+    assert kept.shape == tuple(shape)
+    for value in kept.unique().tolist():
+        assert value == 0 or value == pytest.approx(1 / (1 - rate), rel=0.02)
 
 
 def test_positions_are_sines_and_cosines():

@@ -250,3 +250,15 @@ def test_the_encoder_sees_as_far_as_its_windows(small_model, changes):
     moved = (model.encode(changed, None).logits - model.encode(features, None).logits).abs().sum(2)
     assert moved[0, 100] > 1e-3
     assert moved[0, 40] > 0
+
+
+@pytest.mark.parametrize("changes", EVERY_ENCODER, ids=encoder_name)
+def test_training_after_inference(small_model, changes):
+    """What inference mode leaves in caches may be used with gradients."""
+    model = small_model(**changes)
+    features, _ = random_video(model, 77, 3)
+    with torch.inference_mode():
+        expected = model.encode(features, None).logits
+    logits = model.encode(features, None).logits
+    torch.testing.assert_close(logits, expected.clone())
+    logits.sum().backward()

@@ -13,6 +13,7 @@ from uvast.errors import CorruptFileError, OutputError
 from uvast.evaluation import edit_score, score
 from uvast.files import read_json, write_json
 from uvast.inference import load, segment
+from uvast.segments import Segmentation
 from uvast.training import resume, train
 from uvast.training.run import RunFolder
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from uvast.inference import Segmenter
+    from uvast.vocabulary import Vocabulary
 
 SCORES_FILE = "scores.json"
 RUN_FILE = "run.json"
@@ -204,10 +206,29 @@ def score_test_side(
             for name, one in predictions.items()
         ]
         return {"edit": math.fsum(edits) / len(edits)}
-    pairs = [
-        (one.segmentation, truths[name])
-        for name, one in predictions.items()
-        if one.segmentation is not None
-    ]
-    found = score(pairs, dataset.vocabulary).as_dict()
-    return {column: float(str(found[column])) for column in COLUMNS}
+    return score_segmentations(
+        {n: one.segmentation for n, one in predictions.items() if one.segmentation is not None},
+        truths,
+        dataset.vocabulary,
+    )
+
+
+def score_segmentations(
+    predicted: Mapping[str, Segmentation],
+    truths: Mapping[str, Segmentation],
+    vocabulary: Vocabulary,
+) -> Scores:
+    """Scores of videos at the source rate.
+
+    Features may be a little longer than labels: predictions are cut as the dataset cuts them.
+    """
+    pairs = []
+    for name, one in predicted.items():
+        n_frames = truths[name].n_frames
+        if one.n_frames > n_frames:
+            one = Segmentation.from_labels(one.labels[:n_frames])
+        pairs.append((one, truths[name]))
+    found = score(pairs, vocabulary)
+    columns = {"edit": found.edit, "acc": found.acc}
+    columns |= {f"f1@{threshold}": value for threshold, value in found.f1.items()}
+    return {column: columns[column] for column in COLUMNS}

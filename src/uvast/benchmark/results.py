@@ -7,26 +7,34 @@ import io
 import statistics
 from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uvast.benchmark.cell import COLUMNS, Cell, Scores, finished_scores
+from uvast.benchmark.decodings import IN_PAPERS
+from uvast.benchmark.layout import Layout, Line, as_markdown, laid_out
+from uvast.benchmark.paper_tables import find_table
 from uvast.files import write_json, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+PAPER_TABLES = {"full": "fully-supervised", "timestamps": "timestamps"}
+"""Kind of supervision to the table of the paper it belongs beside."""
 
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One line of the table.
+    """One row of the results.
 
     Args:
         dataset: the dataset's name.
         model: the model's name.
+        kind: the kind of network.
         supervision: `full` or `timestamps`.
         decoding: the name of the decoding.
         n_splits: the splits in the mean.
+        n_wanted: the splits asked for; fewer are in the mean while some are not finished.
         n_seeds: the seeds in the mean.
         mean: column to mean.
         spread: column to standard deviation over seeds; empty for one seed.
@@ -34,21 +42,32 @@ class ResultRow:
 
     dataset: str
     model: str
+    kind: str
     supervision: str
     decoding: str
     n_splits: int
+    n_wanted: int
     n_seeds: int
     mean: Scores
     spread: Scores
+
+    @property
+    def remark(self) -> str:
+        """What keeps the row from being the whole result."""
+        if self.n_splits == self.n_wanted:
+            return ""
+        return f"{self.n_splits} of {self.n_wanted} splits"
 
     def as_dict(self) -> dict[str, Any]:
         """Flat, for CSV and JSON."""
         return {
             "dataset": self.dataset,
             "model": self.model,
+            "kind": self.kind,
             "supervision": self.supervision,
             "decoding": self.decoding,
             "splits": self.n_splits,
+            "splits wanted": self.n_wanted,
             "seeds": self.n_seeds,
             **{column: self.mean.get(column) for column in COLUMNS},
             **{f"{column} spread": self.spread.get(column) for column in COLUMNS},
@@ -56,64 +75,109 @@ class ResultRow:
 
 
 def collect(cells: Sequence[Cell], out: Path) -> tuple[ResultRow, ...]:
-    """The table of what is finished; a row's mean is over the seeds that have every split."""
-    found: dict[tuple[str, ...], dict[int, list[Scores]]] = defaultdict(lambda: defaultdict(list))
+    """The table of what is finished.
+
+    A row's mean is over the seeds with most finished splits; its `remark` says if some are missing.
+    """
+    groups: dict[tuple[str, ...], dict[int, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
-        scores = finished_scores(cell, out)
-        for name in cell.decodings:
-            if name in scores:
-                data = Path(cell.dataset).resolve().name
-                key = (data, cell.model, cell.config.supervision.kind, name)
-                found[key][cell.seed].append(scores[name])
-    return tuple(_row(key, seeds) for key, seeds in found.items())
+        key = (cell.data, cell.model, cell.config.model.kind, cell.config.supervision.kind)
+        groups[key][cell.seed].append(cell)
+    rows = []
+    for key, seeds in groups.items():
+        names = {
+            name: None for group in seeds.values() for cell in group for name in cell.decodings
+        }
+        found = {s: [finished_scores(cell, out) for cell in group] for s, group in seeds.items()}
+        for name in names:
+            scores = {s: [one[name] for one in every if name in one] for s, every in found.items()}
+            if any(scores.values()):
+                n_wanted = max(map(len, found.values()))
+                rows.append(_row(key, name, n_wanted, scores.values()))
+    return tuple(rows)
 
 
-def _row(key: tuple[str, ...], seeds: dict[int, list[Scores]]) -> ResultRow:
-    dataset, model, supervision, decoding = key
-    n_splits = max(map(len, seeds.values()))
-    whole = [_mean(splits) for splits in seeds.values() if len(splits) == n_splits]
-    spread = {}
-    if len(whole) > 1:
-        spread = {c: statistics.stdev(one[c] for one in whole) for c in whole[0]}
+def _row(
+    key: tuple[str, ...], decoding: str, n_wanted: int, seeds: Iterable[list[Scores]]
+) -> ResultRow:
+    dataset, model, kind, supervision = key
+    every = list(seeds)
+    n_splits = max(map(len, every))
+    mean, spread = summary([splits for splits in every if len(splits) == n_splits])
+    n_seeds = sum(len(splits) == n_splits for splits in every)
     return ResultRow(
-        dataset, model, supervision, decoding, n_splits, len(whole), _mean(whole), spread
+        dataset, model, kind, supervision, decoding, n_splits, n_wanted, n_seeds, mean, spread
     )
+
+
+def summary(seeds: Sequence[Sequence[Scores]]) -> tuple[Scores, Scores]:
+    """Mean over splits and seeds, and the standard deviation over seeds of the mean over splits.
+
+    Args:
+        seeds: for each seed the scores of its splits.
+
+    Returns:
+        Column to mean, column to spread; no spread of a single seed.
+    """
+    means = [_mean(splits) for splits in seeds]
+    if len(means) < 2:
+        return _mean(means), {}
+    return _mean(means), {c: statistics.stdev(one[c] for one in means) for c in means[0]}
 
 
 def _mean(scores: Sequence[Scores]) -> Scores:
     return {column: statistics.fmean(one[column] for one in scores) for column in scores[0]}
 
 
+def layouts(rows: Sequence[ResultRow]) -> tuple[Layout, ...]:
+    """Results as the paper prints them, a table for each dataset and kind of supervision.
+
+    Published numbers stand beside ours where the dataset's folder has a published dataset's name.
+    """
+    tables: dict[tuple[str, str], list[ResultRow]] = defaultdict(list)
+    for row in rows:
+        tables[row.dataset, row.supervision].append(row)
+    found = []
+    for (dataset, supervision), mine in tables.items():
+        table = find_table(PAPER_TABLES[supervision])
+        ours: dict[str, list[Line]] = defaultdict(list)
+        for row in mine:
+            published = IN_PAPERS.get(row.kind, {}).get(row.decoding, "")
+            ours[published].append(
+                Line(_method(row), scores=row.mean, spread=row.spread, remark=row.remark)
+            )
+        title = f"{dataset}, {supervision} supervision: {_size(mine)}"
+        found.append(laid_out(title, COLUMNS, table, dataset, ours))
+    return tuple(found)
+
+
+def _method(row: ResultRow) -> str:
+    label = {kind: names.get("frames", "UVAST") for kind, names in IN_PAPERS.items()}
+    name = IN_PAPERS.get(row.kind, {}).get(row.decoding)
+    if name is None or row.decoding == "fifa, 3000 steps":
+        name = f"{label.get(row.kind, row.kind)}: {row.decoding}"
+    return name if row.model == row.kind else f"{name} ({row.model})"
+
+
+def _size(rows: Sequence[ResultRow]) -> str:
+    splits, seeds = max(row.n_wanted for row in rows), max(row.n_seeds for row in rows)
+    spread = ", ± over seeds" if seeds > 1 else ""
+    return f"mean of {splits} split{'s' * (splits > 1)}, {seeds} seed{'s' * (seeds > 1)}{spread}"
+
+
 def write_results(out: Path, rows: Sequence[ResultRow]) -> None:
     """`results.csv`, `results.json` and `results.md`."""
-    text = io.StringIO()
     values = [row.as_dict() for row in rows]
-    if values:
-        writer = csv.DictWriter(text, list(values[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(values)
-    write_text(out / "results.csv", text.getvalue())
+    write_text(out / "results.csv", as_csv(values))
     write_json(out / "results.json", values)
-    write_text(out / "results.md", as_markdown(rows))
+    write_text(out / "results.md", "\n".join(map(as_markdown, layouts(rows))))
 
 
-def as_markdown(rows: Sequence[ResultRow]) -> str:
-    """A table for documents."""
-    header = "| dataset | model | supervision | decoding | Acc | Edit | F1@10/25/50 |"
-    lines = [header, "|---|---|---|---|---|---|---|"]
-    for row in rows:
-        f1 = "/".join(shown(row, column) for column in COLUMNS[:3])
-        cells = (row.dataset, row.model, row.supervision, row.decoding)
-        lines.append(
-            f"| {' | '.join(cells)} | {shown(row, 'acc')} | {shown(row, 'edit')} "
-            f"| {'–' if '–' in f1 else f1} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def shown(row: ResultRow, column: str) -> str:
-    """A number with its spread, or a dash."""
-    if column not in row.mean:
-        return "–"
-    spread = f" ± {row.spread[column]:.1f}" if row.spread else ""
-    return f"{row.mean[column]:.1f}{spread}"
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows of equal keys as CSV."""
+    text = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return text.getvalue()

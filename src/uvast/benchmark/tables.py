@@ -140,10 +140,15 @@ def _published(source: PublishedTable, name: str, ours: dict[str, Row], *, in_pa
 
 def preset_settings(preset: str) -> dict[str, object]:
     """What a preset changes of the defaults, as single settings: `{"train.epochs": 50, …}`."""
+    return changed_settings(load_config(preset=preset))
+
+
+def changed_settings(config: Config) -> dict[str, object]:
+    """Where a config differs from the defaults, as single settings."""
     defaults = Config().as_dict()
     return {
         f"{section}.{name}": value
-        for section, values in load_config(preset=preset).as_dict().items()
+        for section, values in config.as_dict().items()
         for name, value in values.items()
         if value != defaults[section][name]
     }

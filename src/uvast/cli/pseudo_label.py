@@ -89,8 +89,9 @@ def pseudo_label(
 
     Example: `uvast pseudo-label data/gtea --out pseudo`
 
-    Best quality: `uvast pseudo-label data/mine --timestamps clicks.csv --method class-model --out
-    pseudo`
+    Best quality: `uvast pseudo-label data/mine --method class-model --out pseudo`
+
+    Own clicks: `uvast pseudo-label data/mine --timestamps clicks.csv --out pseudo`
 
     With a model: `uvast pseudo-label data/gtea --features encoder --model runs/gtea-1 --out pseudo`
     """
@@ -107,7 +108,7 @@ def pseudo_label(
     _write(out, opened, restored, entries if sample_timestamps is not None else None)
     scores: dict[str, Scores] = {}
     if table and all(opened.has_labels(name) for name in entries):
-        scores = _compare(opened, entries, chosen, inputs)
+        scores = _compare(opened, entries, chosen, labelled, inputs)
     if as_json:
         rows = {row: one.as_dict() for row, one in scores.items()}
         print_json({"out": str(out), "videos": list(entries), "scores": rows})
@@ -212,6 +213,7 @@ def _compare(
     dataset: Dataset,
     timestamps: Mapping[str, Timestamps],
     chosen: PseudoLabelOptions,
+    labelled: Mapping[str, Segmentation],
     features: Mapping[str, Features] | None,
 ) -> dict[str, Scores]:
     """The paper's table: every method against the ground truth, pooled over videos."""
@@ -230,10 +232,12 @@ def _compare(
     scores: dict[str, Scores] = {}
     with progress_bar() as progress:
         for row in progress.track(rows, description="comparing"):
-            found = _at_source_rate(
-                dataset,
-                pseudo_segmentations(dataset, timestamps, timestamps, rows[row], features=features),
-            )
+            found = labelled
+            if rows[row] != chosen:
+                found = pseudo_segmentations(
+                    dataset, timestamps, timestamps, rows[row], features=features
+                )
+            found = _at_source_rate(dataset, found)
             pairs = [
                 (Segmentation.from_labels(found[name].labels[: one.n_frames]), one)
                 for name, one in true.items()

@@ -44,27 +44,6 @@ class SelfAttention(nn.Module):
         )
         return self._restore(out)
 
-    def step(self, x: Tensor, past: tuple[Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """One more entry of a causal sequence.
-
-        Args:
-            x: the entry `(B, 1, D)`.
-            past: keys and values `(B, n_heads, L, d)` of the entries before it.
-
-        Returns:
-            The attention's output `(B, 1, D)`, and keys and values with the new entry.
-        """
-        queries, keys, values = self._project(x)
-        keys = torch.cat((past[0], keys), dim=2)
-        values = torch.cat((past[1], values), dim=2)
-        out = functional.scaled_dot_product_attention(queries, keys, values)
-        return self._restore(out), (keys, values)
-
-    def empty_cache(self, x: Tensor, n: int) -> tuple[Tensor, Tensor]:
-        """No keys and values yet, for `n` sequences; type and device of `x (…, D)`."""
-        nothing = x.new_empty((n, self.n_heads, 0, x.shape[-1] // self.n_heads))
-        return nothing, nothing
-
     def _project(self, x: Tensor) -> tuple[Tensor, ...]:
         """`(B, L, D)` -> queries, keys and values `(B, n_heads, L, d)`."""
         n, length, _ = x.shape

@@ -6,6 +6,7 @@ import math
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 
 class DilatedConvolution(nn.Module):
@@ -47,7 +48,7 @@ class _DilatedConvolution(torch.autograd.Function):
     def forward(ctx, x: Tensor, weight: Tensor, bias: Tensor, dilation: int) -> Tensor:  # type: ignore[no-untyped-def]
         ctx.save_for_backward(x, weight)
         ctx.dilation = dilation
-        y = torch.matmul(x, weight[1]).add_(bias)
+        y = functional.linear(x, weight[1].T, bias)
         _add_product(y[:, dilation:], x[:, :-dilation], weight[0])
         _add_product(y[:, :-dilation], x[:, dilation:], weight[2])
         return y

@@ -17,34 +17,33 @@ def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
     """
     if not training or rate == 0:
         return x
-    keep, scale = keep_mask(x, rate)
-    return _Masked.apply(x, keep, scale)  # type: ignore[no-any-return, no-untyped-call]
-
-
-def keep_mask(x: Tensor, rate: float) -> tuple[Tensor, float]:
-    """A random mask of `x`'s shape, true with probability 1 - `rate`, and 1 / (1 - rate)."""
     kind, n_bits = (torch.int8, 8) if (rate * 256).is_integer() else (torch.int16, 16)
     levels = 2**n_bits
     n_dropped = min(round(rate * levels), levels - 1)
     n_draws = -(-x.numel() * n_bits // 64)
-    bits = torch.empty(n_draws, dtype=torch.int64, device=x.device).random_(-(2**63), None)
-    keep = bits.view(kind)[: x.numel()].view(x.shape) >= n_dropped - levels // 2
-    return keep, levels / (levels - n_dropped)
+    draws = torch.empty(n_draws, dtype=torch.int64, device=x.device).random_(-(2**63), None)
+    bits = draws.view(kind)[: x.numel()].view(x.shape)
+    return _Dropout.apply(x, bits, n_dropped - levels // 2, levels / (levels - n_dropped))  # type: ignore[no-any-return, no-untyped-call]
 
 
-class _Masked(torch.autograd.Function):
-    """`x * keep * scale`; keeps one byte an entry for the backward pass."""
-
-    @staticmethod
-    def forward(ctx, x: Tensor, keep: Tensor, scale: float) -> Tensor:  # type: ignore[no-untyped-def]
-        ctx.save_for_backward(keep)
-        ctx.scale = scale
-        return torch.mul(x, keep).mul_(scale)
+class _Dropout(torch.autograd.Function):
+    """`x * (bits >= threshold) * scale`; keeps a byte or two an entry for the backward pass."""
 
     @staticmethod
-    def backward(ctx, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[no-untyped-def]
-        (keep,) = ctx.saved_tensors
-        return torch.mul(gradient, keep).mul_(ctx.scale), None, None
+    def forward(ctx, x: Tensor, bits: Tensor, threshold: int, scale: float) -> Tensor:  # type: ignore[no-untyped-def]
+        ctx.save_for_backward(bits)
+        ctx.threshold, ctx.scale = threshold, scale
+        return _drop(x, bits, threshold, scale)
+
+    @staticmethod
+    def backward(ctx, gradient: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[no-untyped-def]
+        (bits,) = ctx.saved_tensors
+        return _drop(gradient, bits, ctx.threshold, ctx.scale), None, None, None
+
+
+def _drop(x: Tensor, bits: Tensor, threshold: int, scale: float) -> Tensor:
+    # Compared as floats, in place: a mask of booleans would be converted, slowly, to multiply.
+    return bits.to(x.dtype).ge_(threshold).mul_(x).mul_(scale)
 
 
 def sinusoidal_positions(first: int, n_positions: int, width: int, like: Tensor) -> Tensor:
@@ -76,9 +75,10 @@ class InputProjection(nn.Module):
         weight, bias = self.linear.weight, self.linear.bias
         if not self.training or self.channel_dropout == 0:
             return functional.linear(features, weight, bias)
-        keep, scale = keep_mask(features[:, :1], self.channel_dropout)  # (B, 1, F)
-        weights = weight * (keep * scale)  # (B, D, F)
-        if len(features) == 1:
+        n_videos, _, n_features = features.shape
+        keep = dropout(weight.new_ones((n_videos, 1, n_features)), self.channel_dropout, True)
+        weights = weight * keep  # (B, D, F)
+        if n_videos == 1:
             return functional.linear(features[0], weights[0], bias).unsqueeze(0)
         return torch.baddbmm(bias, features, weights.transpose(1, 2))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from uvast.models.attention import CrossAttention, SelfAttention
 from uvast.models.layers import FeedForward, dropout, sinusoidal_positions
 from uvast.models.pooling import smooth
+from uvast.models.stepping import DecoderState, step_layer
 
 if TYPE_CHECKING:
     from uvast.models.dimensions import UvastDimensions
@@ -35,49 +36,6 @@ class Decoded:
     durations: Tensor | None
 
 
-@dataclass(frozen=True)
-class DecoderState:
-    """Where the decoder is in its transcripts, one for each of B sequences.
-
-    Args:
-        keys: the memory that cross-attention scores `(B or 1, T, D)`.
-        values: the memory that it averages `(B or 1, T, D)`.
-        mask: valid frames `(B or 1, T)`, None when all are.
-        caches: a layer's self-attention keys and values `(B, n_heads, n_tokens, d)`.
-        n_tokens: tokens seen so far.
-        features: the last layer's output for the last token `(B, D)`; None before the first.
-    """
-
-    keys: Tensor
-    values: Tensor
-    mask: Tensor | None
-    caches: tuple[tuple[Tensor, Tensor], ...]
-    n_tokens: int
-    features: Tensor | None = None
-
-    def select(self, indices: Tensor) -> DecoderState:
-        """The state of the sequences `indices (B',)`, in that order; repeats are welcome.
-
-        The memory of a single video is shared by all its sequences and is never copied.
-        """
-        keys, values, mask = self.keys, self.values, self.mask
-        if len(keys) > 1:
-            keys = keys.index_select(0, indices)
-            values = keys if values is self.keys else values.index_select(0, indices)
-            mask = None if mask is None else mask.index_select(0, indices)
-        return replace(
-            self,
-            keys=keys,
-            values=values,
-            mask=mask,
-            caches=tuple(
-                (past_keys.index_select(0, indices), past_values.index_select(0, indices))
-                for past_keys, past_values in self.caches
-            ),
-            features=None if self.features is None else self.features.index_select(0, indices),
-        )
-
-
 class TranscriptDecoderLayer(nn.Module):
     """Post-norm Transformer decoder layer: self-attention, cross-attention, feed-forward."""
 
@@ -94,14 +52,6 @@ class TranscriptDecoderLayer(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Tokens `(B, L, D)`, memory `(B, T, D)` -> `(B, L, D)`, weights `(B, n_heads, L, T)`."""
         return self._attend_memory(x, self.self_attention(x, causal=True), keys, values, mask)
-
-    def step(
-        self, x: Tensor, past: tuple[Tensor, Tensor], state: DecoderState
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """One more token `(B, 1, D)` -> `(B, 1, D)` and the longer cache."""
-        attended, cache = self.self_attention.step(x, past)
-        x, _ = self._attend_memory(x, attended, state.keys, state.values, state.mask)
-        return x, cache
 
     def _attend_memory(
         self, x: Tensor, attended: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
@@ -149,7 +99,7 @@ class TranscriptDecoder(nn.Module):
         """
         values = dropout(memory, self.input_rate, self.training)
         keys = smooth(values, mask, self.smoothing)
-        x = dropout(self._embed(tokens, 0), self.input_rate, self.training)
+        x = dropout(self._embed(tokens), self.input_rate, self.training)
         outputs, weights = [], []
         for layer in self._typed_layers():
             x, layer_weights = layer(x, keys, values, mask)
@@ -166,16 +116,8 @@ class TranscriptDecoder(nn.Module):
 
     def start(self, memory: Tensor, mask: Tensor | None) -> DecoderState:
         """The state before the first token, of B transcripts over frame features `(B, T, D)`."""
-        return DecoderState(
-            keys=smooth(memory, mask, self.smoothing),
-            values=memory,
-            mask=mask,
-            caches=tuple(
-                layer.self_attention.empty_cache(memory, len(memory))
-                for layer in self._typed_layers()
-            ),
-            n_tokens=0,
-        )
+        keys = smooth(memory, mask, self.smoothing)
+        return DecoderState.begin(self._typed_layers(), keys, memory, mask)
 
     def step(self, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """Feeds one token to each transcript.
@@ -187,20 +129,21 @@ class TranscriptDecoder(nn.Module):
         Returns:
             Logits of the next token `(B, C + 1)`, and the new state.
         """
-        x = self._embed(tokens[:, None], state.n_tokens)
+        x = self.embed(tokens) + state.positions[state.n_tokens]  # (B, D)
         caches = []
-        for layer, past in zip(self._typed_layers(), state.caches, strict=True):
-            x, cache = layer.step(x, past, state)
+        for layer, past, weights in zip(
+            self._typed_layers(), state.caches, state.weights, strict=True
+        ):
+            x, cache = step_layer(layer, x, past, weights, state)
             caches.append(cache)
-        features = self.norm(x[:, 0])
-        state = replace(state, caches=tuple(caches), n_tokens=state.n_tokens + 1, features=features)
-        return self.classify(features), state
+        features = self.norm(x)
+        return self.classify(features), state.after(tuple(caches), features)
 
     def _typed_layers(self) -> tuple[TranscriptDecoderLayer, ...]:
         return cast("tuple[TranscriptDecoderLayer, ...]", tuple(self.layers))
 
-    def _embed(self, tokens: Tensor, first: int) -> Tensor:
-        """Tokens `(B, L)` at positions `first`, … -> `(B, L, D)`."""
+    def _embed(self, tokens: Tensor) -> Tensor:
+        """Tokens `(B, L)` -> `(B, L, D)`."""
         known = tokens.clamp(max=self.embed.num_embeddings - 1)
         x: Tensor = self.embed(known)
-        return x + sinusoidal_positions(first, x.shape[1], x.shape[2], x)
+        return x + sinusoidal_positions(0, x.shape[1], x.shape[2], x)

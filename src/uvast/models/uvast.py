@@ -10,7 +10,8 @@ from uvast.errors import InputError
 from uvast.models.alignment_decoder import AlignmentDecoder
 from uvast.models.dimensions import UvastDimensions
 from uvast.models.encoder import FrameEncoder
-from uvast.models.transcript_decoder import Decoded, DecoderState, TranscriptDecoder
+from uvast.models.stepping import DecoderState
+from uvast.models.transcript_decoder import Decoded, TranscriptDecoder
 
 __all__ = ["Decoded", "DecoderState", "Encoded", "ParameterCount", "Uvast", "UvastDimensions"]
 

@@ -67,13 +67,23 @@ def tile_runs(n_frames: int, window: int) -> tuple[TileRun, ...]:
     return tuple(runs)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _tile_bias(
-    run: TileRun, window: int, kind: WindowKind, dtype: torch.dtype, device: torch.device
+    size: int,
+    n_keys: int,
+    halo: int,
+    window: int,
+    kind: WindowKind,
+    dtype: torch.dtype,
+    device: torch.device,
 ) -> Tensor | None:
-    """`(size, n_keys)`: 0 where a query sees a key, else very negative; None if it sees all."""
-    query = torch.arange(run.start, run.start + run.size, device=device)[:, None]
-    key = torch.arange(run.key_start, run.key_start + run.n_keys, device=device)
+    """`(size, n_keys)`: 0 where a query sees a key, else very negative; None if all see all.
+
+    The first query starts a block and is key number `halo`, so that equal tiles of all videos
+    share a bias.
+    """
+    query = torch.arange(size, device=device)[:, None]
+    key = torch.arange(n_keys, device=device) - halo
     if kind == "band":
         visible = (query - key).abs() <= window // 2
     else:
@@ -146,7 +156,10 @@ class _WindowAttention(torch.autograd.Function):
         runs = tile_runs(n_frames, window)
         saved = []
         for run in runs:
-            bias = _tile_bias(run, window, kind, queries.dtype, queries.device)
+            halo = run.start - run.key_start
+            bias = _tile_bias(
+                run.size, run.n_keys, halo, window, kind, queries.dtype, queries.device
+            )
             query = _tiles(queries, run.start, run, run.size)
             key = _tiles(keys, run.key_start, run, run.n_keys)
             value = _tiles(values, run.key_start, run, run.n_keys)

@@ -90,10 +90,12 @@ class _View:
     Args:
         local: to compare frames of this video `(T, F)`.
         shared: to compare frames of all videos `(T, F)`, of mean 0 and variance 1.
+        tie: distances of local features that are rounding errors.
     """
 
     local: FloatArray
     shared: FloatArray
+    tie: float
 
     @classmethod
     def of(cls, features: NDArray[np.floating[Any]], n_segments: int, metric: MetricName) -> _View:
@@ -108,7 +110,7 @@ class _View:
         if metric == "cosine":
             norms = np.linalg.norm(smooth, axis=1, keepdims=True)
             smooth = smooth / np.where(norms > 0, norms, 1)
-        return cls(smooth, shared)
+        return cls(smooth, shared, TIE * float(np.abs(smooth).max()))
 
 
 @dataclass(frozen=True)
@@ -174,10 +176,11 @@ def _cut(
         near = np.linalg.norm(local - means[left], axis=1)
         far = np.linalg.norm(local - means[right], axis=1)
         alike = model.costs(shared, actions[left]) - model.costs(shared, actions[right])
-        cuts.append(gap.start + best_cut(_in_units(near - far) + _in_units(alike), prior, tie=TIE))
+        difference = _in_units(near - far, video.tie) + _in_units(alike, TIE)
+        cuts.append(gap.start + best_cut(difference, prior, tie=TIE))
     return np.diff(cuts, append=len(video.local))
 
 
-def _in_units(difference: FloatArray) -> FloatArray:
+def _in_units(difference: FloatArray, tie: float) -> FloatArray:
     unit = np.abs(difference).mean()
-    return difference / unit if unit > 0 else difference
+    return difference / unit if unit > tie else np.zeros_like(difference)

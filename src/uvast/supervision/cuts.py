@@ -31,7 +31,9 @@ def best_cut(
     costs = np.cumsum(difference)[first - 1 : last]
     if prior:
         places = np.arange(first, last + 1) - (gap + 1) / 2
-        costs += 4 * prior * np.abs(difference).mean() * places**2 / gap
+        unit = np.abs(difference).mean()
+        # frames as near to one side as to the other leave the cut to the prior
+        costs += 4 * prior * (unit if unit > tie else 1.0) * places**2 / gap
     return first + first_least(costs, tie)
 
 

@@ -1,0 +1,184 @@
+"""Tables as the paper prints them: our numbers and published ones, side by side, never mixed up.
+
+Every line says whose numbers it holds, in text, markdown, LaTeX, CSV and JSON alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from uvast.benchmark.tables import Table
+
+OURS = "ours"
+DASH = "–"
+HEADINGS = MappingProxyType(
+    {"f1@10": "F1@10", "f1@25": "F1@25", "f1@50": "F1@50", "edit": "Edit", "acc": "Acc"}
+)
+LATEX = str.maketrans(
+    {
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+        **{"±": r"$\pm$", DASH: "--"},
+    }
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a printed table.
+
+    Args:
+        method: what was scored.
+        source: `ours`, or the mark of published numbers.
+        scores: column to number.
+        spread: column to standard deviation over seeds, empty if there is none.
+        remark: what the reader must know, such as that splits are missing.
+        run: the folders of the runs, relative to the table's.
+    """
+
+    method: str
+    source: str = OURS
+    scores: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    spread: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    remark: str = ""
+    run: tuple[str, ...] = ()
+
+    def shown(self, column: str) -> str:
+        """A number with its spread, or a dash."""
+        if column not in self.scores:
+            return DASH
+        spread = f" ± {self.spread[column]:.1f}" if column in self.spread else ""
+        return f"{self.scores[column]:.1f}{spread}"
+
+    @property
+    def label(self) -> str:
+        """The method with its remark."""
+        return f"{self.method} [{self.remark}]" if self.remark else self.method
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A table of one dataset.
+
+    Args:
+        title: what it is.
+        dataset: the dataset's name.
+        columns: the scores it shows.
+        lines: in the order of the paper, ours below the published line of the same method.
+        citation: where published numbers are from; empty without any.
+    """
+
+    title: str
+    dataset: str
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    citation: str
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The headings of all columns."""
+        return ("method", "numbers", *(HEADINGS[column] for column in self.columns))
+
+    def cells(self) -> list[list[str]]:
+        """The table as text."""
+        return [
+            [line.label, line.source, *(line.shown(column) for column in self.columns)]
+            for line in self.lines
+        ]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Flat lines, for CSV."""
+        return [
+            {
+                "dataset": self.dataset,
+                "method": line.method,
+                "numbers": line.source,
+                **{column: line.scores.get(column) for column in self.columns},
+                **{f"{column} spread": line.spread.get(column) for column in self.columns},
+                "remark": line.remark,
+            }
+            for line in self.lines
+        ]
+
+    def figure(self) -> dict[str, Any]:
+        """What a bar chart of it needs, for JSON: a series for each line."""
+        return {
+            "title": self.title,
+            "dataset": self.dataset,
+            "columns": list(self.columns),
+            "citation": self.citation,
+            "series": [
+                {
+                    "method": line.method,
+                    "numbers": line.source,
+                    "values": [line.scores.get(column) for column in self.columns],
+                    "spread": [line.spread.get(column) for column in self.columns],
+                    "remark": line.remark,
+                    "runs": list(line.run),
+                }
+                for line in self.lines
+            ],
+        }
+
+
+def laid_out(
+    title: str,
+    columns: Sequence[str],
+    table: Table,
+    dataset: str,
+    ours: Mapping[str, Sequence[Line]],
+) -> Layout:
+    """Puts our lines below the published ones of the same rows.
+
+    Args:
+        title: the table's title.
+        columns: the scores to show.
+        table: the paper's table, with its published numbers.
+        dataset: the dataset's name; published numbers appear if it is that of a published one.
+        ours: row of the paper's table to our lines of it; others follow at the end.
+    """
+    name = dataset.lower()
+    lines: list[Line] = []
+    for row in table.rows:
+        if row.published.get(name):
+            lines.append(Line(row.name, table.mark, row.published[name]))
+        lines += ours.get(row.name, ())
+    known = {row.name for row in table.rows}
+    lines += [line for row, mine in ours.items() if row not in known for line in mine]
+    cited = any(line.source != OURS for line in lines)
+    return Layout(title, dataset, tuple(columns), tuple(lines), table.source if cited else "")
+
+
+def as_markdown(layout: Layout) -> str:
+    """A table for documents."""
+    rows = [layout.header, ["---"] * len(layout.header), *layout.cells()]
+    body = "\n".join(f"| {' | '.join(one.replace('|', '/') for one in row)} |" for row in rows)
+    cited = f"\nPublished numbers: {layout.citation}.\n" if layout.citation else ""
+    return f"**{layout.title}**\n\n{body}\n{cited}"
+
+
+def as_latex(layout: Layout) -> str:
+    """A `tabular`; it needs the package booktabs."""
+    rows = [" & ".join(one.translate(LATEX) for one in row) + r" \\" for row in layout.cells()]
+    header = " & ".join(one.translate(LATEX) for one in layout.header) + r" \\"
+    cited = f" Published numbers: {layout.citation}." if layout.citation else ""
+    return "\n".join(
+        [
+            r"\begin{table}",
+            rf"\caption{{{f'{layout.title}.{cited}'.translate(LATEX)}}}",
+            rf"\begin{{tabular}}{{ll{'r' * len(layout.columns)}}}",
+            r"\toprule",
+            header,
+            r"\midrule",
+            *rows,
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )

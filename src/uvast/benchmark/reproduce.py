@@ -1,0 +1,194 @@
+"""A table of the paper, computed here: its rows as cells, or as pseudo-labels that are scored.
+
+Rows of equal settings share a training, also those of different tables in one folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from uvast.benchmark.cell import Cell, Scores, finished_scores, score_segmentations
+from uvast.benchmark.engine import run_cells
+from uvast.benchmark.layout import Layout, Line, as_latex, as_markdown, laid_out
+from uvast.benchmark.matrix import chosen_splits, preset_of, resolved
+from uvast.benchmark.results import as_csv, summary
+from uvast.benchmark.tables import changed_settings
+from uvast.config import load_config, parse_setting
+from uvast.data import Dataset
+from uvast.files import write_json, write_text
+from uvast.supervision import pseudo_segmentations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from uvast.benchmark.engine import CellOutcome, Engine
+    from uvast.benchmark.tables import Row, Table
+    from uvast.config import Config
+
+Budget = Literal["quick", "paper"]
+
+QUICK: Mapping[str, object] = MappingProxyType(
+    {
+        "model.width": 16,
+        "model.attention_width": 8,
+        "model.n_encoder_layers": 4,
+        "model.n_stages": 2,
+        "model.n_decoder_layers": 1,
+        "model.decoder_feedforward": 32,
+        "model.alignment_feedforward": 32,
+        "train.epochs": 2,
+        "train.batch_size": 4,
+        "train.learning_rate": 5e-3,
+        "train.checkpoint_seconds": 3600.0,
+        "decode.fifa_steps": 30,
+        "decode.max_segments": 30,
+    }
+)
+"""The quick budget: whether every row runs, not what it is worth. First split of tables over all."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A table on a dataset.
+
+    Args:
+        table: the paper's table.
+        dataset: the dataset.
+        budget: `paper` takes the preset as it is, `quick` a few epochs of a small network.
+        preset: what the rows change; None takes that of the dataset's name, or the defaults.
+        splits: split numbers; None takes the table's own.
+        seeds: of training.
+        timestamps: the timestamps file; None finds the dataset's own.
+        settings: further settings of every row, such as `train.epochs=50`.
+    """
+
+    table: Table
+    dataset: Dataset
+    budget: Budget = "quick"
+    preset: str | None = None
+    splits: Sequence[int] | None = None
+    seeds: Sequence[int] = (0,)
+    timestamps: Path | None = None
+    settings: Sequence[str] = ()
+
+    def cells(self) -> tuple[Cell, ...]:
+        """What is to be trained: one cell for all rows of equal settings."""
+        found: dict[str, Cell] = {}
+        for row in self.table.runnable:
+            if row.kind == "model":
+                for one in self._cells_of(row):
+                    known = found.get(one.key, one)
+                    found[one.key] = replace(known, decodings={**known.decodings, **one.decodings})
+        return tuple(found.values())
+
+    def run(self, out: Path, engine: Engine) -> Iterator[CellOutcome]:
+        """Runs what is left of the cells."""
+        yield from run_cells(self.cells(), out, engine)
+
+    def layout(self, out: Path) -> Layout:
+        """The table of what is finished, published numbers beside it."""
+        ours = defaultdict(list)
+        for row in self.table.runnable:
+            ours[row.name].append(self._line(row, out))
+        splits, seeds = len(self._splits), len(self.seeds)
+        size = f"{splits} split{'s' * (splits > 1)}, {seeds} seed{'s' * (seeds > 1)}"
+        title = f"{self.table.name} on {self.dataset.name}, budget {self.budget}: {size}"
+        return laid_out(title, self.table.columns, self.table, self.dataset.name, ours)
+
+    @property
+    def _splits(self) -> tuple[int, ...]:
+        wanted = self.splits
+        if wanted is None and self.table.split is not None:
+            wanted = (self.table.split,)
+        chosen = chosen_splits(self.dataset, wanted)
+        return chosen[:1] if wanted is None and self.budget == "quick" else chosen
+
+    def _config(self, row: Row) -> Config:
+        """The training of a row; how it is decoded is no part of it."""
+        preset = self.preset or preset_of(self.dataset.name)
+        config = load_config(preset).replaced(**row.settings)
+        if self.budget == "quick":
+            stages = min(config.train.alignment_epochs, 1)
+            config = config.replaced(**QUICK, **{"train.alignment_epochs": stages})
+        if self.settings:
+            given = dict(map(parse_setting, self.settings))
+            config = config.replaced(**given)
+        return config
+
+    def _cells_of(self, row: Row) -> Iterator[Cell]:
+        config = self._config(row)
+        for seed in self.seeds:
+            for split in self._splits:
+                yield Cell(
+                    model=f"{config.model.kind}-{_digest(config)}",
+                    dataset=str(self.dataset.path.resolve()),
+                    split=split,
+                    seed=seed,
+                    config=config,
+                    decodings={_decoding_name(row): _decoding(row)},
+                    timestamps=resolved(self.timestamps),
+                )
+
+    def _line(self, row: Row, out: Path) -> Line:
+        if row.kind == "pseudo-labels":
+            mean, _ = summary([[self._pseudo_label_scores(row, one) for one in self._splits]])
+            return Line(row.name, scores=mean)
+        name = _decoding_name(row)
+        seeds: dict[int, list[Scores]] = defaultdict(list)
+        cells = tuple(self._cells_of(row))
+        for cell in cells:
+            scores = finished_scores(cell, out)
+            if name in scores:
+                seeds[cell.seed].append(scores[name])
+        runs = tuple(cell.key for cell in cells)
+        whole = [one for one in seeds.values() if len(one) == len(self._splits)]
+        if not whole:
+            return Line(row.name, remark="failed or not finished", run=runs)
+        mean, spread = summary(whole)
+        missing = len(self.seeds) - len(whole)
+        remark = f"{missing} of {len(self.seeds)} seeds failed or not finished" if missing else ""
+        return Line(row.name, scores=mean, spread=spread, remark=remark, run=runs)
+
+    def _pseudo_label_scores(self, row: Row, split: int) -> Scores:
+        """Pseudo-labels of a split's training side against its true labels."""
+        assert row.pseudo_labels is not None, "a row of pseudo-labels says how they are made"
+        dataset = self.dataset
+        names = dataset.side(split, "train")
+        made = pseudo_segmentations(
+            dataset, names, dataset.timestamps(self.timestamps), row.pseudo_labels
+        )
+        rate = dataset.spec.sampling_rate
+        return score_segmentations(
+            {n: one.upsampled(rate, dataset.source_frames(n)) for n, one in made.items()},
+            {name: dataset.source_segmentation(name) for name in names},
+            dataset.vocabulary,
+        )
+
+
+def write_table(out: Path, name: str, layouts: Sequence[Layout]) -> None:
+    """`NAME.md`, `NAME.tex`, `NAME.csv`, and `NAME.json`, the data of its figure."""
+    write_text(out / f"{name}.md", "\n".join(map(as_markdown, layouts)))
+    write_text(out / f"{name}.tex", "\n".join(map(as_latex, layouts)))
+    write_text(out / f"{name}.csv", as_csv([row for one in layouts for row in one.records()]))
+    write_json(out / f"{name}.json", [one.figure() for one in layouts])
+
+
+def _decoding(row: Row) -> dict[str, Any]:
+    return {name.removeprefix("decode."): value for name, value in row.decode.items()}
+
+
+def _decoding_name(row: Row) -> str:
+    """Equal decodings have equal names, whatever their rows are called."""
+    return ", ".join(f"{name}={value}" for name, value in sorted(_decoding(row).items()))
+
+
+def _digest(config: Config) -> str:
+    """A short name for settings; those that are the defaults do not count."""
+    text = json.dumps(changed_settings(config), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]

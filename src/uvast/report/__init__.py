@@ -1,0 +1,29 @@
+"""One page about a run, a benchmark or a folder of predictions; the same as figures.
+
+    content     the records a report is made of
+    sources     which of the three a path is
+    of_run, of_predictions, of_benchmark      a path to a `Report`
+    page, figures      a `Report` to an HTML file, or to PNG and SVG files
+    palette     the colours of classes, shared by both
+"""
+
+from uvast.report.content import Report
+from uvast.report.figures import write_figures
+from uvast.report.of_benchmark import report_benchmark
+from uvast.report.of_predictions import report_predictions
+from uvast.report.of_run import report_run
+from uvast.report.page import write_page
+from uvast.report.palette import ClassStyle, class_styles
+from uvast.report.sources import report_kind
+
+__all__ = [
+    "ClassStyle",
+    "Report",
+    "class_styles",
+    "report_benchmark",
+    "report_kind",
+    "report_predictions",
+    "report_run",
+    "write_figures",
+    "write_page",
+]

@@ -1,0 +1,78 @@
+"""Cross-attention maps: where each decoded segment looks (the paper's ablation figure)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from uvast.models import Uvast
+from uvast.report.content import Attention, AttentionMap
+from uvast.segments import Segmentation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from uvast.data import Dataset, Video
+    from uvast.inference import Segmenter
+
+MAX_COLUMNS = 800
+"""Frames are averaged to at most so many columns: more than a page shows."""
+
+
+def has_attention(segmenter: Segmenter) -> bool:
+    """Whether a model has a transcript decoder to look at."""
+    return isinstance(segmenter.module, Uvast)
+
+
+def attention_maps(segmenters: Mapping[str, Segmenter], dataset: Dataset, name: str) -> Attention:
+    """The target and one map a model, of one video with its true transcript as input.
+
+    Long segments are cut into chunks as in the first model's training, so that a row is what the
+    decoder was trained to look at.
+
+    Args:
+        segmenters: title to model, each with a transcript decoder.
+        dataset: where the video is.
+        name: the video.
+    """
+    video = dataset.video(name)
+    true = Segmentation.from_labels(video.labels if video.labels is not None else [])
+    fraction = next(iter(segmenters.values())).knowledge.chunk_fraction
+    rows = true.chunked(fraction) if fraction else true
+    target = (rows.segment_of_frame == np.arange(len(rows))[:, None]).astype(np.float64)
+    maps = [AttentionMap("Target: the frames of each segment", _columns(target))]
+    maps += [
+        AttentionMap(title, _columns(_weights(segmenter, video, rows)))
+        for title, segmenter in segmenters.items()
+    ]
+    return Attention(name, rows.upsampled(video.sampling_rate, video.source_frames), tuple(maps))
+
+
+@torch.inference_mode()
+def _weights(segmenter: Segmenter, video: Video, rows: Segmentation) -> NDArray[np.float64]:
+    """Weights over the frames `(S, T)`, the mean over layers and heads."""
+    model = segmenter.module
+    assert isinstance(model, Uvast), "only models with a decoder are asked"
+    features = np.ascontiguousarray(segmenter.checked(video).features)
+    encoded = model.encode(torch.from_numpy(features)[None].to(segmenter.device), None)
+    tokens = np.concatenate(([segmenter.vocabulary.sos], rows.transcript))
+    decoded = model.decode(
+        encoded, None, torch.from_numpy(tokens)[None].to(segmenter.device), need_weights=True
+    )
+    assert decoded.cross_attention is not None, "asked for"
+    # Output i predicts segment i; the last one predicts EOS.
+    weights = decoded.cross_attention[:, 0, :-1].mean(0)
+    return weights.double().cpu().numpy()
+
+
+def _columns(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """At most `MAX_COLUMNS` means over neighbouring frames, each row's largest made 1."""
+    n_frames = weights.shape[1]
+    n_columns = min(n_frames, MAX_COLUMNS)
+    starts = np.arange(n_columns) * n_frames // n_columns
+    means = np.add.reduceat(weights, starts, axis=1) / np.diff(starts, append=n_frames)
+    return means / np.maximum(means.max(1, keepdims=True), np.finfo(np.float64).tiny)

@@ -1,0 +1,84 @@
+"""The colours of classes: the same names in the same order have the same look in every figure.
+
+Ten hues, then the same ten with a hatching, five times over: 60 classes that differ. The hues were
+searched for the largest smallest distance (in OKLab) between any two of them, and to the grey of
+background, as people with and without colour blindness see them; a test holds that distance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from uvast.vocabulary import Vocabulary
+
+Pattern = Literal["solid", "rising", "dots", "level", "crossed", "falling"]
+
+PATTERNS: tuple[Pattern, ...] = ("solid", "rising", "dots", "level", "crossed", "falling")
+"""No upright stripes: on a timeline they would look like short segments."""
+
+HUES = (
+    "#30a8fc",
+    "#fc8448",
+    "#006060",
+    "#fccc24",
+    "#602490",
+    "#90f0b4",
+    "#9c1800",
+    "#8460cc",
+    "#a86c00",
+    "#3c9090",
+)
+BACKGROUND = "#b0b4ba"
+_INK_SHARE = 0.55
+
+
+@dataclass(frozen=True)
+class ClassStyle:
+    """How a class is drawn.
+
+    Args:
+        colour: `#rrggbb`.
+        pattern: the hatching.
+        ink: the hatching's colour, a darker or lighter shade.
+    """
+
+    colour: str
+    pattern: Pattern
+    ink: str
+
+
+def class_styles(vocabulary: Vocabulary) -> tuple[ClassStyle, ...]:
+    """The look of each class; background is grey, and from the 61st action on looks recur."""
+    n_actions = n_background = 0
+    styles = []
+    for index in range(len(vocabulary)):
+        if index in vocabulary.background_ids:
+            styles.append(_style(BACKGROUND, n_background))
+            n_background += 1
+        else:
+            styles.append(_style(HUES[n_actions % len(HUES)], n_actions // len(HUES)))
+            n_actions += 1
+    return tuple(styles)
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    """`#rrggbb` to three bytes."""
+    red, green, blue = bytes.fromhex(colour[1:])
+    return red, green, blue
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of `#rrggbb` as the contrast rules of WCAG define it, 0 to 1."""
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in (byte / 255 for byte in rgb(colour))
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _style(colour: str, n_rounds: int) -> ClassStyle:
+    end = 0 if luminance(colour) > 0.18 else 255
+    mixed = (round(byte + _INK_SHARE * (end - byte)) for byte in rgb(colour))
+    return ClassStyle(colour, PATTERNS[n_rounds % len(PATTERNS)], "#" + bytes(mixed).hex())

@@ -1,0 +1,120 @@
+"""What a path is: a run, a benchmark, or a folder of predictions; and the files of a run."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from uvast.errors import CheckpointError, CorruptFileError, MissingFileError
+from uvast.files import missing, read_json, read_text
+from uvast.report.content import Chart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+Kind = Literal["run", "benchmark", "predictions"]
+
+RUN_FILE = "run.json"
+RESULTS_FILE = "results.json"
+_NOT_LOSSES = ("stage", "epoch", "seconds", "learning_rate")
+_VALIDATION = "validation_"
+
+
+def report_kind(path: Path) -> Kind:
+    """Tells by the files in a folder."""
+    if not path.exists():
+        raise missing(path, remedy="name a run, a benchmark or a folder of predictions")
+    if not path.is_dir():
+        raise MissingFileError("is a file, not a folder", where=path, remedy="name its folder")
+    if (path / RUN_FILE).is_file():
+        return "run"
+    return "benchmark" if (path / RESULTS_FILE).is_file() else "predictions"
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """What a run folder says of itself.
+
+    Args:
+        dataset: the dataset's folder.
+        split: whose training side it was trained on; None for all videos.
+        supervision: `full` or `timestamps`.
+        timestamps: the timestamps file; None for the dataset's own.
+        train: the videos it was trained on.
+        log: the rows of `log.csv`.
+        texts: `config.toml` and `run.json` as they are.
+    """
+
+    dataset: str
+    split: int | None
+    supervision: str
+    timestamps: str | None
+    train: tuple[str, ...]
+    log: tuple[Mapping[str, float], ...]
+    texts: Mapping[str, str]
+
+    @classmethod
+    def read(cls, run: Path) -> RunFiles:
+        """Reads a run folder."""
+        path = run / RUN_FILE
+        values: dict[str, Any] = read_json(path)
+        texts = {name: read_text(run / name) for name in ("config.toml", RUN_FILE)}
+        try:
+            return cls(
+                dataset=values["dataset"],
+                split=values["split"],
+                supervision=values["supervision"],
+                timestamps=values["timestamps"],
+                train=tuple(values["train"]),
+                log=_read_log(run / "log.csv"),
+                texts=texts,
+            )
+        except (KeyError, TypeError) as error:
+            raise CheckpointError(
+                f"is not a run description ({error})", where=path, remedy="train again"
+            ) from error
+
+
+def _read_log(path: Path) -> tuple[Mapping[str, float], ...]:
+    """The rows, empty cells left out; none if the run has not logged yet."""
+    if not path.is_file():
+        return ()
+    rows = csv.DictReader(io.StringIO(read_text(path)))
+    try:
+        return tuple({k: float(v) for k, v in row.items() if v not in ("", None)} for row in rows)
+    except (TypeError, ValueError) as error:
+        raise CorruptFileError(
+            f"is not a training log ({error})", where=path, remedy="restore it or remove it"
+        ) from error
+
+
+def training_charts(log: Sequence[Mapping[str, float]]) -> tuple[Chart, ...]:
+    """A chart for each loss of each stage, and one for the validation scores."""
+    charts = []
+    for stage in sorted({row["stage"] for row in log}):
+        rows = [row for row in log if row["stage"] == stage]
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        losses = [n for n in names if n not in _NOT_LOSSES and not n.startswith(_VALIDATION)]
+        if losses[1:] and _same(rows, losses[0], losses[1]):
+            losses = losses[1:]  # a single term is the loss
+        for name in losses:
+            charts.append(_chart(f"Stage {stage:.0f}: {name.replace('_', ' ')}", rows, [name]))
+        scores = [n for n in names if n.startswith(_VALIDATION) and n != "validation_score"]
+        if scores:
+            charts.append(_chart(f"Stage {stage:.0f}: validation", rows, scores))
+    return tuple(charts)
+
+
+def _same(rows: Sequence[Mapping[str, float]], first: str, second: str) -> bool:
+    return all(row.get(first) == row.get(second) for row in rows)
+
+
+def _chart(title: str, rows: Sequence[Mapping[str, float]], names: Sequence[str]) -> Chart:
+    whole = [row for row in rows if all(name in row for name in names)]
+    curves = {
+        name.removeprefix(_VALIDATION): tuple(row[name] for row in whole) for name in names
+    }
+    return Chart(title, tuple(row["epoch"] for row in whole), curves)

@@ -1,0 +1,147 @@
+"""`uvast pseudo-label` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from uvast.cli.pseudo_label import pseudo_label
+from uvast.data import Dataset, DatasetSpec, write_spec
+from uvast.errors import InputError, OutputError
+from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
+
+ROWS = [
+    "midpoint",
+    "unconstrained k-medoids",
+    "constrained k-medoids",
+    "constrained k-medoids, prior 0.25",
+    "class models, prior 0.25",
+]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs the command; an error inside is raised here."""
+    app = typer.Typer()
+    app.command()(pseudo_label)
+
+    def invoke(dataset, *options: str):
+        arguments = [str(dataset), "--out", str(tmp_path / "out"), *options]
+        result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return result
+
+    return invoke
+
+
+@pytest.fixture
+def sampled_path(tiny_path, tmp_path):
+    """The small dataset at a sampling rate of 2, its features and labels as they are."""
+    path = tmp_path / "sampled"
+    path.mkdir()
+    for name in ("features", "groundTruth", "mapping.txt", "timestamps.json"):
+        (path / name).symlink_to(tiny_path / name)
+    write_spec(path, DatasetSpec(sampling_rate=2, background=("background",)))
+    return path
+
+
+def test_labels_are_written_in_the_standard_layout_at_the_source_rate(run, sampled_path, tmp_path):
+    run(sampled_path, "--method", "class-model")
+    dataset, out = Dataset.open(sampled_path), Dataset.open(tmp_path / "out")
+    expected = pseudo_segmentations(
+        dataset, dataset.names, dataset.timestamps(), PseudoLabelOptions("class-model")
+    )
+    assert out.names == dataset.names
+    assert out.vocabulary == dataset.vocabulary
+    assert out.spec == dataset.spec
+    for name in dataset.names:
+        assert len(out.source_labels(name)) == len(dataset.source_labels(name))
+        assert out.source_labels(name)[::2].tolist() == expected[name].labels.tolist()
+
+
+def test_the_table_scores_every_method(run, tiny_path):
+    printed = run(tiny_path).stdout
+    assert all(row in printed for row in ROWS)
+    assert "F1@50" in printed
+
+
+def test_json_has_the_same_scores(run, tiny_path, tmp_path):
+    found = json.loads(run(tiny_path, "--json", "--prior", "0.25").stdout)
+    assert list(found["scores"]) == ROWS
+    assert found["scores"]["constrained k-medoids"]["edit"] == 100
+    dataset, out = Dataset.open(tiny_path), Dataset.open(tmp_path / "out")
+    right = np.concatenate(
+        [out.source_labels(name) == dataset.source_labels(name) for name in dataset.names]
+    )
+    acc = found["scores"]["constrained k-medoids, prior 0.25"]["acc"]
+    assert acc == pytest.approx(100 * right.mean())
+
+
+def test_without_ground_truth_there_are_labels_and_no_table(run, tiny_path, tmp_path):
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    for name in ("features", "mapping.txt", "timestamps.json"):
+        (bare / name).symlink_to(tiny_path / name)
+    found = json.loads(run(bare, "--json").stdout)
+    assert found["scores"] == {}
+    assert Dataset.open(tmp_path / "out").names == Dataset.open(tiny_path).names
+
+
+def test_drawn_timestamps_follow_the_seed_and_are_kept(run, tiny_path, tmp_path):
+    options = ("--json", "--no-table", "--overwrite", "--sample-timestamps")
+    texts = []
+    for seed in ("1", "1", "2"):
+        run(tiny_path, *options, seed)
+        texts.append((tmp_path / "out" / "timestamps.json").read_text())
+    assert texts[0] == texts[1] != texts[2]
+    truth = Dataset.open(tiny_path)
+    for name, entry in Dataset.open(tmp_path / "out").timestamps().items():
+        labels = truth.source_labels(name)
+        assert labels[entry.frames].tolist() == entry.transcript.tolist()
+        assert len(entry) == truth.source_segmentation(name).n_segments
+
+
+def test_nothing_is_overwritten_by_mistake(run, tiny_path, tmp_path):
+    run(tiny_path, "--no-table")
+    with pytest.raises(OutputError, match="overwrite"):
+        run(tiny_path, "--no-table")
+    with pytest.raises(OutputError, match="dataset itself"):
+        run(tmp_path / "out", "--no-table", "--overwrite")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--features", "encoder"),
+        ("--model", "somewhere"),
+        ("--sample-timestamps", "0", "--timestamps", "some.json"),
+    ],
+)
+def test_options_that_do_not_fit_are_errors(run, tiny_path, options):
+    with pytest.raises(InputError):
+        run(tiny_path, *options)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "both"])
+def test_features_of_a_model(run, tiny_path, tmp_path, monkeypatch, kind):
+    """An encoder that knows the labels gives exact pseudo-labels."""
+    dataset = Dataset.open(tiny_path)
+    answers = {
+        dataset.video(name).features.tobytes(): 1e3 * np.eye(len(dataset.vocabulary))[ids]
+        for name in dataset.names
+        for ids in [dataset.source_labels(name)]
+    }
+
+    class Encoder:
+        def encode(self, features):
+            return answers[features.tobytes()]
+
+    monkeypatch.setattr("uvast.inference.load", lambda path: Encoder())
+    result = run(tiny_path, "--features", kind, "--model", "run", "--json", "--prior", "0")
+    acc = json.loads(result.stdout)["scores"]["constrained k-medoids"]["acc"]
+    assert acc == 100 if kind == "encoder" else acc > 90
+    assert len(Dataset.open(tmp_path / "out").names) == len(dataset.names)

@@ -1,0 +1,186 @@
+"""What models learn: full labels, or pseudo-segmentations that never see them."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+from uvast.data import Dataset, DatasetSpec, Timestamps
+from uvast.errors import InputError, TimestampError
+from uvast.segments import Segmentation, midpoint_durations
+from uvast.supervision import (
+    JoinedFeatures,
+    PseudoLabelOptions,
+    class_model_durations,
+    constrained_k_medoids,
+    full_segmentations,
+    pseudo_segmentations,
+)
+
+METHODS = ("k-medoids", "class-model", "midpoint", "unconstrained")
+
+
+def overlap(found, true):
+    """The part of frames with the right label."""
+    return np.mean(
+        np.concatenate([found[name].labels == true[name].labels for name in true])
+    ).item()
+
+
+def test_full_labels_are_at_the_model_rate(tiny_path):
+    dataset = Dataset.open(tiny_path, spec=DatasetSpec(sampling_rate=3))
+    found = full_segmentations(dataset, dataset.names)
+    assert list(found) == list(dataset.names)
+    for name, one in found.items():
+        assert np.array_equal(one.labels, dataset.source_labels(name)[::3])
+        assert one.n_frames == dataset.video(name).n_frames
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_label_file_is_opened(tiny, tiny_path, tmp_path, method):
+    timestamps = tiny.timestamps()
+    expected = pseudo_segmentations(tiny, tiny.names, timestamps, PseudoLabelOptions(method))
+    bare = tmp_path / "bare"
+    shutil.copytree(tiny_path, bare, ignore=shutil.ignore_patterns("groundTruth"))
+    dataset = Dataset.open(bare)
+    found = pseudo_segmentations(dataset, tiny.names, timestamps, PseudoLabelOptions(method))
+    assert found == expected
+    for name, one in found.items():
+        assert one.n_frames == tiny.video(name, labels=False).n_frames
+        if method != "unconstrained":
+            labels = one.labels[timestamps[name].frames]
+            assert labels.tolist() == timestamps[name].transcript.tolist()
+
+
+def test_each_method_is_what_it_says(tiny):
+    timestamps = tiny.timestamps()
+    name = tiny.names[0]
+    entry, features = timestamps[name], tiny.video(name, labels=False).features
+
+    def found(**options):
+        return pseudo_segmentations(tiny, [name], timestamps, PseudoLabelOptions(**options))[name]
+
+    midpoint = midpoint_durations(entry.frames, len(features))
+    assert found(method="midpoint") == Segmentation(entry.transcript, midpoint).merged()
+    medoids = constrained_k_medoids(features, entry.frames, "cosine", 0.5).durations
+    assert found(metric="cosine", prior=0.5) == Segmentation(entry.transcript, medoids).merged()
+
+
+def test_other_features_can_be_given(tiny):
+    timestamps = tiny.timestamps()
+    truth = full_segmentations(tiny, tiny.names)
+    telling = {name: np.eye(len(tiny.vocabulary))[one.labels] for name, one in truth.items()}
+    found = pseudo_segmentations(
+        tiny, tiny.names, timestamps, PseudoLabelOptions(prior=0.0), features=telling
+    )
+    assert found == truth
+
+
+def test_neighbouring_timestamps_of_one_label_become_one_segment(tiny):
+    name = tiny.names[0]
+    n_frames = tiny.video(name, labels=False).n_frames
+    entry = Timestamps(np.array([3, 9, 20]), np.array([1, 1, 2]))
+    for method in METHODS[:3]:
+        found = pseudo_segmentations(tiny, [name], {name: entry}, PseudoLabelOptions(method))
+        assert found[name].transcript.tolist() == [1, 2]
+        assert found[name].n_frames == n_frames
+
+
+def test_a_video_without_timestamps_is_an_error_that_names_it(tiny):
+    with pytest.raises(TimestampError, match=tiny.names[1]):
+        pseudo_segmentations(
+            tiny,
+            tiny.names[:2],
+            {tiny.names[0]: tiny.timestamps()[tiny.names[0]]},
+            PseudoLabelOptions(),
+        )
+
+
+def test_unknown_choices_are_errors():
+    with pytest.raises(InputError, match="k-means"):
+        PseudoLabelOptions("k-means")
+    with pytest.raises(InputError, match="manhattan"):
+        PseudoLabelOptions(metric="manhattan")
+
+
+def test_joined_features_weigh_both_parts_alike(tiny):
+    name = tiny.names[0]
+    inputs = tiny.video(name, labels=False).features
+    others = {name: np.full((len(inputs), 2), 300.0)}
+    joined = JoinedFeatures(tiny, others)
+    assert list(joined) == [name]
+    assert len(joined) == 1
+    found = joined[name]
+    assert found.shape == (len(inputs), inputs.shape[1] + 2)
+    for part in (found[:, :-2], found[:, -2:]):
+        assert np.linalg.norm(part, axis=1).mean() == pytest.approx(1)
+
+
+class TestClassModel:
+    """Class models shared by videos."""
+
+    @staticmethod
+    def planted(noise, seed=0):
+        """Videos that share class means; timestamps anywhere in their segments."""
+        generator = np.random.default_rng(seed)
+        means = generator.normal(size=(4, 10))
+        features, timestamps, truth = {}, {}, {}
+        for video in map(str, range(8)):
+            transcript = (generator.integers(0, 4) + np.cumsum(generator.integers(1, 4, 12))) % 4
+            one = Segmentation(transcript, generator.integers(15, 60, 12))
+            truth[video] = one
+            features[video] = means[one.labels] + noise * generator.normal(size=(one.n_frames, 10))
+            timestamps[video] = Timestamps(one.sampled_timestamps(generator), transcript)
+        return features, timestamps, truth
+
+    def test_it_finds_planted_cuts_within_its_window(self):
+        features, timestamps, truth = self.planted(noise=0.05)
+        found = class_model_durations(features.__getitem__, timestamps, prior=0.0)
+        for video, one in truth.items():
+            assert np.abs(np.cumsum(found[video]) - one.ends).max() <= 3
+
+    def test_sharing_beats_single_videos_in_noise(self):
+        features, timestamps, truth = self.planted(noise=3.0)
+        shared = class_model_durations(features.__getitem__, timestamps)
+        found = {
+            video: Segmentation(timestamps[video].transcript, shared[video]) for video in truth
+        }
+        alone = {
+            video: Segmentation(
+                entry.transcript,
+                constrained_k_medoids(features[video], entry.frames, prior=0.25).durations,
+            )
+            for video, entry in timestamps.items()
+        }
+        assert overlap(found, truth) > overlap(alone, truth) + 0.05
+
+    @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+    def test_scale_and_offset_of_features_do_not_matter(self, metric):
+        features, timestamps, _ = self.planted(noise=0.5)
+        moved = {
+            video: 1000 * values + (7 if metric == "euclidean" else 0)
+            for video, values in features.items()
+        }
+        first = class_model_durations(features.__getitem__, timestamps, metric=metric)
+        second = class_model_durations(moved.__getitem__, timestamps, metric=metric)
+        for video in features:
+            assert first[video].tolist() == second[video].tolist()
+
+    def test_constant_features_are_cut_half_way(self):
+        frames = np.array([2, 7, 30])
+        entry = Timestamps(frames, np.array([0, 1, 0]))
+        found = class_model_durations(lambda _: np.full((40, 3), 0.1), {"a": entry})
+        assert found["a"].tolist() == midpoint_durations(frames, 40).tolist()
+
+    def test_one_segment_and_adjacent_timestamps(self):
+        features = np.random.default_rng(0).normal(size=(9, 3))
+        entries = {
+            "a": Timestamps(np.array([4]), np.array([2])),
+            "b": Timestamps(np.array([0, 3, 4, 8]), np.array([0, 1, 0, 2])),
+        }
+        found = class_model_durations(lambda _: features, entries)
+        assert found["a"].tolist() == [9]
+        ends = np.cumsum(found["b"])
+        assert np.searchsorted(ends, [0, 3, 4, 8], side="right").tolist() == [0, 1, 2, 3]
