@@ -20,11 +20,9 @@ HEADINGS = MappingProxyType(
     {"f1@10": "F1@10", "f1@25": "F1@25", "f1@50": "F1@50", "edit": "Edit", "acc": "Acc"}
 )
 LATEX = str.maketrans(
-    {
-        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-        **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
-        **{"±": r"$\pm$", DASH: "--"},
-    }
+    {sign: f"\\{sign}" for sign in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"±": r"$\pm$", DASH: "--"}
 )
 
 

@@ -19,7 +19,6 @@ from uvast.benchmark.matrix import chosen_splits, preset_of, resolved
 from uvast.benchmark.results import as_csv, summary
 from uvast.benchmark.tables import changed_settings
 from uvast.config import load_config, parse_setting
-from uvast.data import Dataset
 from uvast.files import write_json, write_text
 from uvast.supervision import pseudo_segmentations
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from uvast.benchmark.engine import CellOutcome, Engine
     from uvast.benchmark.tables import Row, Table
     from uvast.config import Config
+    from uvast.data import Dataset
 
 Budget = Literal["quick", "paper"]
 
@@ -50,7 +50,7 @@ QUICK: Mapping[str, object] = MappingProxyType(
         "decode.max_segments": 30,
     }
 )
-"""The quick budget: whether every row runs, not what it is worth. First split of tables over all."""
+"""The quick budget: it shows that every row runs, not what it is worth. One split is enough."""
 
 
 @dataclass(frozen=True)

@@ -81,8 +81,9 @@ def collect(cells: Sequence[Cell], out: Path) -> tuple[ResultRow, ...]:
     """
     groups: dict[tuple[str, ...], dict[int, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
-        key = (cell.data, cell.model, cell.config.model.kind, cell.config.supervision.kind)
-        groups[key][cell.seed].append(cell)
+        config = cell.config
+        group = (cell.data, cell.model, config.model.kind, config.supervision.kind)
+        groups[group][cell.seed].append(cell)
     rows = []
     for key, seeds in groups.items():
         names = {

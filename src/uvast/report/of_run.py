@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from uvast.data import Dataset
-from uvast.errors import ConfigError, InputError, LabelError
+from uvast.errors import ConfigError, LabelError
 from uvast.inference import load
 from uvast.inference.inputs import DatasetVideo
 from uvast.inference.pipeline import segment_all
@@ -66,7 +66,8 @@ def report_run(
     *,
     dataset: Path | str | None = None,
     split: int | None = None,
-    ways: Ways | Sequence[str] | None = None,
+    ways: Ways | None = None,
+    only: Sequence[str] = (),
     compare_with: Path | None = None,
     pseudo_labels: bool | None = None,
     video: str | None = None,
@@ -80,7 +81,8 @@ def report_run(
         run: the run folder.
         dataset: its dataset; None is the one it was trained on.
         split: whose test side is scored; None is the run's own split.
-        ways: name to decoding settings, or names out of `ways_of`; None for all of these.
+        ways: name to decoding settings; None takes `ways_of` the model.
+        only: names of the ways to take; empty for all.
         compare_with: another run, for the cross-attention maps.
         pseudo_labels: whether to compare pseudo-segmentations; None: if it was trained on them.
         video: the video of the cross-attention maps; None takes one of middling score.
@@ -97,7 +99,7 @@ def report_run(
         raise LabelError(
             "no video to score has labels", where=data.path, remedy="choose another --dataset"
         )
-    chosen = _chosen_ways(segmenter, ways)
+    chosen = _chosen_ways(ways or ways_of(segmenter), only)
     comparison = compare(
         {name: data.source_segmentation(name) for name in names},
         _predictions(segmenter, data, names, chosen, workers=workers, progress=progress),
@@ -123,20 +125,117 @@ def report_run(
     )
 
 
-def _chosen_ways(segmenter: Segmenter, ways: Ways | Sequence[str] | None) -> Ways:
-    known: Ways = ways_of(segmenter)
-    if ways is None:
-        return known
-    if not ways:
-        raise InputError("no way of decoding", remedy=f"choose from {', '.join(known)}")
-    if not isinstance(ways, (list, tuple)):
-        assert not isinstance(ways, str), "a list of names or a mapping"
-        return dict(ways)  # type: ignore[call-overload,no-any-return]
-    unknown = [name for name in ways if name not in known]
+def _chosen_ways(ways: Ways, only: Sequence[str]) -> Ways:
+    unknown = [name for name in only if name not in ways]
     if unknown:
         raise ConfigError(
             f"no way {unknown[0]!r} for this model",
             where="--ways",
-            remedy=f"choose from {', '.join(known)}",
+            remedy=f"choose from {', '.join(ways)}",
         )
-    return {name: known[name] for name in ways}
+    return {name: ways[name] for name in only} if only else ways
+
+
+def _predictions(
+    segmenter: Segmenter,
+    dataset: Dataset,
+    names: Sequence[str],
+    ways: Ways,
+    *,
+    workers: int,
+    progress: Callable[[int, int], None] | None,
+) -> dict[str, dict[str, Segmentation]]:
+    """Way to video to segmentation; the first video that fails is an error."""
+    options = {way: segmenter.options(**changes) for way, changes in ways.items()}
+    sources = [DatasetVideo(dataset, name) for name in names]
+    predictions: dict[str, dict[str, Segmentation]] = {way: {} for way in ways}
+    n_done = 0
+    for way, chosen in options.items():
+        for outcome in segment_all(segmenter, sources, chosen, workers=workers):
+            if outcome.error is not None:
+                raise outcome.error
+            if outcome.prediction is None or outcome.prediction.segmentation is None:
+                raise ConfigError(
+                    f"way {way!r} gives no durations", remedy="choose durations other than none"
+                )
+            predictions[way][outcome.name] = outcome.prediction.segmentation
+            n_done += 1
+            if progress is not None:
+                progress(n_done, len(names) * len(ways))
+    return predictions
+
+
+def _main(segmenter: Segmenter, ways: Ways) -> int:
+    """The way that is the model's own setting, else the last one; never the best on the test."""
+    own = segmenter.options()
+    same = [i for i, how in enumerate(ways.values()) if segmenter.options(**how) == own]
+    return same[0] if same else len(ways) - 1
+
+
+def _attention(
+    run: Path,
+    segmenter: Segmenter,
+    dataset: Dataset,
+    comparison: Comparison,
+    compare_with: Path | None,
+    video: str | None,
+) -> Attention | None:
+    runs = {run: segmenter}
+    if compare_with is not None:
+        runs[compare_with] = load(compare_with, device=str(segmenter.device))
+    for path, one in runs.items():
+        if compare_with is not None and not has_attention(one):
+            raise ConfigError(
+                "a frame-wise model has no cross-attention",
+                where=path,
+                remedy="compare two uvast runs",
+            )
+        if one.vocabulary.names != segmenter.vocabulary.names:
+            raise ConfigError(
+                "has other classes", where=path, remedy="compare runs of the same dataset"
+            )
+    if not has_attention(segmenter):
+        return None
+    if video is None:
+        order = order_of_videos(comparison, comparison.main)
+        video = comparison.videos[order[len(order) // 2]].name
+    titles = {
+        f"{path.resolve().name}: {'with' if one.config.loss.cross_attention else 'without'} "
+        "the cross-attention loss": one
+        for path, one in runs.items()
+    }
+    return attention_maps(titles, dataset, video)
+
+
+def _facts(
+    run: Path,
+    segmenter: Segmenter,
+    dataset: Dataset,
+    files: RunFiles,
+    split: int | None,
+    n_videos: int,
+) -> dict[str, str]:
+    card = segmenter.card
+    return {
+        "Run": str(run),
+        "Model": f"{card.kind}, stage {card.stage}, epoch {card.epoch} ({card.selection})",
+        "Dataset": str(dataset.path),
+        "Trained on": f"{len(files.train)} videos, "
+        + ("full labels" if files.supervision == "full" else "timestamps"),
+        "Scored": scored_side(split, n_videos=n_videos, n_splits=0),
+    }
+
+
+def _notes(dataset: Dataset, files: RunFiles, names: Sequence[str]) -> tuple[str, ...]:
+    notes = []
+    if dataset.path.resolve() == Path(files.dataset).resolve():
+        n_seen = len(set(names) & set(files.train))
+        if n_seen:
+            notes.append(
+                f"{n_seen} of the {len(names)} videos were trained on: "
+                "these scores do not tell how the model does on new videos."
+            )
+    trimmed = dataset.trim_summary()
+    if trimmed is not None:
+        notes.append(f"{trimmed}.")
+    return tuple(notes)

@@ -1,0 +1,44 @@
+"""Cells as tasks of a Ray cluster. Results go to the shared folder, as on one machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from uvast.benchmark.cell import Cell
+from uvast.benchmark.engine import CellOutcome, failure
+from uvast.inference.cluster import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class RayEngine:
+    """Runs each cell as a task; one whose worker or node is lost goes on elsewhere.
+
+    It goes on from the last checkpoint in the shared folder.
+    """
+
+    cluster: Cluster = field(default_factory=Cluster)
+    device: str = "auto"
+
+    def run(self, cells: Sequence[Cell], out: Path) -> Iterator[CellOutcome]:
+        """Yields outcomes as they come."""
+        orders = [_Order(cell.as_dict(), out.resolve(), self.device) for cell in cells]
+        for order, reason in self.cluster.run(_run_order, orders):
+            yield CellOutcome(Cell.from_dict(order.cell, where="a cell"), reason)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What a task is told."""
+
+    cell: dict[str, Any]
+    out: Path
+    device: str
+
+
+def _run_order(order: _Order) -> str | None:
+    return failure(Cell.from_dict(order.cell, where="a cell"), order.out, order.device)

@@ -1,0 +1,147 @@
+"""Pieces of HTML; everything that comes from outside is escaped here."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from uvast.report.content import SCORE_NAMES, score_values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from uvast.report.content import BenchmarkRow, Chart, Comparison
+
+_WIDTH, _HEIGHT = 320.0, 130.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 8.0, 8.0, 20.0
+
+
+def facts_list(facts: Mapping[str, str]) -> str:
+    """A definition list."""
+    rows = (
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
+        for name, value in facts.items()
+    )
+    return f'<dl class="facts">{"".join(rows)}</dl>'
+
+
+def note_list(notes: Sequence[str]) -> str:
+    """Sentences to mind, or nothing."""
+    return "".join(f'<p class="note">{escape(note)}</p>' for note in notes)
+
+
+def table(
+    columns: Sequence[str], rows: Sequence[tuple[Sequence[str], Sequence[str]]], *, caption: str
+) -> str:
+    """A table.
+
+    Args:
+        columns: the header.
+        rows: of each row, its texts and then its numbers, both as escaped HTML.
+        caption: read out by screen readers.
+    """
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    body = []
+    for texts, numbers in rows:
+        cells = [f'<th scope="row">{texts[0]}</th>', *(f"<td>{text}</td>" for text in texts[1:])]
+        cells += [f'<td class="number">{number}</td>' for number in numbers]
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}"><table>'
+        f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(body)}</tbody></table></div>"
+    )
+
+
+def scores_table(comparison: Comparison, *, caption: str) -> str:
+    """A row for each way, the best of each column marked."""
+    values = [score_values(scores) for scores in comparison.scores]
+    best = [max(column) for column in zip(*values, strict=True)]
+    several = len(values) > 1
+    rows = [
+        ([escape(way)], [_number(v, mark=several and v == b) for v, b in zip(row, best, strict=True)])
+        for way, row in zip(comparison.ways, values, strict=True)
+    ]
+    return table(["", *SCORE_NAMES], rows, caption=caption)
+
+
+def benchmark_table(rows: Sequence[BenchmarkRow]) -> str:
+    """A benchmark's table; marked is the best of each dataset and supervision."""
+    best: dict[tuple[str, str, str], float] = {}
+    for row in rows:
+        for name, value in row.means.items():
+            key = (row.labels[0], row.labels[2], name)
+            best[key] = max(value, best.get(key, value))
+
+    def cell(row: BenchmarkRow, name: str) -> str:
+        if name not in row.means:
+            return "–"
+        mean = row.means[name]
+        spread = f" ± {row.spreads[name]:.1f}" if name in row.spreads else ""
+        return _number(mean, mark=mean == best[row.labels[0], row.labels[2], name]) + spread
+
+    return table(
+        ["Dataset", "Model", "Supervision", "Decoding", *SCORE_NAMES, "Splits", "Seeds"],
+        [
+            (
+                [escape(label) for label in row.labels],
+                [*(cell(row, name) for name in SCORE_NAMES), str(row.n_splits), str(row.n_seeds)],
+            )
+            for row in rows
+        ],
+        caption="Scores of the benchmark",
+    )
+
+
+def _number(value: float, *, mark: bool) -> str:
+    return f"<strong>{value:.1f}</strong>" if mark else f"{value:.1f}"
+
+
+def file_details(files: Mapping[str, str]) -> str:
+    """Each file's text, folded away."""
+    return "".join(
+        f'<details><summary>{escape(name)}</summary><pre tabindex="0">{escape(text)}</pre></details>'
+        for name, text in files.items()
+    )
+
+
+def chart(one: Chart) -> str:
+    """Curves as SVG: the first and last epoch and the range of values at the axes."""
+    values = [value for curve in one.curves.values() for value in curve]
+    low, high = min(values), max(values)
+    first, last = one.epochs[0], one.epochs[-1]
+
+    def x(epoch: float) -> float:
+        share = (epoch - first) / (last - first) if last > first else 0.5
+        return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
+
+    def y(value: float) -> float:
+        share = (value - low) / (high - low) if high > low else 0.5
+        return _TOP + (1 - share) * (_HEIGHT - _TOP - _BOTTOM)
+
+    lines = []
+    for place, curve in enumerate(one.curves.values()):
+        points = " ".join(
+            f"{x(epoch):.1f},{y(value):.1f}" for epoch, value in zip(one.epochs, curve, strict=True)
+        )
+        lines.append(f'<polyline class="curve-{place % 3}" points="{points}"/>')
+    ends = ", ".join(f"{name} {curve[-1]:.3g}" for name, curve in one.curves.items())
+    caption = f"{one.title}, last: {ends}" if len(one.curves) > 1 else f"{one.title}, {ends}"
+    floor = _HEIGHT - _BOTTOM
+    return f"""<figure class="chart">
+<svg viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" role="img" aria-label="{escape(caption)}">
+<path class="axis" d="M{_LEFT} {_TOP}V{floor}H{_WIDTH - _RIGHT}"/>{"".join(lines)}
+<text x="{_LEFT - 6}" y="{_TOP + 8}" text-anchor="end">{high:.3g}</text>
+<text x="{_LEFT - 6}" y="{floor}" text-anchor="end">{low:.3g}</text>
+<text x="{_LEFT}" y="{_HEIGHT - 4}">epoch {first:.0f}</text>
+<text x="{_WIDTH - _RIGHT}" y="{_HEIGHT - 4}" text-anchor="end">{last:.0f}</text>
+</svg><figcaption>{escape(one.title)}{_legend(one)}</figcaption></figure>"""
+
+
+def _legend(one: Chart) -> str:
+    keys = (
+        f' <span class="key curve-{place % 3}">'
+        f"{escape(name) if len(one.curves) > 1 else ''} {curve[-1]:.3g}</span>"
+        for place, (name, curve) in enumerate(one.curves.items())
+    )
+    return "".join(keys)

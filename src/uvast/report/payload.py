@@ -1,0 +1,127 @@
+"""What the page's script draws, as compact JSON.
+
+A segmentation is one flat list, `[action, frames, action, frames, …]`; scores are rounded to one
+decimal; a map of attention is bytes in base64. A thousand videos are about a megabyte.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from uvast.report.compare import order_of_videos
+from uvast.report.content import SCORE_NAMES, score_values
+from uvast.report.palette import class_styles
+
+if TYPE_CHECKING:
+    from uvast.evaluation import Scores
+    from uvast.report.content import Attention, AttentionMap, Comparison, Report
+    from uvast.segments import Segmentation
+    from uvast.vocabulary import Vocabulary
+
+
+def page_json(report: Report) -> str:
+    """The report's drawings as JSON that is safe inside of a script element.
+
+    No class or video name can end the element: `<`, `>` and `&` are written as escapes.
+    """
+    text = json.dumps(_payload(report), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _payload(report: Report) -> dict[str, Any]:
+    if report.vocabulary is None:
+        return {"classes": [], "fps": None, "scoreNames": SCORE_NAMES}
+    return {
+        "classes": _classes(report.vocabulary),
+        "fps": report.frames_per_second,
+        "scoreNames": SCORE_NAMES,
+        "comparison": _comparison(report.comparison, report.vocabulary, details=True),
+        "pseudoLabels": _comparison(report.pseudo_labels, report.vocabulary, details=False),
+        "attention": None if report.attention is None else _attention(report.attention),
+    }
+
+
+def _classes(vocabulary: Vocabulary) -> list[dict[str, str]]:
+    return [
+        {"name": name, "colour": style.colour, "pattern": style.pattern, "ink": style.ink}
+        for name, style in zip(vocabulary.names, class_styles(vocabulary), strict=True)
+    ]
+
+
+def _comparison(
+    comparison: Comparison | None, vocabulary: Vocabulary, *, details: bool
+) -> dict[str, Any] | None:
+    if comparison is None:
+        return None
+    return {
+        "ways": [
+            {"name": name, "scores": _rounded(scores)}
+            | (_details(scores, vocabulary) if details else {})
+            | {"order": order_of_videos(comparison, index)}
+            for index, (name, scores) in enumerate(
+                zip(comparison.ways, comparison.scores, strict=True)
+            )
+        ],
+        "main": comparison.main,
+        "videos": [
+            {
+                "name": video.name,
+                "frames": video.true.n_frames,
+                "tracks": [_runs(one) for one in (video.true, *video.predicted)],
+                "scores": [_rounded(scores) for scores in video.scores],
+            }
+            | ({} if video.timestamps is None else {"timestamps": video.timestamps.tolist()})
+            for video in comparison.videos
+        ],
+    }
+
+
+def _details(scores: Scores, vocabulary: Vocabulary) -> dict[str, Any]:
+    assert scores.per_class is not None, "asked for"
+    assert scores.confusion is not None, "asked for"
+    return {
+        "classes": [
+            [
+                vocabulary.id_of(one.name),
+                *(None if math.isnan(value) else round(value, 1) for value in one.f1.values()),
+                one.n_true,
+                one.n_predicted,
+            ]
+            for one in scores.per_class
+        ],
+        "confusion": scores.confusion.tolist(),
+    }
+
+
+def _rounded(scores: Scores) -> list[float]:
+    return [round(value, 1) for value in score_values(scores)]
+
+
+def _runs(segmentation: Segmentation) -> list[int]:
+    pairs: list[int] = np.stack((segmentation.transcript, segmentation.durations), 1).ravel().tolist()
+    return pairs
+
+
+def _attention(attention: Attention) -> dict[str, Any]:
+    return {
+        "video": attention.video,
+        "frames": attention.true.n_frames,
+        "true": _runs(attention.true),
+        "maps": [_map(one) for one in attention.maps],
+    }
+
+
+def _map(one: AttentionMap) -> dict[str, Any]:
+    levels = (one.weights * 255).round().astype(np.uint8)
+    return {
+        "title": one.title,
+        "columns": levels.shape[1],
+        "levels": base64.b64encode(levels.tobytes()).decode("ascii"),
+    }
