@@ -8,12 +8,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli.console import note, print_json, print_table, progress_bar
-from uvast.errors import ConfigError
+from uvast.cli.engines import (
+    AddressOption,
+    CpusOption,
+    DeviceOption,
+    EngineName,
+    EngineOption,
+    GpusOption,
+    JobsOption,
+    make_engine,
+    names_of,
+    numbers_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from uvast.benchmark.results import ResultRow
+    from uvast.benchmark.engine import CellOutcome
+    from uvast.benchmark.layout import Layout
 
 
 def benchmark(
@@ -24,13 +36,24 @@ def benchmark(
     models: Annotated[
         str, typer.Option(help="Presets by commas: small,gtea,asformer,ms-tcn,ms-tcn++ …")
     ] = "small",
+    base: Annotated[
+        str | None,
+        typer.Option(
+            help="A preset below each model's; auto: the one of the dataset's name.",
+            show_default="none",
+        ),
+    ] = None,
     supervision: Annotated[
         str, typer.Option(help="full, timestamps, or full,timestamps.")
     ] = "full",
-    decodings: Annotated[
+    durations: Annotated[
         str | None,
         typer.Option(
-            help="Names by semicolons, such as 'viterbi; fifa'.", show_default="all that fit"
+            "--durations",
+            "--decodings",
+            help="Ways of decoding by commas, such as none,viterbi,fifa; by semicolons where a "
+            "name has a comma.",
+            show_default="all that fit",
         ),
     ] = None,
     splits: Annotated[str, typer.Option(help="Numbers by commas, or all.")] = "all",
@@ -42,8 +65,12 @@ def benchmark(
     timestamps: Annotated[
         Path | None, typer.Option(help="Timestamps file.", show_default="the datasets' own")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Runs side by side.")] = 1,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
+    engine: EngineOption = EngineName.local,
+    jobs: JobsOption = 1,
+    address: AddressOption = "auto",
+    cpus: CpusOption = 1,
+    gpus: GpusOption = 0,
+    device: DeviceOption = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Train and score models on every split, and print one table.
@@ -54,68 +81,68 @@ def benchmark(
     Example: `uvast benchmark data/gtea --models gtea,asformer --out bench --set train.epochs=50`
 
     From clicks: `uvast benchmark data/gtea --supervision full,timestamps --out bench --jobs 2`
+
+    On a cluster: `uvast benchmark data/gtea --models gtea --out /shared/bench --engine ray`
     """
-    from uvast.benchmark.engine import LocalEngine
+    from uvast.benchmark.engine import run_cells
     from uvast.benchmark.matrix import Matrix
-    from uvast.benchmark.results import collect, write_results
+    from uvast.benchmark.results import collect, layouts, write_results
 
     matrix = Matrix(
         datasets=datasets,
-        presets=_names(models),
-        supervision=_names(supervision),
-        decodings=None if decodings is None else _names(decodings, ";"),
-        splits=None if splits == "all" else _numbers(splits, "--splits"),
-        seeds=_numbers(seeds, "--seeds"),
+        presets=names_of(models),
+        base=base,
+        supervision=names_of(supervision),
+        decodings=None if durations is None else _decodings(durations),
+        splits=None if splits == "all" else numbers_of(splits, "--splits"),
+        seeds=numbers_of(seeds, "--seeds"),
         settings=settings or (),
         timestamps=timestamps,
     )
     cells = matrix.cells()
-    failed = []
-    with progress_bar() as progress:
-        task = progress.add_task("runs", total=len(cells))
-        for outcome in LocalEngine(jobs, device).run(cells, out):
-            progress.advance(task)
-            if outcome.error is not None:
-                failed.append(outcome)
-                note(f"failed: {outcome.cell.key}: {outcome.error}")
+    chosen = make_engine(engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus)
+
+    def outcomes() -> Iterable[CellOutcome]:
+        for outcome in run_cells(cells, out, chosen):
+            yield outcome
             write_results(out, collect(cells, out))
+
+    n_failed = follow(outcomes(), len(cells))
     rows = collect(cells, out)
+    write_results(out, rows)
     if as_json:
         print_json([row.as_dict() for row in rows])
     else:
-        _print(rows)
+        print_layouts(layouts(rows))
     note(f"also in {out}/results.csv, results.json and results.md")
-    if failed:
-        note(f"{len(failed)} of {len(cells)} runs failed; the same command tries them again")
+    end(n_failed, len(cells))
+
+
+def follow(outcomes: Iterable[CellOutcome], n_cells: int) -> int:
+    """Shows progress and tells of runs that fail; how many do."""
+    n_failed = 0
+    with progress_bar() as progress:
+        task = progress.add_task("runs", total=n_cells)
+        for outcome in outcomes:
+            progress.advance(task)
+            if outcome.error is not None:
+                n_failed += 1
+                note(f"failed: {outcome.cell.key}: {outcome.error}")
+    return n_failed
+
+
+def print_layouts(layouts: Sequence[Layout]) -> None:
+    """Tables on stdout."""
+    for layout in layouts:
+        print_table(layout.title, list(layout.header), layout.cells())
+
+
+def end(n_failed: int, n_cells: int) -> None:
+    """Ends with exit code 1 if runs failed."""
+    if n_failed:
+        note(f"{n_failed} of {n_cells} runs failed; the same command tries them again")
         raise typer.Exit(1)
 
 
-def _print(rows: Sequence[ResultRow]) -> None:
-    from uvast.benchmark.results import shown
-
-    columns = ["decoding", "model", "supervision", "F1@10", "F1@25", "F1@50", "Edit", "Acc"]
-    for dataset in dict.fromkeys(row.dataset for row in rows):
-        mine = [row for row in rows if row.dataset == dataset]
-        title = f"{dataset}: mean of {mine[0].n_splits} splits, {mine[0].n_seeds} seeds"
-        scores = ("f1@10", "f1@25", "f1@50", "edit", "acc")
-        print_table(
-            title,
-            columns,
-            [
-                [row.decoding, row.model, row.supervision, *(shown(row, one) for one in scores)]
-                for row in mine
-            ],
-        )
-
-
-def _names(text: str, separator: str = ",") -> list[str]:
-    return [part.strip() for part in text.split(separator) if part.strip()]
-
-
-def _numbers(text: str, option: str) -> list[int]:
-    try:
-        return [int(part) for part in _names(text)]
-    except ValueError:
-        raise ConfigError(
-            f"{text!r} are not numbers", where=option, remedy="write for example 0,1,2"
-        ) from None
+def _decodings(text: str) -> list[str]:
+    return names_of(text, ";" if ";" in text else ",")

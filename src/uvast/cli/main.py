@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from uvast._version import __version__
-from uvast.cli import benchmark, data, evaluate, segment, train
+from uvast.cli import benchmark, data, evaluate, report, reproduce, segment, sweep, train
 from uvast.cli.console import notes
 from uvast.errors import UvastError
 
@@ -24,7 +24,10 @@ app.add_typer(data.app, name="data")
 app.command("train")(train.train)
 app.command("segment")(segment.segment)
 app.command("evaluate")(evaluate.evaluate)
+app.command("report")(report.report)
 app.command("benchmark")(benchmark.benchmark)
+app.command("reproduce")(reproduce.reproduce)
+app.command("sweep")(sweep.sweep)
 
 
 def _print_version(wanted: bool) -> None:

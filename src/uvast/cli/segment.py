@@ -8,6 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli.console import note, print_json, print_table, progress_bar
+from uvast.cli.engines import (
+    AddressOption,
+    CpusOption,
+    DeviceOption,
+    EngineName,
+    EngineOption,
+    GpusOption,
+    make_cluster,
+)
 
 if TYPE_CHECKING:
     from uvast.inference import Outcome
@@ -45,7 +54,11 @@ def segment(
     ] = "txt,json",
     batch_size: Annotated[int, typer.Option(min=1, help="Videos encoded together.")] = 8,
     workers: Annotated[int, typer.Option(min=0, help="Threads that decode side by side.")] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
+    engine: EngineOption = EngineName.local,
+    address: AddressOption = "auto",
+    cpus: CpusOption = 1,
+    gpus: GpusOption = 0,
+    device: DeviceOption = "auto",
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace predictions that exist.")
     ] = False,
@@ -60,6 +73,8 @@ def segment(
     New videos: `uvast segment runs/gtea-1 features/*.npy --out predictions --format csv`
 
     Best quality: `uvast segment runs/gtea-1 features/ --transcript best --out predictions`
+
+    On a cluster: `uvast segment /nfs/run /nfs/features --out /nfs/predictions --engine ray`
     """
     from uvast.inference import load
     from uvast.inference.inputs import find_sources
@@ -67,22 +82,30 @@ def segment(
     from uvast.inference.pipeline import segment_all
 
     chosen_formats = parse_formats(formats)
-    segmenter = load(model, device=device)
+    # the cluster's nodes have the devices, this machine only looks at the model
+    segmenter = load(model, device="cpu" if engine is EngineName.ray else device)
     options = segmenter.parsed_options(settings or [], transcript=transcript, durations=durations)
     sources = find_sources(
-        inputs,
+        [path.absolute() for path in inputs] if engine is EngineName.ray else inputs,
         n_features=segmenter.n_features,
         sampling_rate=segmenter.card.sampling_rate,
         split=split,
     )
     if not overwrite:
         check_free(out, (source.name for source in sources), chosen_formats)
+    if engine is EngineName.ray:
+        from uvast.inference.cluster import segment_on_cluster
+
+        cluster = make_cluster(address, cpus, gpus)
+        found = segment_on_cluster(
+            model, sources, options, cluster=cluster, batch_size=batch_size, device=device
+        )
+    else:
+        found = segment_all(segmenter, sources, options, batch_size=batch_size, workers=workers)
     outcomes: list[Outcome] = []
     with progress_bar() as progress:
         task = progress.add_task("segmenting", total=len(sources))
-        for outcome in segment_all(
-            segmenter, sources, options, batch_size=batch_size, workers=workers
-        ):
+        for outcome in found:
             if outcome.prediction is not None:
                 write_prediction(out, outcome.name, outcome.prediction, chosen_formats)
             outcomes.append(outcome)

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from uvast.errors import ConfigError, UvastError
@@ -19,6 +18,7 @@ from uvast.inference.segmenter import Segmenter, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from uvast.config import DecodeConfig
     from uvast.inference.inputs import Source
@@ -92,7 +92,7 @@ class Cluster:
         finally:
             ray.shutdown()
 
-    def _check_resources(self, ray: Any) -> None:  # noqa: ANN401 - the module
+    def _check_resources(self, ray: Any) -> None:
         """A task that no node can take would wait for ever."""
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         if not any(n.get("CPU", 0) >= self.cpus and n.get("GPU", 0) >= self.gpus for n in nodes):
@@ -155,7 +155,7 @@ def _loaded(model: Path, device: str) -> Segmenter:
     return load(model, device=device)
 
 
-def _result(ray: Any, reference: Any) -> Any:  # noqa: ANN401 - the module and what it returns
+def _result(ray: Any, reference: Any) -> Any:
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
@@ -164,7 +164,7 @@ def _result(ray: Any, reference: Any) -> Any:  # noqa: ANN401 - the module and w
         return f"lost by the cluster ({_first_line(error)})"
 
 
-def _import_ray() -> Any:  # noqa: ANN401 - the module
+def _import_ray() -> Any:
     try:
         return import_module("ray")
     except ImportError:

@@ -1,10 +1,10 @@
 """One page about a run, a benchmark or a folder of predictions; the same as figures.
 
-    content     the records a report is made of
-    sources     which of the three a path is
-    of_run, of_predictions, of_benchmark      a path to a `Report`
-    page, figures      a `Report` to an HTML file, or to PNG and SVG files
-    palette     the colours of classes, shared by both
+content     the records a report is made of
+sources     which of the three a path is
+of_run, of_predictions, of_benchmark      a path to a `Report`
+page, figures      a `Report` to an HTML file, or to PNG and SVG files
+palette     the colours of classes, shared by both
 """
 
 from uvast.report.content import Report

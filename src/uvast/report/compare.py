@@ -66,9 +66,7 @@ def compare(
     )
 
 
-def _pooled(
-    counts: Mapping[str, Counts], names: Sequence[str], vocabulary: Vocabulary
-) -> Scores:
+def _pooled(counts: Mapping[str, Counts], names: Sequence[str], vocabulary: Vocabulary) -> Scores:
     return sum_counts(counts[name] for name in names).scores(classes=vocabulary)
 
 

@@ -59,7 +59,10 @@ def scores_table(comparison: Comparison, *, caption: str) -> str:
     best = [max(column) for column in zip(*values, strict=True)]
     several = len(values) > 1
     rows = [
-        ([escape(way)], [_number(v, mark=several and v == b) for v, b in zip(row, best, strict=True)])
+        (
+            [escape(way)],
+            [_number(v, mark=several and v == b) for v, b in zip(row, best, strict=True)],
+        )
         for way, row in zip(comparison.ways, values, strict=True)
     ]
     return table(["", *SCORE_NAMES], rows, caption=caption)

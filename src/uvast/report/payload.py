@@ -105,7 +105,9 @@ def _rounded(scores: Scores) -> list[float]:
 
 
 def _runs(segmentation: Segmentation) -> list[int]:
-    pairs: list[int] = np.stack((segmentation.transcript, segmentation.durations), 1).ravel().tolist()
+    pairs: list[int] = (
+        np.stack((segmentation.transcript, segmentation.durations), 1).ravel().tolist()
+    )
     return pairs
 
 

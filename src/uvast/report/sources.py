@@ -114,7 +114,5 @@ def _same(rows: Sequence[Mapping[str, float]], first: str, second: str) -> bool:
 
 def _chart(title: str, rows: Sequence[Mapping[str, float]], names: Sequence[str]) -> Chart:
     whole = [row for row in rows if all(name in row for name in names)]
-    curves = {
-        name.removeprefix(_VALIDATION): tuple(row[name] for row in whole) for name in names
-    }
+    curves = {name.removeprefix(_VALIDATION): tuple(row[name] for row in whole) for name in names}
     return Chart(title, tuple(row["epoch"] for row in whole), curves)

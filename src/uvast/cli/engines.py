@@ -1,0 +1,68 @@
+"""Options that commands with many runs share: where they run, and lists in one word."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from uvast.errors import ConfigError
+
+if TYPE_CHECKING:
+    from uvast.benchmark.engine import Engine
+    from uvast.inference.cluster import Cluster
+
+
+class EngineName(str, Enum):
+    """Where runs run."""
+
+    local = "local"
+    ray = "ray"
+
+
+EngineOption = Annotated[
+    EngineName, typer.Option("--engine", help="This machine, or a Ray cluster (an extra).")
+]
+JobsOption = Annotated[int, typer.Option("--jobs", min=1, help="Local runs side by side.")]
+AddressOption = Annotated[
+    str, typer.Option("--address", help="Of the Ray cluster: auto, local or host:port.")
+]
+CpusOption = Annotated[float, typer.Option("--cpus", min=0.1, help="On Ray: CPUs of a task.")]
+GpusOption = Annotated[float, typer.Option("--gpus", min=0, help="On Ray: GPUs of a task.")]
+DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, …")]
+
+
+def make_engine(
+    name: EngineName, *, jobs: int, device: str, address: str, cpus: float, gpus: float
+) -> Engine:
+    """The engine that the options describe."""
+    if name is EngineName.ray:
+        from uvast.benchmark.ray_engine import RayEngine
+
+        return RayEngine(make_cluster(address, cpus, gpus), device)
+    from uvast.benchmark.engine import LocalEngine
+
+    return LocalEngine(jobs, device)
+
+
+def make_cluster(address: str, cpus: float, gpus: float) -> Cluster:
+    """The cluster that the options describe."""
+    from uvast.inference.cluster import Cluster
+
+    return Cluster(address, cpus, gpus)
+
+
+def names_of(text: str, separator: str = ",") -> list[str]:
+    """`a, b` -> its parts."""
+    return [part.strip() for part in text.split(separator) if part.strip()]
+
+
+def numbers_of(text: str, option: str) -> list[int]:
+    """`0,1,2` -> the numbers."""
+    try:
+        return [int(part) for part in names_of(text)]
+    except ValueError:
+        raise ConfigError(
+            f"{text!r} are not numbers", where=option, remedy="write for example 0,1,2"
+        ) from None

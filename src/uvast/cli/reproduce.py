@@ -1,0 +1,166 @@
+"""`uvast reproduce`: the tables of the paper, computed here."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path  # noqa: TC003 - typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from uvast.cli.benchmark import end, follow, print_layouts
+from uvast.cli.console import note, print_json, print_table
+from uvast.cli.engines import (
+    AddressOption,
+    CpusOption,
+    DeviceOption,
+    EngineName,
+    EngineOption,
+    GpusOption,
+    JobsOption,
+    make_engine,
+    numbers_of,
+)
+from uvast.errors import ConfigError
+
+if TYPE_CHECKING:
+    from uvast.benchmark.engine import Engine
+    from uvast.data import Dataset
+
+
+class Budget(str, Enum):
+    """How much a table may cost."""
+
+    quick = "quick"
+    paper = "paper"
+
+
+def reproduce(
+    table: Annotated[
+        str | None, typer.Argument(help="A table of --list, or all.", show_default=False)
+    ] = None,
+    datasets: Annotated[
+        list[Path] | None, typer.Argument(help="Folders of datasets.", show_default=False)
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of tables and runs.")] = None,
+    list_tables: Annotated[
+        bool, typer.Option("--list", help="List the tables, or the rows of TABLE.")
+    ] = False,
+    budget: Annotated[
+        Budget, typer.Option(help="A small network for a moment, or the paper's settings.")
+    ] = Budget.quick,
+    preset: Annotated[
+        str | None,
+        typer.Option(help="What the rows change.", show_default="that of the dataset's name"),
+    ] = None,
+    splits: Annotated[
+        str | None,
+        typer.Option(help="Numbers by commas, or all.", show_default="as in the paper's table"),
+    ] = None,
+    seeds: Annotated[str, typer.Option(help="Numbers by commas.")] = "0",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of every row, such as train.epochs=50; repeatable."),
+    ] = None,
+    timestamps: Annotated[
+        Path | None, typer.Option(help="Timestamps file.", show_default="the datasets' own")
+    ] = None,
+    engine: EngineOption = EngineName.local,
+    jobs: JobsOption = 1,
+    address: AddressOption = "auto",
+    cpus: CpusOption = 1,
+    gpus: GpusOption = 0,
+    device: DeviceOption = "auto",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compute a table of the paper, published numbers beside ours.
+
+    Writes markdown, LaTeX, CSV, and the data of a figure as JSON to --out. Start it again after a
+    break, and it does what is left; rows of equal settings share a run.
+
+    Example: `uvast reproduce --list`
+
+    Smoke test: `uvast data generate demo && uvast reproduce all demo --out tables`
+
+    In earnest: `uvast reproduce fully-supervised data/gtea --budget paper --out tables`
+    """
+    from uvast.benchmark.paper_tables import find_table, tables
+
+    if list_tables:
+        _list(table, as_json=as_json)
+        return
+    if table is None or not datasets or out is None:
+        raise ConfigError(
+            "a table, a dataset and --out are needed", remedy="see uvast reproduce --list"
+        )
+
+    from uvast.benchmark.engine import SerialEngine
+    from uvast.benchmark.reproduce import Reproduction, write_table
+    from uvast.data import Dataset
+
+    chosen: Engine = make_engine(
+        engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus
+    )
+    if budget is Budget.quick and engine is EngineName.local and jobs == 1:
+        chosen = SerialEngine(device)
+    opened = _different([Dataset.open(path) for path in datasets])
+    wanted = tuple(tables().values()) if table == "all" else (find_table(table),)
+    n_failed = n_cells = 0
+    shown = []
+    for one in wanted:
+        layouts = []
+        for dataset in opened:
+            task = Reproduction(
+                one,
+                dataset,
+                budget.value,
+                preset,
+                _splits(splits, dataset),
+                numbers_of(seeds, "--seeds"),
+                timestamps,
+                settings or (),
+            )
+            cells = task.cells()
+            n_cells += len(cells)
+            n_failed += follow(task.run(out, chosen), len(cells))
+            layouts.append(task.layout(out))
+        write_table(out, one.name, layouts)
+        shown += layouts
+    if as_json:
+        print_json([layout.figure() for layout in shown])
+    else:
+        print_layouts(shown)
+    note(f"tables in {out}: {', '.join(f'{one.name}.md' for one in wanted)}, .tex, .csv, .json")
+    end(n_failed, n_cells)
+
+
+def _splits(text: str | None, dataset: Dataset) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    return tuple(dataset.splits) if text == "all" else tuple(numbers_of(text, "--splits"))
+
+
+def _different(datasets: list[Dataset]) -> list[Dataset]:
+    names = [one.name for one in datasets]
+    if len(set(names)) < len(names):
+        raise ConfigError(
+            f"two datasets are named {max(names, key=names.count)}",
+            remedy="give their folders different names",
+        )
+    return datasets
+
+
+def _list(name: str | None, *, as_json: bool) -> None:
+    from uvast.benchmark.paper_tables import find_table, tables
+
+    if name is None:
+        rows = [[one.name, str(len(one.runnable)), one.caption] for one in tables().values()]
+        columns = ["table", "rows", "what"]
+    else:
+        table = find_table(name)
+        columns = ["row", "from", "in the paper"]
+        rows = [[one.name, one.kind, "yes" if one.in_paper else "no"] for one in table.rows]
+    if as_json:
+        print_json([dict(zip(columns, row, strict=True)) for row in rows])
+    else:
+        print_table("Tables of the paper" if name is None else name, columns, rows)

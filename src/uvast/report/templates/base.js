@@ -1,0 +1,104 @@
+"use strict";
+// What every drawing shares: the data, small builders of elements, colours and the tip.
+const data = JSON.parse(document.getElementById("data").textContent);
+const byId = (id) => document.getElementById(id);
+
+function make(tag, className, text) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function clock(seconds) {
+  const tenths = Math.round(seconds * 10);
+  const rest = String(Math.floor(tenths / 10) % 60).padStart(2, "0");
+  return `${Math.floor(tenths / 600)}:${rest}.${tenths % 10}`;
+}
+
+function span(start, end) {
+  const frames = `frames ${start}–${end}`;
+  return data.fps ? `${clock(start / data.fps)}–${clock(end / data.fps)} · ${frames}` : frames;
+}
+
+function length(frames) {
+  return data.fps ? clock(frames / data.fps) : `${frames} frames`;
+}
+
+// A class's look: its colour, or a tile with its hatching.
+function tile(style) {
+  const size = 8;
+  const canvas = make("canvas");
+  canvas.width = canvas.height = size;
+  const pen = canvas.getContext("2d");
+  pen.fillStyle = style.colour;
+  pen.fillRect(0, 0, size, size);
+  pen.strokeStyle = pen.fillStyle = style.ink;
+  pen.lineWidth = 1.5;
+  pen.beginPath();
+  if (style.pattern === "rising" || style.pattern === "crossed") {
+    for (const shift of [-size, 0, size]) { pen.moveTo(shift - 1, size + 1); pen.lineTo(shift + size + 1, -1); }
+  }
+  if (style.pattern === "falling" || style.pattern === "crossed") {
+    for (const shift of [-size, 0, size]) { pen.moveTo(shift - 1, -1); pen.lineTo(shift + size + 1, size + 1); }
+  }
+  if (style.pattern === "level") { pen.moveTo(0, 2); pen.lineTo(size, 2); pen.moveTo(0, 6); pen.lineTo(size, 6); }
+  pen.stroke();
+  if (style.pattern === "dots") { pen.fillRect(1, 1, 2, 2); pen.fillRect(5, 5, 2, 2); }
+  return canvas;
+}
+
+const fills = data.classes.map((style) => {
+  if (style.pattern === "solid") return style.colour;
+  return make("canvas").getContext("2d").createPattern(tile(style), "repeat");
+});
+
+function swatch(action) {
+  const element = make("canvas", "swatch");
+  element.width = 36; element.height = 26;
+  const pen = element.getContext("2d");
+  pen.fillStyle = fills[action];
+  pen.fillRect(0, 0, 36, 26);
+  element.setAttribute("aria-hidden", "true");
+  return element;
+}
+
+// A canvas as sharp as the screen; null while it has no size.
+function sharp(canvas) {
+  const ratio = window.devicePixelRatio || 1;
+  const box = canvas.getBoundingClientRect();
+  if (!box.width || !box.height) return null;
+  canvas.width = Math.round(box.width * ratio);
+  canvas.height = Math.round(box.height * ratio);
+  const pen = canvas.getContext("2d");
+  pen.scale(ratio, ratio);
+  return { pen, width: box.width, height: box.height };
+}
+
+const tip = byId("tip");
+
+function showTip(title, text, x, y) {
+  tip.replaceChildren(make("b", "", title), document.createTextNode(text));
+  tip.hidden = false;
+  const box = tip.getBoundingClientRect();
+  const left = Math.min(Math.max(x - box.width / 2, 6), document.documentElement.clientWidth - box.width - 6);
+  const above = y - box.height - 14;
+  tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(above > 4 ? above : y + 22)}px)`;
+}
+
+function hideTip() { tip.hidden = true; }
+
+// Drawings that have to be made again when the width or the colour scheme changes.
+const redraws = new Map();
+const sizes = new ResizeObserver((entries) => {
+  for (const entry of entries) redraws.get(entry.target)?.();
+});
+function redrawn(element, draw) { redraws.set(element, draw); sizes.observe(element); }
+function forget(element) { redraws.delete(element); sizes.unobserve(element); }
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  for (const draw of redraws.values()) draw();
+});
