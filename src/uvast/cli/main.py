@@ -9,7 +9,17 @@ from typing import Annotated
 import typer
 
 from uvast._version import __version__
-from uvast.cli import benchmark, data, evaluate, report, reproduce, segment, sweep, train
+from uvast.cli import (
+    benchmark,
+    data,
+    evaluate,
+    pseudo_label,
+    report,
+    reproduce,
+    segment,
+    sweep,
+    train,
+)
 from uvast.cli.console import notes
 from uvast.errors import UvastError
 
@@ -21,6 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data.app, name="data")
+app.command("pseudo-label")(pseudo_label.pseudo_label)
 app.command("train")(train.train)
 app.command("segment")(segment.segment)
 app.command("evaluate")(evaluate.evaluate)

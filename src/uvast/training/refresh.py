@@ -53,4 +53,4 @@ def _held_viterbi(
         alpha=segmenter.knowledge.alpha,
         held=timestamps.frames,
     )
-    return Segmentation(timestamps.transcript, found.durations)
+    return Segmentation(timestamps.transcript, found.durations).merged()
