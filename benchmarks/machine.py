@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -48,8 +49,12 @@ def gemm_speed(n_calls: int = 5) -> float:
 
 def peak_memory() -> float:
     """The most memory that this process has held, in MB, libraries and all."""
-    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, KiB elsewhere
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+    status = Path("/proc/self/status")
+    if status.exists():
+        # Not `ru_maxrss`: on Linux a new process inherits its parent's.
+        lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        return int(lines["VmHWM"].split()[0]) * 1024 / 1e6
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6  # bytes on macOS
 
 
 def in_new_process(script: str, *arguments: str) -> dict[str, float]:

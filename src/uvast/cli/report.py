@@ -66,7 +66,7 @@ def report(
 
     Any predictions: `uvast report predictions/ --dataset data/gtea --split 1 --out report.html`
 
-    The paper's figures: `uvast report run --compare run-without-loss --out r.html --figures figures`
+    The paper's figures: `uvast report run --compare other-run --out r.html --figures figures`
     """
     from uvast.report import report_kind, write_figures, write_page
 
@@ -103,7 +103,7 @@ def report(
         typer.launch(out.resolve().as_uri())
 
 
-def _of_run(source: Path, **arguments: Any) -> Report:  # noqa: ANN401 - those of `report_run`
+def _of_run(source: Path, **arguments: Any) -> Report:  # those of `report_run`
     from uvast.report import report_run
 
     with progress_bar() as progress:

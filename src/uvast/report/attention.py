@@ -65,8 +65,8 @@ def _weights(segmenter: Segmenter, video: Video, rows: Segmentation) -> NDArray[
     )
     assert decoded.cross_attention is not None, "asked for"
     # Output i predicts segment i; the last one predicts EOS.
-    weights = decoded.cross_attention[:, 0, :-1].mean(0)
-    return weights.double().cpu().numpy()
+    weights: NDArray[np.float64] = decoded.cross_attention[:, 0, :-1].mean(0).double().cpu().numpy()
+    return weights
 
 
 def _columns(weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -33,8 +33,7 @@ def write_figures(report: Report, folder: Path) -> tuple[Path, ...]:
     from uvast.report.drawing import draw_figures
 
     paths = []
-    settings = {"svg.hashsalt": "uvast", "font.size": 9, "hatch.linewidth": 1.0}
-    with mpl.rc_context(settings):
+    with mpl.rc_context({"svg.hashsalt": "uvast", "font.size": 9, "hatch.linewidth": 1.0}):
         for name, figure in draw_figures(report).items():
             for suffix in FORMATS:
                 path = folder / f"{name}.{suffix}"

@@ -103,7 +103,8 @@ def _number(value: float, *, mark: bool) -> str:
 def file_details(files: Mapping[str, str]) -> str:
     """Each file's text, folded away."""
     return "".join(
-        f'<details><summary>{escape(name)}</summary><pre tabindex="0">{escape(text)}</pre></details>'
+        f"<details><summary>{escape(name)}</summary>"
+        f'<pre tabindex="0">{escape(text)}</pre></details>'
         for name, text in files.items()
     )
 

@@ -100,8 +100,9 @@ def training_charts(log: Sequence[Mapping[str, float]]) -> tuple[Chart, ...]:
         losses = [n for n in names if n not in _NOT_LOSSES and not n.startswith(_VALIDATION)]
         if losses[1:] and _same(rows, losses[0], losses[1]):
             losses = losses[1:]  # a single term is the loss
-        for name in losses:
-            charts.append(_chart(f"Stage {stage:.0f}: {name.replace('_', ' ')}", rows, [name]))
+        charts += [
+            _chart(f"Stage {stage:.0f}: {name.replace('_', ' ')}", rows, [name]) for name in losses
+        ]
         scores = [n for n in names if n.startswith(_VALIDATION) and n != "validation_score"]
         if scores:
             charts.append(_chart(f"Stage {stage:.0f}: validation", rows, scores))

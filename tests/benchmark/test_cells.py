@@ -1,0 +1,151 @@
+"""A cell is trained once, scored in every way, and never mixed up with another."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import MakeCell
+
+import uvast
+from uvast.benchmark import cell as cells
+from uvast.benchmark.cell import (
+    COLUMNS,
+    Cell,
+    check_cell,
+    finished_scores,
+    is_finished,
+    run_cell,
+)
+from uvast.data import Dataset
+from uvast.errors import CorruptFileError, OutputError
+
+VITERBI = {"frames + viterbi": {"transcript": "frames", "durations": "viterbi"}}
+
+
+def times(folder: Path) -> dict[str, int]:
+    return {str(p): p.stat().st_mtime_ns for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def test_a_cell_survives_json(make_cell: MakeCell) -> None:
+    one = make_cell(seed=3, timestamps=None)
+    assert Cell.from_dict(json.loads(json.dumps(one.as_dict())), where="here") == one
+
+
+def test_scores_are_those_of_the_ordinary_commands(
+    make_cell: MakeCell, tiny: Dataset, tmp_path: Path
+) -> None:
+    one = make_cell(decodings={"frames": {}, **VITERBI})
+    found = run_cell(one, tmp_path)
+    assert set(found) == {"frames", "frames + viterbi"}
+    assert all(tuple(scores) == COLUMNS for scores in found.values())
+    model = uvast.load(tmp_path / one.key)
+    predictions = uvast.segment(model, tiny.path, split=1, durations="viterbi")
+    pairs = [(p.segmentation, tiny.source_segmentation(n)) for n, p in predictions.items()]
+    expected = uvast.score(pairs, tiny.vocabulary)
+    assert found["frames + viterbi"]["acc"] == pytest.approx(expected.acc)
+    assert found["frames + viterbi"]["f1@25"] == pytest.approx(expected.f1[25])
+    assert uvast.load(tmp_path / one.key).config.train.seed == one.seed
+
+
+def test_a_bare_transcript_has_an_edit_score_only(make_cell: MakeCell, tmp_path: Path) -> None:
+    way = {"transcript": {"transcript": "decoder", "durations": "none"}}
+    found = run_cell(make_cell(decodings=way, model__kind="uvast"), tmp_path)
+    assert set(found["transcript"]) == {"edit"}
+
+
+def test_a_finished_cell_is_not_touched(make_cell: MakeCell, tmp_path: Path) -> None:
+    first = run_cell(make_cell(), tmp_path)
+    before = times(tmp_path)
+    assert is_finished(make_cell(), tmp_path)
+    assert run_cell(make_cell(), tmp_path) == first
+    assert times(tmp_path) == before
+
+
+def test_a_new_decoding_needs_no_training_and_keeps_the_old_scores(
+    make_cell: MakeCell, tmp_path: Path
+) -> None:
+    first = make_cell()
+    run_cell(first, tmp_path)
+    weights = (tmp_path / first.key / "best.safetensors").stat().st_mtime_ns
+    second = make_cell(decodings=VITERBI)
+    assert not is_finished(second, tmp_path)
+    found = run_cell(second, tmp_path)
+    assert set(found) == {"frames", "frames + viterbi"}
+    assert (tmp_path / first.key / "best.safetensors").stat().st_mtime_ns == weights
+    assert is_finished(first, tmp_path)
+    assert is_finished(second, tmp_path)
+
+
+def test_a_decoding_that_changed_its_meaning_is_scored_again(
+    make_cell: MakeCell, tmp_path: Path
+) -> None:
+    run_cell(make_cell(decodings={"way": {"transcript": "frames", "durations": "none"}}), tmp_path)
+    changed = make_cell(decodings={"way": {"transcript": "semi-markov"}})
+    assert not is_finished(changed, tmp_path)
+    assert finished_scores(changed, tmp_path) == {}
+    run_cell(changed, tmp_path)
+    assert is_finished(changed, tmp_path)
+
+
+def test_scores_are_kept_after_every_decoding(
+    make_cell: MakeCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = cells.score_test_side, []
+
+    def breaks_at_the_second(*arguments: object) -> cells.Scores:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(cells, "score_test_side", breaks_at_the_second)
+    both = make_cell(decodings={"frames": {}, **VITERBI})
+    with pytest.raises(KeyboardInterrupt):
+        run_cell(both, tmp_path)
+    assert set(finished_scores(both, tmp_path)) == {"frames"}
+    assert set(run_cell(both, tmp_path)) == {"frames", "frames + viterbi"}
+    assert len(calls) == 3
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_other_settings_in_the_same_place_are_refused(
+    make_cell: MakeCell, tmp_path: Path, finished: bool
+) -> None:
+    one = make_cell()
+    run_cell(one, tmp_path)
+    if not finished:
+        (tmp_path / one.key / "scores.json").unlink()
+    check_cell(one, tmp_path)
+    for other in (
+        make_cell(train__learning_rate=0.1),
+        replace(one, timestamps="/elsewhere/timestamps.json"),
+        replace(one, dataset=f"/elsewhere/{one.data}"),
+    ):
+        assert other.key == one.key
+        with pytest.raises(OutputError, match="holds a run of other settings; choose another"):
+            run_cell(other, tmp_path)
+
+
+def test_a_broken_file_of_scores_is_named(make_cell: MakeCell, tmp_path: Path) -> None:
+    one = make_cell()
+    path = tmp_path / one.key / "scores.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"cell": {}}')
+    with pytest.raises(CorruptFileError, match=r"scores.json: is not a cell's scores"):
+        is_finished(one, tmp_path)
+
+
+def test_features_longer_than_labels_are_scored_on_the_common_frames(
+    make_cell: MakeCell, tiny: Dataset, tmp_path: Path
+) -> None:
+    shutil.copytree(tiny.path, tmp_path / "longer")
+    for path in (tmp_path / "longer" / "features").glob("*.npy"):
+        features = np.load(path)  # [F x T]
+        np.save(path, np.concatenate([features, features[:, -1:]], axis=1))
+    found = run_cell(make_cell(dataset=tmp_path / "longer"), tmp_path / "out")
+    assert 0 <= found["frames"]["acc"] <= 100

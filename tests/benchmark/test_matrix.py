@@ -1,0 +1,112 @@
+"""The matrix of a benchmark, and which decodings fit which model."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from uvast.benchmark.decodings import DECODINGS, decodings_of, fitting_decodings
+from uvast.benchmark.matrix import Matrix, preset_of
+from uvast.config import load_config
+from uvast.errors import ConfigError, SplitError, UvastError
+
+
+def test_every_combination_is_one_cell_with_a_place_of_its_own(tiny_path: Path) -> None:
+    matrix = Matrix(
+        [tiny_path],
+        ["ms-tcn", "asformer"],
+        supervision=("full", "timestamps"),
+        seeds=(0, 1, 2),
+        settings=("train.epochs=7",),
+    )
+    cells = matrix.cells()
+    assert len(cells) == len({cell.key for cell in cells}) == 2 * 2 * 3 * 2
+    assert {cell.training.train.epochs for cell in cells} == {7}
+    assert {(cell.seed, cell.training.train.seed) for cell in cells} == {(0, 0), (1, 1), (2, 2)}
+    assert {cell.split for cell in cells} == {1, 2}
+    assert cells[0].key == "tiny/ms-tcn-full/split1-seed0"
+
+
+def test_a_models_preset_lies_upon_the_bases(tiny_path: Path, tmp_path: Path) -> None:
+    plain, *_ = Matrix([tiny_path], ["asformer"]).cells()
+    based, *_ = Matrix([tiny_path], ["asformer"], base="gtea").cells()
+    assert (plain.config.model.channel_dropout, based.config.model.channel_dropout) == (0.3, 0.5)
+    assert (based.config.model.kind, based.config.train.epochs) == ("asformer", 120)
+    shutil.copytree(tiny_path, tmp_path / "GTEA")
+    (found, *_), (other, *_) = (
+        Matrix([path], ["asformer"], base="auto").cells() for path in (tmp_path / "GTEA", tiny_path)
+    )
+    assert found.config == based.config
+    assert other.config == plain.config
+    assert (preset_of("50Salads"), preset_of("kitchen")) == ("50salads", None)
+
+
+def test_later_presets_win() -> None:
+    assert load_config(("gtea",)) == load_config("gtea")
+    assert load_config(("asformer", "ms-tcn")).model.kind == "ms-tcn"
+    with pytest.raises(ConfigError, match="no preset 'x'"):
+        load_config(("gtea", "x"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "alignment", "names", "expected"),
+    [
+        ("uvast", True, "none alignment viterbi fifa", "transcript alignment viterbi fifa"),
+        ("uvast", False, "none alignment viterbi", "transcript viterbi"),
+        ("uvast", False, "frames semi-markov best", "frames semi-markov best"),
+        ("asformer", False, "none alignment best semi-markov", "frames semi-markov"),
+        ("toy", False, "none explicit", "frames"),
+    ],
+)
+def test_durations_mean_what_a_model_can_do(
+    kind: str, alignment: bool, names: str, expected: str
+) -> None:
+    assert fitting_decodings(names.split(), kind, alignment=alignment) == tuple(expected.split())
+
+
+def test_frame_wise_models_read_the_transcript_off_their_frames() -> None:
+    found = fitting_decodings(["viterbi", "fifa", "frames"], "ms-tcn", alignment=False)
+    assert found == ("frames + viterbi", "frames + fifa", "frames")
+    assert all(DECODINGS[name]["transcript"] == "frames" for name in found)
+
+
+def test_what_is_run_by_default_fits() -> None:
+    for kind in ("uvast", "ms-tcn", "ms-tcn++", "asformer"):
+        for alignment in (True, False):
+            names = decodings_of(kind, alignment=alignment)
+            assert fitting_decodings(names, kind, alignment=alignment) == names
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "sentence"),
+    [
+        ({"decodings": ("viterbo",)}, ConfigError, "no decoding 'viterbo'; choose from none; fr"),
+        ({"decodings": ("best",)}, ConfigError, "none of best fits the model ms-tcn"),
+        ({"presets": ("gpt",)}, ConfigError, "no preset 'gpt'"),
+        ({"presets": ("ms-tcn", "ms-tcn")}, ConfigError, "ms-tcn is named twice among the presets"),
+        ({"presets": ()}, ConfigError, "no presets"),
+        ({"seeds": (1, 1)}, ConfigError, "1 is named twice among the seeds"),
+        ({"splits": (1, 9)}, SplitError, "has no split 9; choose from 1, 2"),
+        ({"supervision": ("none",)}, ConfigError, "supervision.kind = 'none'"),
+    ],
+)
+def test_wrong_matrices_are_refused(
+    tiny_path: Path, changes: dict[str, object], error: type[UvastError], sentence: str
+) -> None:
+    with pytest.raises(error, match=sentence):
+        Matrix(**{"datasets": [tiny_path], "presets": ["ms-tcn"], **changes}).cells()
+
+
+def test_two_datasets_of_one_name_are_refused(tiny_path: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_path, tmp_path / tiny_path.name)
+    with pytest.raises(ConfigError, match="two runs for the place tiny/ms-tcn-full/split1-seed0"):
+        Matrix([tiny_path, tmp_path / tiny_path.name], ["ms-tcn"]).cells()
+
+
+def test_a_dataset_without_splits_is_refused(tiny_path: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_path, tmp_path / "whole")
+    shutil.rmtree(tmp_path / "whole" / "splits")
+    with pytest.raises(SplitError, match="has no splits; make them with 'uvast data split'"):
+        Matrix([tmp_path / "whole"], ["ms-tcn"]).cells()

@@ -1,0 +1,145 @@
+"""Means, spreads, and tables that never mix up whose numbers they show."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import pytest
+from conftest import MakeCell
+
+from uvast.benchmark.cell import COLUMNS
+from uvast.benchmark.layout import OURS, as_latex, as_markdown
+from uvast.benchmark.results import ResultRow, collect, layouts, summary, write_results
+
+MARK = "published, I3D features"
+
+
+def plant(out: Path, cell: object, value: float) -> None:
+    scores = {name: dict.fromkeys(COLUMNS, value) for name in cell.decodings}
+    folder = out / cell.key
+    folder.mkdir(parents=True)
+    (folder / "scores.json").write_text(json.dumps({"cell": cell.as_dict(), "scores": scores}))
+
+
+def row(dataset: str, kind: str, decoding: str, **changes: object) -> ResultRow:
+    values = {
+        "dataset": dataset,
+        "model": kind,
+        "kind": kind,
+        "supervision": "full",
+        "decoding": decoding,
+        "n_splits": 4,
+        "n_wanted": 4,
+        "n_seeds": 1,
+        "mean": dict.fromkeys(COLUMNS, 12.3),
+        "spread": {},
+    }
+    return ResultRow(**{**values, **changes})
+
+
+def test_mean_over_splits_then_mean_and_spread_over_seeds(
+    make_cell: MakeCell, tmp_path: Path
+) -> None:
+    planted = {(1, 0): 10.0, (2, 0): 20.0, (1, 1): 30.0, (2, 1): 50.0}
+    cells = [make_cell(split=split, seed=seed) for split, seed in planted]
+    for cell, value in zip(cells, planted.values(), strict=True):
+        plant(tmp_path, cell, value)
+    (found,) = collect(cells, tmp_path)
+    assert (found.n_splits, found.n_seeds, found.remark) == (2, 2, "")
+    assert found.mean["acc"] == pytest.approx((15 + 40) / 2)
+    assert found.spread["acc"] == pytest.approx(math.sqrt(2 * 12.5**2))  # n - 1 below
+
+
+def test_a_seed_that_lacks_splits_is_left_out_and_missing_splits_are_told(
+    make_cell: MakeCell, tmp_path: Path
+) -> None:
+    cells = [make_cell(split=split, seed=seed) for seed in (0, 1) for split in (1, 2)]
+    plant(tmp_path, cells[0], 10.0)
+    (found,) = collect(cells, tmp_path)
+    assert (found.mean["edit"], found.spread, found.remark) == (10.0, {}, "1 of 2 splits")
+    plant(tmp_path, cells[1], 20.0)
+    plant(tmp_path, cells[2], 90.0)
+    (found,) = collect(cells, tmp_path)
+    assert (found.mean["edit"], found.n_seeds, found.remark) == (15.0, 1, "")
+    assert collect(cells[3:], tmp_path) == ()
+
+
+def test_one_seed_has_no_spread() -> None:
+    assert summary([[{"acc": 1.0}, {"acc": 2.0}]]) == ({"acc": 1.5}, {})
+
+
+def test_ours_stand_below_the_published_line_of_the_same_method() -> None:
+    (layout,) = layouts([row("gtea", "uvast", "viterbi"), row("gtea", "asformer", "frames + fifa")])
+    lines = [(line.method, line.source) for line in layout.lines]
+    for method in ("UVAST + Viterbi", "ASFormer + FIFA"):
+        place = lines.index((method, MARK))
+        assert lines[place + 1] == (method, OURS)
+    numbers = {(line.method, line.source): line.scores["edit"] for line in layout.lines}
+    assert numbers["UVAST + Viterbi", MARK] == 92.1
+    assert numbers["UVAST + Viterbi", OURS] == 12.3
+    assert ("ActFusion", MARK) in lines
+    assert sum(source == OURS for _, source in lines) == 2
+
+
+def test_every_table_of_every_format_says_whose_numbers_they_are() -> None:
+    (layout,) = layouts([row("GTEA", "uvast", "viterbi")])
+    for text in (as_markdown(layout), as_latex(layout)):
+        (ours,) = [line for line in text.splitlines() if "12.3" in line]
+        assert OURS in ours
+        assert MARK not in ours
+        theirs = [line for line in text.splitlines() if "92.7" in line]
+        assert all(MARK in line for line in theirs)
+        assert theirs
+        assert "UVAST paper, table 1" in text
+    for record in layout.records():
+        assert record["numbers"] == (OURS if record["acc"] == 12.3 else MARK)
+    for series in layout.figure()["series"]:
+        assert series["numbers"] == (OURS if 12.3 in series["values"] else MARK)
+
+
+def test_other_datasets_and_supervision_have_no_published_numbers_of_a_namesake() -> None:
+    own = layouts([row("kitchen", "uvast", "viterbi")])[0]
+    assert [line.source for line in own.lines] == [OURS]
+    assert own.citation == ""
+    timed = layouts([row("gtea", "uvast", "viterbi", supervision="timestamps")])[0]
+    numbers = {(line.method, line.source): line.scores["edit"] for line in timed.lines}
+    assert numbers["UVAST + Viterbi", MARK] == 89.3
+
+
+def test_methods_without_a_published_line_come_last_with_their_preset() -> None:
+    (layout,) = layouts(
+        [row("gtea", "uvast", "best", model="small"), row("gtea", "toy", "frames")]
+    )
+    assert [line.method for line in layout.lines[-2:]] == ["UVAST: best (small)", "toy: frames"]
+
+
+def test_an_unfinished_row_says_so() -> None:
+    (layout,) = layouts([row("tiny", "ms-tcn", "frames", n_splits=1)])
+    assert layout.cells()[0][0] == "MS-TCN [1 of 4 splits]"
+
+
+def test_latex_signs_are_escaped() -> None:
+    (layout,) = layouts([row("my_data", "uvast", "best", spread={"acc": 0.5})])
+    text = as_latex(layout)
+    assert r"my\_data" in text
+    assert r"12.3 $\pm$ 0.5" in text
+    assert text.count("{") == text.count("}")
+
+
+def test_results_are_written_as_csv_json_and_markdown(tmp_path: Path) -> None:
+    rows = [row("gtea", "uvast", "transcript", mean={"edit": 50.0}), row("gtea", "uvast", "fifa")]
+    write_results(tmp_path, rows)
+    table = list(csv.DictReader((tmp_path / "results.csv").open()))
+    assert [(one["decoding"], one["edit"], one["acc"]) for one in table] == [
+        ("transcript", "50.0", ""),
+        ("fifa", "12.3", "12.3"),
+    ]
+    assert json.loads((tmp_path / "results.json").read_text())[0]["acc"] is None
+    assert "| UVAST w/o duration | ours | – | – | – | 50.0 | – |" in (
+        tmp_path / "results.md"
+    ).read_text()
+    write_results(tmp_path, [])
+    assert (tmp_path / "results.csv").read_text() == ""
