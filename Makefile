@@ -18,7 +18,7 @@ $(READY): pyproject.toml constraints.txt
 install: $(READY) ## make .venv with the package and its tools
 
 demo: $(READY) ## the main job on the built-in data
-	@$(BIN)/uvast demo
+	@$(BIN)/uvast demo --overwrite
 
 test: $(READY) ## all tests
 	@$(BIN)/python -m pytest -n 2 --dist worksteal

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from benchmark_types import MakeCell
 
 from uvast.benchmark.cell import Cell
 from uvast.config import Config
-
-MakeCell = Callable[..., Cell]
 
 
 @pytest.fixture

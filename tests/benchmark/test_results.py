@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 
 import pytest
-from conftest import MakeCell
+from benchmark_types import MakeCell
 
 from uvast.benchmark.cell import COLUMNS
 from uvast.benchmark.layout import OURS, as_latex, as_markdown
@@ -110,9 +110,7 @@ def test_other_datasets_and_supervision_have_no_published_numbers_of_a_namesake(
 
 
 def test_methods_without_a_published_line_come_last_with_their_preset() -> None:
-    (layout,) = layouts(
-        [row("gtea", "uvast", "best", model="small"), row("gtea", "toy", "frames")]
-    )
+    (layout,) = layouts([row("gtea", "uvast", "best", model="small"), row("gtea", "toy", "frames")])
     assert [line.method for line in layout.lines[-2:]] == ["UVAST: best (small)", "toy: frames"]
 
 
@@ -132,14 +130,15 @@ def test_latex_signs_are_escaped() -> None:
 def test_results_are_written_as_csv_json_and_markdown(tmp_path: Path) -> None:
     rows = [row("gtea", "uvast", "transcript", mean={"edit": 50.0}), row("gtea", "uvast", "fifa")]
     write_results(tmp_path, rows)
-    table = list(csv.DictReader((tmp_path / "results.csv").open()))
+    table = list(csv.DictReader((tmp_path / "results.csv").read_text().splitlines()))
     assert [(one["decoding"], one["edit"], one["acc"]) for one in table] == [
         ("transcript", "50.0", ""),
         ("fifa", "12.3", "12.3"),
     ]
     assert json.loads((tmp_path / "results.json").read_text())[0]["acc"] is None
-    assert "| UVAST w/o duration | ours | – | – | – | 50.0 | – |" in (
-        tmp_path / "results.md"
-    ).read_text()
+    assert (
+        "| UVAST w/o duration | ours | – | – | – | 50.0 | – |"
+        in (tmp_path / "results.md").read_text()
+    )
     write_results(tmp_path, [])
     assert (tmp_path / "results.csv").read_text() == ""

@@ -121,6 +121,8 @@ def benchmark(
 def follow(outcomes: Iterable[CellOutcome], n_cells: int) -> int:
     """Shows progress and tells of runs that fail; how many do."""
     n_failed = 0
+    if not n_cells:
+        return n_failed
     with progress_bar() as progress:
         task = progress.add_task("runs", total=n_cells)
         for outcome in outcomes:

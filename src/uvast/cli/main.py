@@ -12,6 +12,7 @@ from uvast._version import __version__
 from uvast.cli import (
     benchmark,
     data,
+    demo,
     evaluate,
     pseudo_label,
     report,
@@ -30,6 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("demo")(demo.demo)
 app.add_typer(data.app, name="data")
 app.command("pseudo-label")(pseudo_label.pseudo_label)
 app.command("train")(train.train)

@@ -165,7 +165,7 @@ class _Follower:
         self.watcher: Watcher
 
     def __enter__(self) -> _Follower:
-        bar = _Bar(self._progress)
+        bar = TrainingBar(self._progress)
         if self._tensorboard:
             from uvast.training.tensorboard import TensorBoard
 
@@ -179,21 +179,22 @@ class _Follower:
         self._progress.stop()
 
 
-class _Bar:
+class TrainingBar:
     """Shows each stage as one bar over its epochs."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, name: str = "") -> None:
         self._progress = progress
+        self._name = f"{name}, " if name else ""
         self._tasks: dict[int, TaskID] = {}
         self._text = ""
 
     def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
         if stage not in self._tasks:
-            self._tasks[stage] = self._progress.add_task(f"stage {stage}", total=epochs)
+            self._tasks[stage] = self._progress.add_task(f"{self._name}stage {stage}", total=epochs)
         self._progress.update(
             self._tasks[stage],
             completed=round(epoch - 1 + fraction, 2),
-            description=f"stage {stage}, epoch {epoch}{self._text}",
+            description=f"{self._name}stage {stage}, epoch {epoch}{self._text}",
         )
 
     def epoch(self, report: EpochReport) -> None:

@@ -103,5 +103,5 @@ class FrameEncoder(nn.Module):
 
 
 def clear_padding(x: Tensor, mask: Tensor | None) -> Tensor:
-    """`x (B, T, D)` with zeros outside the valid frames `(B, T)`."""
-    return x if mask is None else x.masked_fill(~mask.unsqueeze(2), 0.0)
+    """`x (B, T, D)`, finite, with zeros outside the valid frames `(B, T)`."""
+    return x if mask is None else x * mask.unsqueeze(2).to(x.dtype)

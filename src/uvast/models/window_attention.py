@@ -154,6 +154,11 @@ class _WindowAttention(torch.autograd.Function):
         out = torch.empty((n, n_frames, width), dtype=queries.dtype, device=queries.device)
         scale = 1 / math.sqrt(width)
         runs = tile_runs(n_frames, window)
+        padding = None
+        if mask is not None:
+            # Added, not filled in: broadcast additions are vectorised.
+            padding = torch.zeros_like(mask, dtype=queries.dtype)
+            padding = padding.masked_fill_(~mask, _hidden(queries.dtype)).unsqueeze(2)  # (N, T, 1)
         saved = []
         for run in runs:
             halo = run.start - run.key_start
@@ -170,9 +175,8 @@ class _WindowAttention(torch.autograd.Function):
                 beta=0 if bias is None else 1,
                 alpha=scale,
             )
-            if mask is not None:
-                unseen = ~_tiles(mask.unsqueeze(2), run.key_start, run, run.n_keys)
-                scores.masked_fill_(unseen.transpose(1, 2), _hidden(scores.dtype))
+            if padding is not None:
+                scores.add_(_tiles(padding, run.key_start, run, run.n_keys).transpose(1, 2))
             weights = torch.softmax(scores, dim=-1)
             part = torch.bmm(weights, value)
             stop = run.start + run.n_tiles * run.size

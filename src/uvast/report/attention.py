@@ -65,8 +65,8 @@ def _weights(segmenter: Segmenter, video: Video, rows: Segmentation) -> NDArray[
     )
     assert decoded.cross_attention is not None, "asked for"
     # Output i predicts segment i; the last one predicts EOS.
-    weights: NDArray[np.float64] = decoded.cross_attention[:, 0, :-1].mean(0).double().cpu().numpy()
-    return weights
+    weights = decoded.cross_attention[:, 0, :-1].mean(0)
+    return np.asarray(weights.cpu(), dtype=np.float64)
 
 
 def _columns(weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -75,4 +75,5 @@ def _columns(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     n_columns = min(n_frames, MAX_COLUMNS)
     starts = np.arange(n_columns) * n_frames // n_columns
     means = np.add.reduceat(weights, starts, axis=1) / np.diff(starts, append=n_frames)
-    return means / np.maximum(means.max(1, keepdims=True), np.finfo(np.float64).tiny)
+    largest = np.maximum(means.max(1, keepdims=True), np.finfo(np.float64).tiny)
+    return np.asarray(means / largest)

@@ -34,7 +34,7 @@ function fillClasses(classes) {
     bar.append(part);
     bar.setAttribute("aria-hidden", "true");
     const shown = (value) => (value === null ? "–" : value.toFixed(1));
-    main.append(bar, shown(f50));
+    main.append(bar, make("span", "figure", shown(f50)));
     row.append(name, main, ...[shown(f25), shown(f10), truth, predicted].map((text) => make("td", "number", text)));
     return row;
   }));
@@ -56,14 +56,14 @@ function fillMistakes(confusion) {
 
 function startComparison(comparison) {
   const select = byId("way"), order = byId("order"), find = byId("find");
-  const list = makeList(byId("video-list"), comparison, { truth: "ground truth", marks: true });
+  const list = makeList(byId("video-list"), comparison, { truth: "ground truth", marks: true, first: 24 });
   const confusion = makeConfusion(byId("matrix"));
   select.append(...comparison.ways.map((way, i) => new Option(way.name, String(i))));
   select.value = String(comparison.main);
   const rows = document.querySelectorAll("#scores tbody tr");
   const arrange = () => {
     const shown = list.show({ way: Number(select.value), order: order.value, find: find.value });
-    byId("found").textContent = `${shown} of ${list.size} videos`;
+    byId("found").textContent = find.value ? `${shown} of ${list.size} videos` : `${list.size} videos`;
   };
   const choose = () => {
     const way = comparison.ways[Number(select.value)];
@@ -91,5 +91,5 @@ function startAttention(attention) {
 
 if (data.comparison) startComparison(data.comparison);
 if (data.attention) startAttention(data.attention);
-if (data.pseudoLabels) makeList(byId("pseudo-list"), data.pseudoLabels, { truth: "ground truth", marks: false }).show();
+if (data.pseudoLabels) makeList(byId("pseudo-list"), data.pseudoLabels, { truth: "ground truth", marks: false, first: 6 }).show();
 addEventListener("scroll", hideTip, { passive: true });

@@ -1,5 +1,6 @@
-// A list of videos. All have their place from the start; timelines are drawn when they come near
-// the screen and taken away when they leave, so that thousands of videos stay quick.
+// A list of videos. The first ones have their place from the start, the rest follows on request;
+// timelines are drawn when they come near the screen and taken away when they leave, so that
+// thousands of videos stay quick.
 function makeList(element, comparison, names) {
   const ways = comparison.ways.map((way) => way.name);
   let chosen = comparison.main;
@@ -30,7 +31,7 @@ function makeList(element, comparison, names) {
       const label = make("span", "", name);
       label.title = name;
       const track = unpack(video.tracks[row]);
-      line.append(label, makeTrack(`${video.name}, ${name}`, track, { ticks: video.timestamps, moved }));
+      line.append(label, makeTrack(`${video.name}, ${name}`, track, { ticks: row ? null : video.timestamps, moved }));
       line.classList.toggle("chosen", names.marks && row === chosen + 1);
       tracks.append(line);
     });
@@ -57,11 +58,20 @@ function makeList(element, comparison, names) {
       .sort((a, b) => comparison.videos[b].frames - comparison.videos[a].frames),
   };
 
-  function show({ way = chosen, order = "worst", find = "" } = {}) {
+  const more = make("button", "more");
+  more.type = "button";
+  let all = false, wished = {};
+  more.addEventListener("click", () => { all = true; show(wished); });
+
+  function show(wishes = {}) {
+    const { way = chosen, order = "worst", find = "" } = wishes;
+    wished = wishes;
     chosen = way;
     const wanted = find.trim().toLowerCase();
     const shown = orders[order]().filter((i) => comparison.videos[i].name.toLowerCase().includes(wanted));
-    for (const index of shown) {
+    const rest = all ? 0 : Math.max(shown.length - names.first, 0);
+    const placed = shown.slice(0, shown.length - rest);
+    for (const index of placed) {
       const video = comparison.videos[index];
       const scores = video.scores[chosen].map((value, i) => `${data.scoreNames[i]} ${value.toFixed(1)}`);
       items[index].querySelector(".figures").textContent = [length(video.frames), ...scores.slice(2)].join(" · ");
@@ -69,7 +79,8 @@ function makeList(element, comparison, names) {
         line.classList.toggle("chosen", names.marks && Number(line.dataset.row) === chosen + 1);
       }
     }
-    element.replaceChildren(...shown.map((index) => items[index]));
+    more.textContent = rest === 1 ? "Show 1 more video" : `Show ${rest} more videos`;
+    element.replaceChildren(...placed.map((index) => items[index]), ...(rest ? [more] : []));
     return shown.length;
   }
 

@@ -1,0 +1,144 @@
+"""The whole journey on the built-in dataset: clicks, pseudo-labels, training, decoding, report."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from uvast.benchmark.cell import Scores, score_segmentations, score_test_side
+from uvast.benchmark.decodings import DECODINGS
+from uvast.config import Config, load_config
+from uvast.data import Dataset, generate_dataset
+from uvast.errors import OutputError
+from uvast.files import write_text
+from uvast.inference import load
+from uvast.report import report_run, write_page
+from uvast.supervision import PseudoLabelOptions, full_segmentations, pseudo_segmentations
+from uvast.training import train
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from uvast.training import Watcher
+
+MARK = ".uvast-demo"
+SPLIT = 1
+BASELINE = "TCN, frame by frame"
+FULL = "UVAST, full labels"
+CLICKS = "UVAST, one click per action"
+WAYS = ("frames", "alignment", "viterbi", "fifa", "semi-markov", "best")
+
+PSEUDO_LABELS = {
+    "midpoint": PseudoLabelOptions("midpoint"),
+    "k-medoids, any order": PseudoLabelOptions("unconstrained"),
+    "k-medoids (paper)": PseudoLabelOptions("k-medoids", prior=0.0),
+    "k-medoids, prior": PseudoLabelOptions("k-medoids"),
+    "class models": PseudoLabelOptions("class-model"),
+}
+
+FAST_DATA = {"n_videos": 12, "n_frames": 150, "n_subjects": 4, "n_splits": 2}
+FAST_TRAINING = ("train.epochs=3", "train.alignment_epochs=2", "model.n_encoder_layers=6")
+
+
+class Narrator(Protocol):
+    """Whoever tells the user what happens."""
+
+    def chapter(self, text: str) -> None:
+        """A new part of the journey begins."""
+        ...
+
+    def watcher(self, name: str) -> Watcher:
+        """Follows the training of one model."""
+        ...
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """What the journey gave.
+
+    Args:
+        data: the generated dataset.
+        pseudo_labels: method to scores against the training side's true labels.
+        scores: model and decoding to scores on the test side.
+        report: the page.
+        run: the run folder of the model with full labels.
+    """
+
+    data: Path
+    pseudo_labels: dict[str, Scores]
+    scores: dict[tuple[str, str], Scores]
+    report: Path
+    run: Path
+
+
+def clear_place(out: Path, *, overwrite: bool) -> None:
+    """Makes sure that a demo can begin here; only an earlier demo is ever removed."""
+    if not out.exists() or not any(out.iterdir()):
+        return
+    if not overwrite or not (out / MARK).exists():
+        raise OutputError(
+            "is not empty",
+            where=out,
+            remedy="choose another --out, or replace an earlier demo with --overwrite",
+        )
+    shutil.rmtree(out)
+
+
+def demo(
+    out: Path, narrator: Narrator, *, seed: int = 0, fast: bool = False, device: str = "auto"
+) -> DemoResult:
+    """Runs the journey; the same by seed on one machine.
+
+    Args:
+        out: a folder that is new or empty.
+        narrator: told of every part.
+        seed: of data and training.
+        fast: smaller data and less training, for tests.
+        device: `auto`, `cpu`, `cuda`, …
+    """
+    write_text(out / MARK, "made by uvast demo\n")
+    narrator.chapter("generating videos: steps of four recipes, with noise, drift and style")
+    generate_dataset(out / "data", seed=seed, **(FAST_DATA if fast else {}))
+    dataset = Dataset.open(out / "data")
+    narrator.chapter("pseudo-labels for the training videos, from one click per action")
+    pseudo_labels = _pseudo_label_scores(dataset)
+    scores: dict[tuple[str, str], Scores] = {}
+    for name, (config, ways) in _models(seed, fast=fast).items():
+        narrator.chapter(f"training: {name}")
+        run, watcher = _run_folder(out, name), narrator.watcher(name)
+        train(dataset, run, config=config, split=SPLIT, device=device, watcher=watcher)
+        model = load(run, device=device)
+        for way in ways:
+            scores[name, way] = score_test_side(model, dataset, SPLIT, DECODINGS[way])
+    narrator.chapter("writing the report")
+    run = _run_folder(out, FULL)
+    page = out / "report.html"
+    write_page(report_run(run, split=SPLIT, pseudo_labels=True, device=device), page)
+    return DemoResult(out / "data", pseudo_labels, scores, page, run)
+
+
+def _run_folder(out: Path, name: str) -> Path:
+    return out / name.lower().replace(",", "").replace(" ", "-")
+
+
+def _models(seed: int, *, fast: bool) -> dict[str, tuple[Config, tuple[str, ...]]]:
+    more = (f"train.seed={seed}", *(FAST_TRAINING if fast else ()))
+    plain = ("model.n_stages=1", "loss.smoothing=0", "train.epochs=20")
+    clicks = ("supervision.kind=timestamps", "supervision.method=class-model")
+    return {
+        BASELINE: (load_config("ms-tcn", settings=(*plain, *more)), ("frames",)),
+        FULL: (load_config("demo", settings=more), WAYS),
+        CLICKS: (load_config("demo", settings=(*clicks, *more)), WAYS),
+    }
+
+
+def _pseudo_label_scores(dataset: Dataset) -> dict[str, Scores]:
+    names = dataset.side(SPLIT, "train")
+    truths = full_segmentations(dataset, names)
+    timestamps = dataset.timestamps()
+    table = {}
+    for name, options in PSEUDO_LABELS.items():
+        made = pseudo_segmentations(dataset, names, timestamps, options)
+        table[name] = score_segmentations(made, truths, dataset.vocabulary)
+    return table

@@ -1,0 +1,148 @@
+"""Local processes: what is finished stays, what crashes is told, what is left is done."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from benchmark_types import MakeCell
+
+from uvast.benchmark.cell import is_finished
+from uvast.benchmark.engine import LocalEngine, SerialEngine, n_cores, run_cells
+from uvast.config import Config
+from uvast.errors import OutputError
+
+# Put before the package by PYTHONPATH: the first process of a cell that finds the flag is killed.
+KILLER = """
+import os, signal, sys
+flag = os.environ.get("KILL_FLAG", "")
+if "uvast.benchmark.engine" in sys.orig_argv and flag:
+    try:
+        os.rename(flag, flag + ".used")
+    except OSError:
+        pass
+    else:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+MISSING = "{}/nowhere: does not exist; give the folder of a dataset"
+
+
+def times(folder: Path) -> dict[str, int]:
+    return {str(p): p.stat().st_mtime_ns for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def command(tiny_path: Path, small_config: Config, tmp_path: Path) -> list[str]:
+    settings = ("model.n_encoder_layers=2", "model.n_stages=1", "model.width=8", "train.epochs=2")
+    options = [part for one in settings for part in ("--set", one)]
+    start = [sys.executable, "-m", "uvast", "benchmark", str(tiny_path), "--models", "ms-tcn"]
+    return [*start, "--durations", "none", "--out", str(tmp_path / "bench"), *options]
+
+
+def test_a_benchmark_killed_half_way_does_only_what_is_left(
+    command: list[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "bench"
+    first = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    wait_for(lambda: list(out.rglob("scores.json")))
+    os.killpg(first.pid, signal.SIGKILL)
+    first.wait()
+    (finished,) = [path.parent for path in out.rglob("scores.json")]
+    before = times(finished)
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    assert len(list(out.rglob("scores.json"))) == 2
+    assert times(finished) == before
+    assert "MS-TCN" in again.stdout
+    assert "2 splits" in again.stdout
+
+
+def test_no_run_outlives_a_killed_benchmark(command: list[str], tmp_path: Path) -> None:
+    long = [*command, "--set", "train.epochs=1000000", "--set", "train.checkpoint_seconds=3600"]
+    with subprocess.Popen(long, stderr=subprocess.DEVNULL) as parent:
+        wait_for(lambda: list((tmp_path / "bench").rglob("run.json")))
+        children = Path(f"/proc/{parent.pid}/task")
+        (child,) = {
+            pid for task in children.iterdir() for pid in (task / "children").read_text().split()
+        }
+        parent.kill()
+    try:
+        wait_for(lambda: not _runs(int(child)), 20)
+    finally:
+        if _runs(int(child)):
+            os.kill(int(child), signal.SIGKILL)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_killed_cell_is_told_and_stops_no_other(
+    make_cell: MakeCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(KILLER)
+    (tmp_path / "flag").touch()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    monkeypatch.setenv("KILL_FLAG", str(tmp_path / "flag"))
+    absent = replace(make_cell(model="absent"), dataset=str(tmp_path / "nowhere"))
+    cells, out = [make_cell(split=1), absent, make_cell(split=2)], tmp_path / "out"
+    errors = [MISSING.format(tmp_path), None]
+    outcomes = list(run_cells(cells, out, LocalEngine(jobs=1)))
+    assert [one.error for one in outcomes] == ["killed by SIGKILL", *errors]
+    assert [is_finished(cell, out) for cell in cells] == [False, False, True]
+    again = {one.cell.key: one.error for one in run_cells(cells, out, SerialEngine())}
+    assert again == {cell.key: error for cell, error in zip(cells, (None, *errors), strict=True)}
+    assert is_finished(cells[0], out)
+
+
+def test_a_crash_leaves_its_traceback(
+    make_cell: MakeCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: object, **__: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("uvast.benchmark.cell.train", crash)
+    one = make_cell()
+    (outcome,) = SerialEngine().run([one], tmp_path)
+    report = tmp_path / one.key / "error.txt"
+    assert outcome.error == f"RuntimeError: a bug; see {report}"
+    assert "Traceback" in report.read_text()
+
+
+def test_other_settings_are_refused_before_anything_runs(
+    make_cell: MakeCell, tmp_path: Path
+) -> None:
+    assert [one.error for one in run_cells([make_cell()], tmp_path, SerialEngine())] == [None]
+    before = times(tmp_path)
+    changed = [make_cell(split=2, train__epochs=2), make_cell(train__epochs=2)]
+    with pytest.raises(OutputError, match="holds a run of other settings; choose another --out"):
+        list(run_cells(changed, tmp_path, SerialEngine()))
+    assert times(tmp_path) == before
+
+
+def test_jobs_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr("uvast.benchmark.engine.n_cores", lambda: 8)
+    assert LocalEngine(jobs=3)._threads()["OMP_NUM_THREADS"] == "2"
+    assert LocalEngine(jobs=100)._threads()["OMP_NUM_THREADS"] == "1"
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    assert LocalEngine(jobs=3)._threads()["OMP_NUM_THREADS"] == "5"
+    assert n_cores() >= 1

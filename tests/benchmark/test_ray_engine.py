@@ -1,0 +1,146 @@
+"""A real cluster of two nodes on this machine; one of them is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import ray
+from benchmark_types import MakeCell
+from ray.cluster_utils import Cluster as Nodes
+
+from uvast.benchmark.cell import is_finished
+from uvast.benchmark.engine import run_cells
+from uvast.benchmark.ray_engine import RayEngine
+from uvast.errors import ConfigError
+from uvast.inference.cluster import Cluster
+from uvast.training.run import read_log
+
+NODE = {"num_cpus": 1, "object_store_memory": 80_000_000}
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    cluster = Nodes(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
+    ray.init(cluster.address, log_to_driver=False, logging_level="ERROR")
+    yield cluster
+    ray.shutdown()
+    cluster.shutdown()
+
+
+def uvast(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "uvast", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_cells_survive_the_loss_of_a_node(
+    nodes: Nodes, make_cell: MakeCell, tmp_path: Path
+) -> None:
+    second = nodes.add_node(**NODE)
+    nodes.wait_for_nodes()
+    cells = [make_cell(split=s, seed=seed, train__epochs=60) for seed in (0, 1) for s in (1, 2)]
+    lost: list[list[str]] = []
+
+    def lose_a_node() -> None:
+        """As soon as both nodes are in the middle of a cell."""
+        while sum(path.stat().st_size > 0 for path in tmp_path.rglob("last.safetensors")) < 2:
+            time.sleep(0.01)
+        lost.append([str(path) for path in tmp_path.rglob("scores.json")])
+        nodes.remove_node(second)
+
+    watcher = threading.Thread(target=lose_a_node)
+    watcher.start()
+    outcomes = list(run_cells(cells, tmp_path, RayEngine(Cluster("auto"))))
+    watcher.join()
+    assert [one.error for one in outcomes] == [None] * 4
+    assert all(is_finished(cell, tmp_path) for cell in cells)
+    assert sum(node["Alive"] for node in ray.nodes()) == 1
+    assert len(lost[0]) < 2, "a node was lost before its cell was finished"
+    for cell in cells:
+        assert [row["epoch"] for row in read_log(tmp_path / cell.key / "log.csv")] == list(
+            range(1, 61)
+        )
+
+
+def test_a_killed_worker_is_replaced_and_a_failure_is_a_sentence(
+    nodes: Nodes, make_cell: MakeCell, tmp_path: Path
+) -> None:
+    flag = tmp_path / "flag"
+
+    def dies_once(number: int) -> int:
+        if number == 1 and not flag.exists():
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if number == 2:
+            raise RuntimeError("a bug")
+        return number * 10
+
+    found = dict(Cluster("auto").run(dies_once, [0, 1, 2]))
+    assert found == {0: 0, 1: 10, 2: "a bug"}
+    assert flag.exists()
+    bad = make_cell(dataset=tmp_path / "nowhere")
+    (outcome,) = RayEngine(Cluster("auto")).run([bad], tmp_path)
+    assert outcome.cell == bad
+    assert outcome.error == f"{tmp_path}/nowhere: does not exist; give the folder of a dataset"
+
+
+def test_a_task_that_dies_every_time_is_given_up(nodes: Nodes) -> None:
+    def dies(_: int) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    ((_, reason),) = Cluster("auto", retries=0).run(dies, [0])
+    assert reason.startswith("lost by the cluster (")
+
+
+def test_resources_that_no_node_has_are_refused(nodes: Nodes) -> None:
+    with pytest.raises(ConfigError, match="no node of the cluster has 1 CPUs and 2 GPUs; ask for"):
+        list(Cluster("auto", gpus=2).run(print, [0]))
+
+
+def test_videos_are_segmented_as_on_one_machine(
+    nodes: Nodes, make_cell: MakeCell, tiny_path: Path, tmp_path: Path
+) -> None:
+    cell = make_cell()
+    list(run_cells([cell], tmp_path, RayEngine(Cluster("auto"))))
+    start = ("segment", tmp_path / cell.key, tiny_path, "--batch-size", 3, "--json")
+    there = uvast(*start, "--out", tmp_path / "a", "--engine", "ray", "--address", nodes.address)
+    assert there.returncode == 0, there.stderr
+    here = uvast(*start, "--out", tmp_path / "b")
+    assert len(json.loads(here.stdout)["videos"]) == 8
+    names = sorted(path.name for path in (tmp_path / "b").iterdir())
+    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == names
+    for name in names:
+        assert (tmp_path / "a" / name).read_text() == (tmp_path / "b" / name).read_text()
+
+
+def test_a_cluster_of_this_machine_alone(tiny_path: Path, tmp_path: Path) -> None:
+    options = (
+        "--models",
+        "ms-tcn",
+        "--splits",
+        1,
+        "--durations",
+        "none",
+        "--set",
+        "train.epochs=1",
+    )
+    engine = ("--engine", "ray", "--address", "local")
+    finished = uvast("benchmark", tiny_path, *options, *engine, "--out", tmp_path, "--json")
+    assert finished.returncode == 0, finished.stderr
+    assert json.loads(finished.stdout)[0]["splits"] == 1
+
+
+def test_an_absent_cluster_is_one_sentence(tiny_path: Path, tmp_path: Path) -> None:
+    options = ("--models", "ms-tcn", "--splits", 1, "--out", tmp_path)
+    finished = uvast("benchmark", tiny_path, *options, "--engine", "ray")
+    assert finished.returncode == 2
+    assert "--address: no Ray cluster at 'auto'" in finished.stderr
+    assert "Traceback" not in finished.stderr

@@ -1,0 +1,145 @@
+"""Every row of every table runs, and tables are written with whose numbers they hold."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from uvast.benchmark.engine import CellOutcome, SerialEngine
+from uvast.benchmark.layout import OURS
+from uvast.benchmark.paper_tables import find_table, tables
+from uvast.benchmark.reproduce import QUICK, Reproduction, write_table
+from uvast.config import Config
+from uvast.data import Dataset
+from uvast.segments import Segmentation
+from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
+
+MARK = "published, I3D features"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Shared by all tables, as a user's --out is: equal rows are trained once."""
+    return tmp_path_factory.mktemp("tables")
+
+
+@pytest.mark.parametrize("name", tables())
+def test_every_row_of_the_table_runs(name: str, tiny: Dataset, folder: Path) -> None:
+    table = find_table(name)
+    task = Reproduction(table, tiny)
+    assert [one.error for one in task.run(folder, SerialEngine()) if one.error] == []
+    layout = task.layout(folder)
+    lines = {line.method: line for line in layout.lines}
+    assert len(layout.lines) == len(table.runnable)
+    for row in table.runnable:
+        assert lines[row.name].source == OURS
+        assert lines[row.name].remark == ""
+        bare = row.decode.get("decode.durations") == "none" and "frames" not in row.decode.values()
+        scores = ("edit",) if bare else table.columns
+        assert all(0 <= lines[row.name].scores[column] <= 100 for column in scores)
+
+
+def test_rows_of_equal_settings_share_a_training(tiny: Dataset) -> None:
+    full = Reproduction(find_table("fully-supervised"), tiny).cells()
+    assert [cell.config.model.kind for cell in full] == ["ms-tcn++", "asformer", "uvast", "ms-tcn"]
+    assert [len(cell.decodings) for cell in full] == [4, 4, 6, 4]
+    same = [
+        {cell.key for cell in Reproduction(find_table(name), tiny).cells()}
+        for name in ("encoders", "split-segment", "split-values", "group-losses")
+    ]
+    assert len(same[0] & same[1] & same[2] & same[3]) == 1
+    every = {cell.key for t in tables().values() for cell in Reproduction(t, tiny).cells()}
+    assert len(every) == 33
+
+
+def test_the_papers_budget_is_the_preset_with_the_rows_changes(
+    tiny_path: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(tiny_path, tmp_path / "gtea")
+    gtea = Dataset.open(tmp_path / "gtea")
+    cells = Reproduction(find_table("fully-supervised"), gtea, "paper").cells()
+    assert {cell.split for cell in cells} == {1, 2}
+    found = {cell.config.model.kind: cell.config for cell in cells}
+    assert (found["uvast"].train.epochs, found["uvast"].model.width) == (800, 64)
+    assert (found["asformer"].train.epochs, found["asformer"].model.channel_dropout) == (120, 0.5)
+    terms = Reproduction(find_table("loss-terms"), gtea, "paper").cells()
+    assert {cell.split for cell in terms} == {1}
+    preset = Reproduction(find_table("split-segment"), gtea, "paper", preset="50salads").cells()
+    assert {cell.config.train.chunk_fraction for cell in preset} == {0.0, 0.15}
+    more = Reproduction(
+        find_table("split-segment"),
+        gtea,
+        "paper",
+        splits=(2,),
+        seeds=(0, 1),
+        settings=("train.epochs=7",),
+    ).cells()
+    assert {(c.split, c.seed, c.config.train.epochs) for c in more} == {(2, 0, 7), (2, 1, 7)}
+
+
+def test_quick_keeps_the_second_stage_where_a_row_has_one(tiny: Dataset) -> None:
+    stages = {
+        row.name: Reproduction(find_table("loss-terms"), tiny)._config(row).train.alignment_epochs
+        for row in find_table("loss-terms").runnable
+    }
+    assert stages.pop("frame") == 0
+    assert set(stages.values()) == {1}
+    assert Config().replaced(**QUICK).model.width < Config().model.width
+
+
+def test_published_numbers_stand_beside_ours_in_every_format(
+    tiny_path: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(tiny_path, tmp_path / "gtea")
+    task = Reproduction(find_table("k-medoids"), Dataset.open(tmp_path / "gtea"))
+    assert list(task.run(tmp_path, SerialEngine())) == []
+    write_table(tmp_path, "k-medoids", [task.layout(tmp_path)])
+    records = list(csv.DictReader((tmp_path / "k-medoids.csv").read_text().splitlines()))
+    assert [(one["method"], one["numbers"]) for one in records[:3]] == [
+        ("Constrained k-medoids", MARK),
+        ("Constrained k-medoids", OURS),
+        ("Midpoint", OURS),
+    ]
+    assert (records[0]["f1@10"], records[0]["acc"]) == ("99.8", "75.3")
+    assert records[1]["acc"] != "75.3"
+    (figure,) = json.loads((tmp_path / "k-medoids.json").read_text())
+    assert [one["numbers"] for one in figure["series"][:2]] == [MARK, OURS]
+    assert figure["columns"] == ["f1@10", "f1@25", "f1@50", "acc"]
+    for suffix in ("md", "tex"):
+        lines = (tmp_path / f"k-medoids.{suffix}").read_text().splitlines()
+        assert [MARK in line for line in lines if "Constrained k-medoids" in line][:2] == [
+            True,
+            False,
+        ]
+
+
+def test_pseudo_labels_are_scored_on_the_training_side(tiny: Dataset, tmp_path: Path) -> None:
+    table = find_table("k-medoids")
+    lines = {line.method: line for line in Reproduction(table, tiny).layout(tmp_path).lines}
+    names = tiny.side(1, "train")
+    made = pseudo_segmentations(tiny, names, tiny.timestamps(), PseudoLabelOptions("midpoint"))
+    truths = {name: tiny.source_segmentation(name) for name in names}
+    right = sum(int((made[n].labels == truths[n].labels).sum()) for n in names)
+    frames = sum(truths[n].n_frames for n in names)
+    assert lines["Midpoint"].scores["acc"] == pytest.approx(100 * right / frames)
+    assert isinstance(made[names[0]], Segmentation)
+
+
+def test_a_row_that_failed_says_so(tiny: Dataset, tmp_path: Path) -> None:
+    task = Reproduction(find_table("split-segment"), tiny, seeds=(0, 1))
+
+    class Half:
+        def run(self, cells, out):
+            yield from SerialEngine().run(cells[:3], out)
+            yield CellOutcome(cells[3], "lost")
+
+    outcomes = list(task.run(tmp_path, Half()))
+    assert [one.error for one in outcomes] == [None, None, None, "lost"]
+    no, yes = task.layout(tmp_path).lines
+    assert (no.remark, bool(no.spread)) == ("", True)
+    assert yes.remark == "1 of 2 seeds failed or not finished"
+    assert yes.run == tuple(cell.key for cell in task.cells()[2:])
