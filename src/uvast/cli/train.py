@@ -189,6 +189,7 @@ class TrainingBar:
         self._text = ""
 
     def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+        """Moves the bar."""
         if stage not in self._tasks:
             self._tasks[stage] = self._progress.add_task(f"{self._name}stage {stage}", total=epochs)
         self._progress.update(
@@ -198,6 +199,7 @@ class TrainingBar:
         )
 
     def epoch(self, report: EpochReport) -> None:
+        """Shows the losses."""
         terms = [f"{name} {value:.2f}" for name, value in report.losses.items() if name != "total"]
         self._text = f": loss {report.losses['total']:.2f} ({', '.join(terms)})"
         if report.validation:
