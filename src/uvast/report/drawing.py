@@ -123,7 +123,7 @@ def _timelines(
         ncols=5,
         frameon=False,
     )
-    figure.subplots_adjust(hspace=0.5, bottom=0.05)
+    figure.subplots_adjust(hspace=0.55 / (0.26 * n_rows), bottom=0.05)
     return figure
 
 

@@ -88,10 +88,14 @@ def _sections(report: Report) -> list[tuple[str, str, str]]:
 def _scores(report: Report) -> str:
     if report.comparison is None:
         return ""
-    protocol = report.comparison.scores[0].protocol
-    return scores_table(report.comparison, caption="Scores of each way of decoding, in percent") + (
-        f'<p class="hint">F1 and Edit leave background out; protocol: {escape(protocol)}. '
-        "Marked: the best of each column.</p>"
+    hints = [f"Protocol: {report.comparison.scores[0].protocol}."]
+    if report.vocabulary is not None and report.vocabulary.background:
+        hints.append(f"F1 and Edit leave out {', '.join(report.vocabulary.background)}.")
+    if len(report.comparison.ways) > 1:
+        hints.append("Bold: the best of each column.")
+    return (
+        scores_table(report.comparison, caption="Scores of each way of decoding, in percent")
+        + f'<p class="hint">{escape(" ".join(hints))}</p>'
     )
 
 

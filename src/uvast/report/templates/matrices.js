@@ -15,7 +15,7 @@ function makeConfusion(element) {
     const sheet = sharp(canvas);
     if (!sheet) return;
     const { pen, width } = sheet;
-    const font = 11, labelled = (width * 0.78) / n >= font;
+    const font = Math.min(11, (width * 0.78) / n), labelled = font >= 9;
     pen.font = `${font}px system-ui, sans-serif`;
     const longest = Math.max(...data.classes.map((one) => pen.measureText(one.name).width));
     const margin = labelled ? Math.min(longest + 8, width * 0.22) : 0;

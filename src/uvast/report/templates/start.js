@@ -49,7 +49,8 @@ function fillMistakes(confusion) {
   found.sort((a, b) => b.frames - a.frames);
   byId("mistakes").replaceChildren(...found.slice(0, 10).map(({ truth, predicted, frames }) => {
     const item = make("li", "", `${data.classes[truth].name} taken for ${data.classes[predicted].name} `);
-    item.append(make("span", "", `${(frames / total * 100).toFixed(1)} % of all frames`));
+    const share = frames / total * 100;
+    item.append(make("span", "", `${share < 0.1 ? "< 0.1" : share.toFixed(1)} % of all frames`));
     return item;
   }));
 }
@@ -60,6 +61,7 @@ function startComparison(comparison) {
   const confusion = makeConfusion(byId("matrix"));
   select.append(...comparison.ways.map((way, i) => new Option(way.name, String(i))));
   select.value = String(comparison.main);
+  select.parentElement.hidden = comparison.ways.length === 1;
   const rows = document.querySelectorAll("#scores tbody tr");
   const arrange = () => {
     const shown = list.show({ way: Number(select.value), order: order.value, find: find.value });

@@ -72,7 +72,9 @@ function makeTrack(name, track, { ticks = null, moved = () => {} } = {}) {
     cursor.style.left = `${start / track.frames * 100}%`;
     cursor.style.width = `${(end - start) / track.frames * 100}%`;
     const middle = box.left + (start + end) / 2 / track.frames * box.width;
-    showTip(label, `${name}\n${span(start, end)}`, x ?? middle, box.top);
+    // Above all timelines of the video, so that none of them is hidden while they are compared.
+    const highest = bar.closest(".tracks")?.getBoundingClientRect().top ?? box.top;
+    showTip(label, `${name}\n${span(start, end)}`, x ?? middle, highest > 120 ? highest : box.top);
   }
 
   function leave() { cursor.hidden = true; hideTip(); moved(null); }

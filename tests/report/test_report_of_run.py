@@ -1,0 +1,173 @@
+"""Runs and predictions to reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import uvast
+from uvast.config import Config
+from uvast.data import Dataset
+from uvast.errors import ConfigError, LabelError
+from uvast.evaluation import evaluate_in_detail, write_prediction
+from uvast.report import Report, report_predictions, report_run
+from uvast.report.pseudo_labels import compare_pseudo_labels
+from uvast.segments import Segmentation
+from uvast.training import train
+
+
+@pytest.fixture(scope="module")
+def runs(
+    tiny_path: Path, small_config: Config, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    """With timestamps and both stages; without the cross-attention loss; a frame-wise baseline."""
+    folder = tmp_path_factory.mktemp("runs")
+    short = small_config.replaced(**{"train.epochs": 2, "train.alignment_epochs": 1})
+    kinds = {
+        "clicks": {"supervision.kind": "timestamps"},
+        "plain": {"loss.cross_attention": False, "train.alignment_epochs": 0},
+        "ms-tcn": {"model.kind": "ms-tcn", "train.alignment_epochs": 0},
+    }
+    return {
+        name: train(tiny_path, folder / name, config=short.replaced(**changes), split=1).path
+        for name, changes in kinds.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def full(runs: dict[str, Path]) -> Report:
+    return report_run(runs["clicks"], compare_with=runs["plain"])
+
+
+def test_every_way_is_scored_on_the_test_side(full: Report, tiny: Dataset) -> None:
+    assert full.comparison is not None
+    assert full.comparison.ways == (
+        *("frames", "alignment", "viterbi", "fifa", "semi-markov", "best"),
+    )
+    assert full.comparison.ways[full.comparison.main] == "viterbi"  # the config's own
+    assert [video.name for video in full.comparison.videos] == sorted(tiny.side(1, "test"))
+    for video in full.comparison.videos:
+        assert video.true == tiny.source_segmentation(video.name)
+    assert full.notes == ()
+    assert list(full.files) == ["config.toml", "run.json"]
+    assert {"Stage 1: cross attention", "Stage 2: alignment"} <= {c.title for c in full.charts}
+
+
+def test_a_way_is_what_the_model_predicts(full: Report, runs: dict[str, Path], tiny_path) -> None:
+    expected = uvast.segment(runs["clicks"], tiny_path, split=1, transcript="semi-markov")
+    assert full.comparison is not None
+    way = full.comparison.ways.index("semi-markov")
+    for video in full.comparison.videos:
+        assert video.predicted[way] == expected[video.name].segmentation
+
+
+def test_attention_maps_of_both_runs_have_a_row_a_segment(full: Report, tiny: Dataset) -> None:
+    attention = full.attention
+    assert attention is not None
+    assert [one.title for one in attention.maps] == [
+        "Target: the frames of each segment",
+        "clicks: with the cross-attention loss",
+        "plain: without the cross-attention loss",
+    ]
+    truth = tiny.source_segmentation(attention.video)
+    assert attention.true == truth  # no chunks with timestamps
+    assert attention.maps[0].weights.argmax(0).tolist() == truth.segment_of_frame.tolist()
+    for one in attention.maps:
+        assert one.weights.shape == (len(truth), truth.n_frames)
+        np.testing.assert_allclose(one.weights.max(1), 1)
+
+
+def test_pseudo_labels_of_the_training_side_are_compared(full: Report, tiny: Dataset) -> None:
+    found = full.pseudo_labels
+    assert found is not None
+    assert found.ways == ("constrained", "unconstrained", "midpoint")
+    assert {video.name for video in found.videos} == set(tiny.side(1, "train"))
+    for video in found.videos:
+        assert video.timestamps is not None
+        # A click lies in a segment of its action, in the truth and in both that keep the order.
+        for one in (video.true, video.predicted[0], video.predicted[2]):
+            np.testing.assert_array_equal(
+                one.labels[video.timestamps], video.true.labels[video.timestamps]
+            )
+
+
+def test_pseudo_labels_of_many_videos_are_a_sample(tiny: Dataset) -> None:
+    config = Config().supervision
+    found = compare_pseudo_labels(tiny, tiny.names, config, max_videos=3)
+    assert found is not None
+    assert [video.name for video in found.videos] == [tiny.names[i] for i in (0, 4, 7)]
+    assert compare_pseudo_labels(tiny, [], config) is None
+
+
+def test_a_frame_wise_model_has_no_attention(runs: dict[str, Path]) -> None:
+    told: list[tuple[int, int]] = []
+    made = report_run(
+        runs["ms-tcn"],
+        only=["frames", "semi-markov"],
+        progress=lambda done, total: told.append((done, total)),
+    )
+    assert made.attention is None
+    assert made.pseudo_labels is None
+    assert made.comparison is not None
+    assert made.comparison.ways == ("frames", "semi-markov")
+    total = 2 * len(made.comparison.videos)
+    assert told == [(i + 1, total) for i in range(total)]
+    with pytest.raises(ConfigError, match="has no cross-attention"):
+        report_run(runs["ms-tcn"], only=["frames"], compare_with=runs["plain"])
+    with pytest.raises(ConfigError, match="no way 'alignment' for this model"):
+        report_run(runs["ms-tcn"], only=["alignment"])
+
+
+def test_own_ways_and_a_chosen_video(runs: dict[str, Path], tiny: Dataset) -> None:
+    name = min(tiny.side(1, "test"))
+    ways = {"mine": {"transcript": "frames", "durations": "none", "mode_filter": 5}}
+    made = report_run(runs["plain"], ways=ways, video=name)
+    assert made.comparison is not None
+    assert made.comparison.ways == ("mine",)
+    assert made.attention is not None
+    assert made.attention.video == name
+    # Trained on full labels in chunks: a row is a chunk.
+    assert made.attention.true == tiny.source_segmentation(name).chunked(0.17)
+    with pytest.raises(ConfigError, match="way 'bare' gives no durations"):
+        report_run(runs["plain"], ways={"bare": {"transcript": "decoder", "durations": "none"}})
+
+
+def test_scores_on_trained_videos_say_so(runs: dict[str, Path], tiny: Dataset) -> None:
+    made = report_run(runs["plain"], split=2, only=["frames"])
+    n_seen = len(set(tiny.side(2, "test")) & set(tiny.side(1, "train")))
+    assert n_seen
+    assert made.notes[0].startswith(f"{n_seen} of the {len(tiny.side(2, 'test'))} videos were")
+
+
+def test_a_dataset_without_labels_cannot_be_scored(
+    runs: dict[str, Path], tiny: Dataset, tmp_path: Path
+) -> None:
+    for part in ("features", "splits", "mapping.txt", "dataset.toml"):
+        (tmp_path / part).symlink_to(tiny.path / part)
+    with pytest.raises(LabelError, match="no video to score has labels"):
+        report_run(runs["plain"], dataset=tmp_path)
+
+
+def test_predictions_of_all_splits_are_averaged(tiny: Dataset, tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    for number in tiny.splits:
+        for name in tiny.side(number, "test"):
+            labels = tiny.source_labels(name).copy()
+            labels[generator.integers(0, len(labels), 5)] = 0
+            path = tmp_path / f"split{number}" / f"{name}.txt"
+            write_prediction(path, Segmentation.from_labels(labels), tiny.vocabulary)
+    made = report_predictions(tmp_path, tiny.path)
+    expected = evaluate_in_detail(tmp_path, tiny, per_class=True)
+    assert made.comparison is not None
+    assert made.comparison.scores[0] == expected.scores
+    assert [v.scores[0] for v in made.comparison.videos] == [
+        one.scores for one in sorted(expected.videos, key=lambda one: one.video)
+    ]
+    one_split = report_predictions(tmp_path, tiny, 2)
+    assert one_split.comparison is not None
+    assert (
+        one_split.comparison.scores[0]
+        == evaluate_in_detail(tmp_path, tiny, 2, per_class=True).scores
+    )

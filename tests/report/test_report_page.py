@@ -1,0 +1,140 @@
+"""The page as a parser reads it: complete, self-contained, and deaf to evil names."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from pathlib import Path
+
+import numpy as np
+from page_reader import PageReader
+
+from uvast.report import Report, write_page
+from uvast.report.compare import compare
+from uvast.report.content import SCORE_NAMES
+from uvast.report.page import page
+from uvast.segments import Segmentation
+from uvast.vocabulary import Vocabulary
+
+from conftest import CLASSES, EVIL, EVIL_VIDEO, PREDICTIONS, TRUTHS  # isort: skip
+
+
+def test_every_section_is_there_once_and_linked(planted: Report) -> None:
+    found = PageReader(page(planted))
+    sections = [one["id"] for one in found.tags("section")]
+    assert sections == [
+        "scores",
+        "videos",
+        "classes",
+        "confusion",
+        "attention",
+        "pseudo-labels",
+        "training",
+        "configuration",
+    ]
+    links = [one["href"] for one in found.tags("a")]
+    assert links == ["#content", *(f"#{key}" for key in sections)]
+    assert len(found.ids) == len(set(found.ids))
+    referred = [one["aria-labelledby"] for one in found.tags("section")]
+    assert set(referred) <= set(found.ids)
+    assert len(found.tags("svg")) == 2
+    assert all(one.get("aria-label") for one in found.tags("svg"))
+
+
+def test_names_are_text_and_never_elements(planted: Report) -> None:
+    text = page(planted)
+    found = PageReader(text)
+    assert len(found.tags("script")) == 2
+    assert not found.tags("img")
+    assert not found.tags("i")
+    assert EVIL not in text
+    assert 'onerror="' not in text
+    assert found.texts["h1"] == [EVIL]
+    assert found.data["classes"][1]["name"] == EVIL
+    assert [video["name"] for video in found.data["comparison"]["videos"]] == [EVIL_VIDEO, "good"]
+
+
+def test_nothing_is_loaded_from_elsewhere(planted: Report) -> None:
+    text = page(planted)
+    found = PageReader(text)
+    assert not [one for _, one in found.elements if "src" in one]
+    assert not found.tags("link")
+    assert not re.search(r"https?://|@import|url\(", text)
+    policy = next(
+        one["content"] or ""
+        for one in found.tags("meta")
+        if one.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert "default-src 'none'" in policy
+    for tag in ("style", "script"):
+        (inside,) = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+
+
+def test_segmentations_survive_their_packing(planted: Report) -> None:
+    data = PageReader(page(planted)).data
+    for video in data["comparison"]["videos"]:
+        name = video["name"]
+        expected = [TRUTHS[name], *(way[name] for way in PREDICTIONS.values())]
+        unpacked = [
+            Segmentation(np.array(track[::2]), np.array(track[1::2])) for track in video["tracks"]
+        ]
+        assert unpacked == expected
+        assert video["frames"] == expected[0].n_frames
+    assert data["pseudoLabels"]["videos"][0]["timestamps"] == [5, 20, 60, 90]
+    assert "timestamps" not in data["pseudoLabels"]["videos"][1]
+    (one,) = data["attention"]["maps"]
+    levels = np.frombuffer(base64.b64decode(one["levels"]), np.uint8).reshape(4, one["columns"])
+    assert levels.argmax(0).tolist() == TRUTHS[EVIL_VIDEO].segment_of_frame.tolist()
+
+
+def test_scores_classes_and_order_are_in_the_data(planted: Report) -> None:
+    data = PageReader(page(planted)).data
+    comparison = data["comparison"]
+    assert data["scoreNames"] == list(SCORE_NAMES)
+    assert comparison["main"] == 1
+    assert [way["name"] for way in comparison["ways"]] == list(PREDICTIONS)
+    assert comparison["ways"][0]["order"] == [0, 1]  # the perfect video is last
+    assert comparison["videos"][1]["scores"] == [[100.0] * 5] * 2
+    assert [row[0] for row in comparison["ways"][0]["classes"]] == [1, 2, 3]
+    assert comparison["ways"][1]["confusion"][1][0] == 30
+    assert comparison["ways"][1]["classes"][2][1:4] == [100.0, 100.0, 100.0]
+
+
+def test_the_best_of_each_column_is_bold(planted: Report, benchmark_report: Report) -> None:
+    assert PageReader(page(benchmark_report)).texts["strong"] == [
+        *("90.0", "85.0", "70.0", "82.0", "75.0")
+    ]
+    alone = compare(TRUTHS, {"one": PREDICTIONS["frames"]}, CLASSES)
+    text = page(Report("t", {}, vocabulary=CLASSES, comparison=alone))
+    assert "strong" not in PageReader(text).texts
+
+
+def test_a_benchmark_is_a_table(benchmark_report: Report) -> None:
+    found = PageReader(page(benchmark_report))
+    assert [one["id"] for one in found.tags("section")] == ["benchmark"]
+    assert found.texts["td"].count("–") == 4
+    assert " ± 1.2" in found.texts["td"]
+    assert EVIL in found.texts["td"]
+
+
+def test_thousands_of_videos_stay_small(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    classes = Vocabulary(tuple(f"class {i}" for i in range(48)))
+
+    def drawn(n_segments: int) -> Segmentation:
+        transcript = np.cumsum(generator.integers(1, 48, n_segments)) % 48
+        ends = np.sort(generator.choice(np.arange(1, 2100), n_segments - 1, replace=False))
+        return Segmentation(transcript, np.diff(ends, prepend=0, append=2100))
+
+    names = [f"P{i:02d}_cam01_{i:04d}" for i in range(1712)]
+    truths = {name: drawn(7) for name in names}
+    ways = {"frames": {name: drawn(100) for name in names}}
+    ways |= {way: {name: drawn(8) for name in names} for way in ("viterbi", "fifa", "best")}
+    compared = compare(truths, ways, classes)
+    write_page(
+        Report("Breakfast", {}, vocabulary=classes, comparison=compared), tmp_path / "r.html"
+    )
+    assert (tmp_path / "r.html").stat().st_size < 4_000_000
