@@ -1,37 +1,39 @@
-"""A report of planted segmentations, whose names try to break out of the page."""
+"""Reports of planted values, and a browser."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
+from planted_report import CLASSES, EVIL, EVIL_VIDEO, PREDICTIONS, TRUTHS
+from playwright.sync_api import Browser, sync_playwright
 
 from uvast.report.compare import compare
 from uvast.report.content import Attention, AttentionMap, BenchmarkRow, Chart, Report
-from uvast.segments import Segmentation
-from uvast.vocabulary import Vocabulary
 
-EVIL = "</script><script>window.hacked=1</script>"
-EVIL_VIDEO = '<img src=x onerror="window.hacked=1">&amp;'
-CLASSES = Vocabulary(("background", EVIL, "$cut_$", "_stir & 'mix'"), ("background",))
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+"""Chromium asks no network and runs as root in a container."""
 
 
-def segmentation(*runs: tuple[int, int]) -> Segmentation:
-    return Segmentation(
-        np.array([action for action, _ in runs]), np.array([frames for _, frames in runs])
-    )
-
-
-TRUTHS = {
-    EVIL_VIDEO: segmentation((0, 10), (1, 30), (2, 40), (0, 20)),
-    "good": segmentation((3, 25), (1, 25)),
-}
-PREDICTIONS = {
-    "frames": {
-        EVIL_VIDEO: segmentation((0, 10), (1, 20), (2, 5), (1, 5), (3, 40), (0, 20)),
-        "good": TRUTHS["good"],
-    },
-    "viterbi <b>": {EVIL_VIDEO: segmentation((0, 50), (2, 50)), "good": TRUTHS["good"]},
-}
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.fail("these tests need chromium on the PATH: apt-get install chromium")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=list(QUIET))
+        yield running
+        running.close()
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -25,7 +25,7 @@ def test_every_part_has_a_figure_in_both_formats(planted: Report, tmp_path: Path
         if path.suffix == ".png":
             assert path.read_bytes().startswith(PNG)
         else:
-            assert ElementTree.parse(path).getroot().tag.endswith("svg")
+            assert ET.parse(path).getroot().tag.endswith("svg")
 
 
 def test_figures_are_reproducible(benchmark_report: Report, tmp_path: Path) -> None:

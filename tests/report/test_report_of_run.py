@@ -150,6 +150,17 @@ def test_a_dataset_without_labels_cannot_be_scored(
         report_run(runs["plain"], dataset=tmp_path)
 
 
+def test_another_dataset_s_classes_are_refused(
+    runs: dict[str, Path], tiny: Dataset, tmp_path: Path
+) -> None:
+    for part in ("features", "splits", "groundTruth", "dataset.toml"):
+        (tmp_path / part).symlink_to(tiny.path / part)
+    names = [*tiny.vocabulary.names[1:], tiny.vocabulary.names[0]]
+    (tmp_path / "mapping.txt").write_text("".join(f"{i} {n}\n" for i, n in enumerate(names)))
+    with pytest.raises(ConfigError, match="has other classes than the model"):
+        report_run(runs["plain"], dataset=tmp_path)
+
+
 def test_predictions_of_all_splits_are_averaged(tiny: Dataset, tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     for number in tiny.splits:

@@ -11,10 +11,10 @@ from uvast.errors import CheckpointError, CorruptFileError, MissingFileError
 from uvast.report import report_benchmark, report_kind
 from uvast.report.sources import RunFiles, training_charts
 
-LOG = """stage,epoch,seconds,learning_rate,loss,frame,segment,alignment,validation_acc,validation_score
-1,1,2.0,0.1,3.0,1.0,2.0,,,
-1,2,2.0,0.1,2.0,0.5,1.5,,50.0,50.0
-2,1,2.0,0.1,0.7,,,0.7,60.0,60.0
+LOG = """stage,epoch,learning_rate,loss,frame,segment,alignment,validation_acc,validation_score
+1,1,0.1,3.0,1.0,2.0,,,
+1,2,0.1,2.0,0.5,1.5,,50.0,50.0
+2,1,0.1,0.7,,,0.7,60.0,60.0
 """
 RUN = {"dataset": "d", "split": 1, "supervision": "full", "timestamps": None, "train": ["v"]}
 
@@ -54,6 +54,15 @@ def test_each_loss_of_each_stage_has_a_chart(tmp_path: Path) -> None:
     assert charts["Stage 1: frame"].curves == {"frame": (1.0, 0.5)}
     assert charts["Stage 1: validation"].epochs == (2.0,)
     assert charts["Stage 1: validation"].curves == {"acc": (50.0,)}
+
+
+def test_epochs_that_diverged_are_left_out(tmp_path: Path) -> None:
+    log = RunFiles.read(
+        write_run(tmp_path, RUN, LOG.replace("1.5", "nan").replace("0.7", "inf"))
+    ).log
+    charts = {one.title: one for one in training_charts(log)}
+    assert charts["Stage 1: segment"].epochs == (1.0,)
+    assert "Stage 2: alignment" not in charts
 
 
 def test_a_run_without_a_finished_epoch_has_no_charts(tmp_path: Path) -> None:

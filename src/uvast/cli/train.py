@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from uvast.training import EpochReport, Watcher
 
 
+WIDE = 140
+"""Columns of a terminal that has room for every term of the loss."""
+
+
 class Supervision(str, Enum):
     """Where targets come from."""
 
@@ -200,8 +204,10 @@ class TrainingBar:
 
     def epoch(self, report: EpochReport) -> None:
         """Shows the losses."""
-        terms = [f"{name} {value:.2f}" for name, value in report.losses.items() if name != "total"]
-        self._text = f": loss {report.losses['total']:.2f} ({', '.join(terms)})"
+        self._text = f": loss {report.losses['total']:.2f}"
+        if self._progress.console.width >= WIDE:
+            terms = [f"{n} {value:.2f}" for n, value in report.losses.items() if n != "total"]
+            self._text += f" ({', '.join(terms)})"
         if report.validation:
             self._text += f", validation {report.validation['score']:.1f}"
         self.step(report.stage, report.epoch, report.epochs, 1.0)

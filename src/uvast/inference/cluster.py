@@ -6,6 +6,7 @@ have uvast installed (docs/cluster.md).
 
 from __future__ import annotations
 
+import socket
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -80,8 +81,9 @@ class Cluster:
             return
         options = {"include_dashboard": False} if self.address == LOCAL else {}
         try:
+            _check_reachable(self.address)
             ray.init(self.address, log_to_driver=False, logging_level="ERROR", **options)
-        except (ConnectionError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             raise ConfigError(
                 f"no Ray cluster at {self.address!r} ({_first_line(error)})",
                 where="--address",
@@ -173,6 +175,13 @@ def _import_ray() -> Any:
             where="--engine ray",
             remedy="install it with: pip install 'uvast[cluster]'",
         ) from None
+
+
+def _check_reachable(address: str) -> None:
+    """Ray itself waits for minutes; OSError if no one listens at `host:port`."""
+    host, separator, port = address.rpartition(":")
+    if separator and "://" not in address:
+        socket.create_connection((host, int(port)), timeout=10).close()
 
 
 def _first_line(error: BaseException) -> str:

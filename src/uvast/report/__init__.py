@@ -5,16 +5,24 @@ sources     which of the three a path is
 of_run, of_predictions, of_benchmark      a path to a `Report`
 page, figures      a `Report` to an HTML file, or to PNG and SVG files
 palette     the colours of classes, shared by both
+
+What needs torch (`report_run`) is imported when it is first used.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from uvast.report.content import Report
 from uvast.report.figures import write_figures
 from uvast.report.of_benchmark import report_benchmark
 from uvast.report.of_predictions import report_predictions
-from uvast.report.of_run import report_run
 from uvast.report.page import write_page
 from uvast.report.palette import ClassStyle, class_styles
 from uvast.report.sources import report_kind
+
+if TYPE_CHECKING:
+    from uvast.report.of_run import report_run
 
 __all__ = [
     "ClassStyle",
@@ -27,3 +35,11 @@ __all__ = [
     "write_figures",
     "write_page",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "report_run":
+        from uvast.report.of_run import report_run
+
+        return report_run
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -93,6 +93,12 @@ def report_run(
     files = RunFiles.read(run)
     segmenter = load(run, device=device)
     data = Dataset.open(dataset or files.dataset)
+    if data.vocabulary.names != segmenter.vocabulary.names:
+        raise ConfigError(
+            "has other classes than the model",
+            where=data.path,
+            remedy="choose a dataset with the same mapping.txt",
+        )
     split = files.split if split is None else split
     names = [name for name in data.side(split, "test") if data.has_labels(name)]
     if not names:

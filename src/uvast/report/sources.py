@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -92,7 +93,10 @@ def _read_log(path: Path) -> tuple[Mapping[str, float], ...]:
 
 
 def training_charts(log: Sequence[Mapping[str, float]]) -> tuple[Chart, ...]:
-    """A chart for each loss of each stage, and one for the validation scores."""
+    """A chart for each loss of each stage, and one for the validation scores.
+
+    Epochs whose value is missing or not finite (a diverged run's) are left out.
+    """
     charts = []
     for stage in sorted({row["stage"] for row in log}):
         rows = [row for row in log if row["stage"] == stage]
@@ -106,7 +110,7 @@ def training_charts(log: Sequence[Mapping[str, float]]) -> tuple[Chart, ...]:
         scores = [n for n in names if n.startswith(_VALIDATION) and n != "validation_score"]
         if scores:
             charts.append(_chart(f"Stage {stage:.0f}: validation", rows, scores))
-    return tuple(charts)
+    return tuple(chart for chart in charts if chart.epochs)
 
 
 def _same(rows: Sequence[Mapping[str, float]], first: str, second: str) -> bool:
@@ -114,6 +118,6 @@ def _same(rows: Sequence[Mapping[str, float]], first: str, second: str) -> bool:
 
 
 def _chart(title: str, rows: Sequence[Mapping[str, float]], names: Sequence[str]) -> Chart:
-    whole = [row for row in rows if all(name in row for name in names)]
+    whole = [row for row in rows if all(math.isfinite(row.get(name, math.nan)) for name in names)]
     curves = {name.removeprefix(_VALIDATION): tuple(row[name] for row in whole) for name in names}
     return Chart(title, tuple(row["epoch"] for row in whole), curves)

@@ -92,6 +92,18 @@ function showTip(title, text, x, y) {
 
 function hideTip() { tip.hidden = true; }
 
+// A mouse leaves an element; a finger that taps it leaves only when it taps something else.
+let leaveTapped = () => {};
+function followPointer(element, pointed, leave) {
+  element.addEventListener("pointermove", pointed);
+  element.addEventListener("pointerdown", (event) => {
+    leaveTapped = leave;
+    pointed(event);
+  });
+  element.addEventListener("pointerleave", (event) => { if (event.pointerType !== "touch") leave(); });
+}
+document.addEventListener("pointerdown", () => { leaveTapped(); leaveTapped = () => {}; }, { capture: true });
+
 // Drawings that have to be made again when the width or the colour scheme changes.
 const redraws = new Map();
 const sizes = new ResizeObserver((entries) => {

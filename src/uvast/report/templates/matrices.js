@@ -77,9 +77,7 @@ function makeConfusion(element) {
     if (row >= 0 && column >= 0 && row < n && column < n) point(row * n + column); else leave();
   }
 
-  element.addEventListener("pointermove", pointed);
-  element.addEventListener("pointerdown", pointed);
-  element.addEventListener("pointerleave", leave);
+  followPointer(element, pointed, leave);
   element.addEventListener("blur", leave);
   element.addEventListener("focus", () => { if (element.matches(":focus-visible")) point(at); });
   element.addEventListener("keydown", (event) => {
@@ -129,7 +127,7 @@ function makeMap(one, rows) {
     sheet.pen.imageSmoothingEnabled = false;
     sheet.pen.drawImage(small, 0, 0, sheet.width, sheet.height);
   });
-  box.addEventListener("pointermove", (event) => {
+  function pointed(event) {
     const place = box.getBoundingClientRect();
     const row = Math.min(Math.max(Math.floor((event.clientY - place.top) / place.height * n), 0), n - 1);
     const share = Math.min(Math.max((event.clientX - place.left) / place.width, 0), 0.9999);
@@ -137,7 +135,7 @@ function makeMap(one, rows) {
     const frame = Math.floor(share * rows.frames);
     const time = data.fps ? `${clock(frame / data.fps)}, frame ${frame}` : `frame ${frame}`;
     showTip(`${row + 1}. ${data.classes[rows.actions[row]].name}`, `${(level * 100).toFixed(0)} % of its maximum at ${time}`, event.clientX, event.clientY - 8);
-  });
-  box.addEventListener("pointerleave", hideTip);
+  }
+  followPointer(box, pointed, hideTip);
   return box;
 }

@@ -86,9 +86,7 @@ function makeTrack(name, track, { ticks = null, moved = () => {} } = {}) {
     moved(share);
   }
 
-  bar.addEventListener("pointermove", pointed);
-  bar.addEventListener("pointerdown", pointed);
-  bar.addEventListener("pointerleave", leave);
+  followPointer(bar, pointed, leave);
   bar.addEventListener("blur", leave);
   bar.addEventListener("focus", () => { if (bar.matches(":focus-visible")) point(at); });
   bar.addEventListener("keydown", (event) => {

@@ -1,0 +1,90 @@
+"""Every command and Python block of the README runs, on a small dataset of one's own."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import uvast
+
+README = Path(__file__).parents[1] / "README.md"
+LITTLE = "--set train.epochs=2 --set train.alignment_epochs=1 --set model.n_encoder_layers=5"
+
+
+def blocks(language: str) -> list[str]:
+    text = README.read_text("utf-8")
+    found = re.findall(rf"^( *)```{language}\n(.*?)^\1```", text, re.MULTILINE | re.DOTALL)
+    return [block for _, block in found]
+
+
+def commands() -> list[str]:
+    lines = [line.strip() for block in blocks("") for line in block.splitlines()]
+    return [line.partition("  #")[0].strip() for line in lines if line.startswith("uvast ")]
+
+
+@pytest.fixture
+def own_data(tiny_path: Path, tmp_path: Path) -> Path:
+    """`my-data` and `new-features`, as a user would have them."""
+    source = uvast.Dataset.open(tiny_path)
+    data = tmp_path / "my-data"
+    for folder in (data / "features", data / "groundTruth", tmp_path / "new-features"):
+        folder.mkdir(parents=True)
+    rows = []
+    for index, name in enumerate(source.names):
+        own = f"subject{index % 4}_{index}"
+        shutil.copy(source.features_path(name), data / "features" / f"{own}.npy")
+        shutil.copy(source.labels_path(name), data / "groundTruth" / f"{own}.txt")
+        segmentation = source.source_segmentation(name)
+        drawn = segmentation.sampled_timestamps(np.random.default_rng(index))
+        labels = source.vocabulary.decode(segmentation.transcript)
+        rows += [(own, frame / 15, label) for frame, label in zip(drawn, labels, strict=True)]
+    shutil.copy(data / "features" / "subject0_0.npy", tmp_path / "new-features" / "new.npy")
+    (data / "dataset.toml").write_text("frames_per_second = 15\n")
+    with (data / "timestamps.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("video", "time", "label"), *rows])
+    return tmp_path
+
+
+def test_the_readme_names_both_make_targets() -> None:
+    makefile = (README.parent / "Makefile").read_text("utf-8")
+    targets = re.findall(r"^make (\w+)", "\n".join(blocks("")), re.MULTILINE)
+    assert targets == ["demo", "test"]
+    assert all(f"\n{target}:" in makefile for target in targets)
+
+
+def test_every_python_block_runs(tmp_path: Path) -> None:
+    (block,) = blocks("python")
+    finished = subprocess.run(
+        [sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert len(finished.stdout.splitlines()) >= 4
+    assert re.fullmatch(r"\S+ \S+ \d+ \d+ [01]\.\d\d", finished.stdout.splitlines()[0])
+
+
+def test_every_command_runs_on_own_data(own_data: Path) -> None:
+    kinds = [command.split()[1] for command in commands()]
+    assert kinds == [
+        *("data", "data", "train", "segment", "evaluate", "report", "segment"),
+        *("pseudo-label", "train"),
+    ]
+    for command in commands():
+        words = shlex.split(command) + (shlex.split(LITTLE) if " train " in command else [])
+        finished = subprocess.run(
+            [sys.executable, "-m", *words],
+            cwd=own_data,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert finished.returncode == 0, f"{command}\n{finished.stderr}"
+    assert (own_data / "predictions" / "new.json").exists()
+    assert (own_data / "click-run" / "best.safetensors").exists()
