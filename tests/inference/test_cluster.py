@@ -1,4 +1,4 @@
-"""What `--engine ray` says when there is no Ray, or no cluster. `test_ray_engine` has a real one."""
+"""What `--engine ray` says without Ray, or without a cluster; `test_ray_engine` has a real one."""
 
 from __future__ import annotations
 
