@@ -134,7 +134,7 @@ class DecodeConfig:
     frame_sampling: Positive = 1
     alpha: NonNegative = 0.0
     mode_filter: Count = 0
-    fifa_optimiser: Literal["fast", "gradient-descent"] = "fast"
+    fifa_optimiser: Literal["gradient-descent", "fast"] = "gradient-descent"
     fifa_sharpness: Above = 80.0
     fifa_steps: Positive = 3000
     fifa_step_size: Above = 0.01

@@ -11,7 +11,7 @@ import pytest
 from benchmark_types import MakeCell
 
 from uvast.benchmark.cell import COLUMNS
-from uvast.benchmark.layout import OURS, as_latex, as_markdown
+from uvast.benchmark.layout import OURS, as_latex, as_markdown, as_text
 from uvast.benchmark.results import ResultRow, collect, layouts, summary, write_results
 
 MARK = "published, I3D features"
@@ -86,7 +86,7 @@ def test_ours_stand_below_the_published_line_of_the_same_method() -> None:
 
 def test_every_table_of_every_format_says_whose_numbers_they_are() -> None:
     (layout,) = layouts([row("GTEA", "uvast", "viterbi")])
-    for text in (as_markdown(layout), as_latex(layout)):
+    for text in (as_text(layout), as_markdown(layout), as_latex(layout)):
         (ours,) = [line for line in text.splitlines() if "12.3" in line]
         assert OURS in ours
         assert MARK not in ours

@@ -1,5 +1,7 @@
-"""Comparisons: the paper's tables as named configurations, beside the published numbers.
+"""Comparisons: many runs, resumable, on one machine or many; and the tables of the paper.
 
-`published` holds what papers report, and says so wherever it is shown; `tables` describes a table
-and its rows; `paper_tables` lists every table of the paper.
+A `Cell` is a model trained once and decoded in several ways; a `Matrix` makes cells, an `Engine`
+runs them, `results` collects them. `paper_tables` lists every table of the paper, `reproduce`
+computes them. `published` holds what papers report; `layout` prints it beside ours and says which
+is which. `sweep` searches settings.
 """

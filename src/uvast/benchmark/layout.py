@@ -152,6 +152,23 @@ def laid_out(
     return Layout(title, dataset, tuple(columns), tuple(lines), table.source if cited else "")
 
 
+def as_text(layout: Layout) -> str:
+    """A table for the terminal. It never folds: whose numbers they are stays on every line."""
+    rows = [list(layout.header), *layout.cells()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows.insert(1, ["─" * width for width in widths])
+    lines = [layout.title]
+    for row in rows:
+        cells = [
+            one.ljust(width) if place < 2 else one.rjust(width)
+            for place, (one, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    if layout.citation:
+        lines.append(f"Published numbers: {layout.citation}.")
+    return "\n".join([*lines, ""])
+
+
 def as_markdown(layout: Layout) -> str:
     """A table for documents."""
     rows = [layout.header, ["---"] * len(layout.header), *layout.cells()]

@@ -109,7 +109,9 @@ def make_table(name: str, caption: str, rows: Iterable[Row], *, split: int | Non
     peers = published_tables().get(PEERS + name)
     ours = {one.name: one for one in rows}
     merged = [_published(paper, one, ours, in_paper=True) for one in paper.rows]
+    source = paper.source
     if peers is not None:
+        source += f"; {', '.join(peers.rows)}: {peers.source}"
         merged += [_published(peers, one, ours, in_paper=False) for one in peers.rows]
     merged += ours.values()
     return Table(
@@ -120,7 +122,7 @@ def make_table(name: str, caption: str, rows: Iterable[Row], *, split: int | Non
         datasets=paper.datasets,
         split=split,
         mark=paper.mark,
-        source=paper.source,
+        source=source,
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path  # noqa: TC003 - typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from uvast.cli.console import note, print_json, print_table, progress_bar
+from uvast.cli.console import note, print_json, progress_bar, results
 from uvast.cli.engines import (
     AddressOption,
     CpusOption,
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
     from uvast.benchmark.engine import CellOutcome
     from uvast.benchmark.layout import Layout
+
+SECONDS_BETWEEN_TABLES = 5.0
+"""While runs end, the files of results are written again this often."""
 
 
 def benchmark(
@@ -103,9 +107,12 @@ def benchmark(
     chosen = make_engine(engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus)
 
     def outcomes() -> Iterable[CellOutcome]:
+        written = time.monotonic()
         for outcome in run_cells(cells, out, chosen):
             yield outcome
-            write_results(out, collect(cells, out))
+            if time.monotonic() - written > SECONDS_BETWEEN_TABLES:
+                write_results(out, collect(cells, out))
+                written = time.monotonic()
 
     n_failed = follow(outcomes(), len(cells))
     rows = collect(cells, out)
@@ -135,8 +142,10 @@ def follow(outcomes: Iterable[CellOutcome], n_cells: int) -> int:
 
 def print_layouts(layouts: Sequence[Layout]) -> None:
     """Tables on stdout."""
+    from uvast.benchmark.layout import as_text
+
     for layout in layouts:
-        print_table(layout.title, list(layout.header), layout.cells())
+        results.print(as_text(layout))
 
 
 def end(n_failed: int, n_cells: int) -> None:
