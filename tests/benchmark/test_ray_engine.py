@@ -46,24 +46,26 @@ def test_cells_survive_the_loss_of_a_node(
 ) -> None:
     second = nodes.add_node(**NODE)
     nodes.wait_for_nodes()
-    cells = [make_cell(split=s, seed=seed, train__epochs=60) for seed in (0, 1) for s in (1, 2)]
-    lost: list[list[str]] = []
+    cells = [make_cell(seed=seed, train__epochs=60) for seed in (0, 1, 2)]
+    interrupted: list[Path] = []
+    over = threading.Event()
 
     def lose_a_node() -> None:
-        """As soon as both nodes are in the middle of a cell."""
-        while sum(path.stat().st_size > 0 for path in tmp_path.rglob("last.safetensors")) < 2:
-            time.sleep(0.01)
-        lost.append([str(path) for path in tmp_path.rglob("scores.json")])
+        """As soon as two cells are half-way: each node has one core, so each has one of them."""
+        while len(interrupted) < 2 and not over.wait(0.01):
+            begun = (path.parent for path in tmp_path.rglob("last.safetensors"))
+            interrupted[:] = [run for run in begun if not (run / "scores.json").exists()]
         nodes.remove_node(second)
 
     watcher = threading.Thread(target=lose_a_node)
     watcher.start()
     outcomes = list(run_cells(cells, tmp_path, RayEngine(Cluster("auto"))))
+    over.set()
     watcher.join()
-    assert [one.error for one in outcomes] == [None] * 4
+    assert len(interrupted) == 2
+    assert [one.error for one in outcomes] == [None] * 3
     assert all(is_finished(cell, tmp_path) for cell in cells)
     assert sum(node["Alive"] for node in ray.nodes()) == 1
-    assert len(lost[0]) < 2, "a node was lost before its cell was finished"
     for cell in cells:
         assert [row["epoch"] for row in read_log(tmp_path / cell.key / "log.csv")] == list(
             range(1, 61)
