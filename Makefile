@@ -23,11 +23,12 @@ demo: $(READY) ## the main job on the built-in data
 test: $(READY) ## all tests
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
-check: $(READY) ## formatting, lint, types and layers: what CI runs beside the tests
+check: $(READY) ## formatting, lint, types, layers and docs: what CI runs beside the tests
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir build/site
 
 format: $(READY) ## format and fix what can be fixed
 	@$(BIN)/ruff format .

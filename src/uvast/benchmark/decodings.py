@@ -15,7 +15,11 @@ DECODINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "frames": {"transcript": "frames", "durations": "none"},
         "frames, mode filter": {"transcript": "frames", "durations": "none", "mode_filter": 25},
         "frames + viterbi": {"transcript": "frames", "durations": "viterbi"},
-        "frames + fifa": {"transcript": "frames", "durations": "fifa"},
+        "frames + fifa": {
+            "transcript": "frames",
+            "durations": "fifa",
+            "fifa_optimiser": "gradient-descent",
+        },
         "transcript": {"transcript": "decoder", "durations": "none"},
         "alignment": {"transcript": "decoder", "durations": "alignment"},
         "viterbi": {"transcript": "decoder", "durations": "viterbi", "length_model": "poisson"},
@@ -24,11 +28,15 @@ DECODINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "durations": "viterbi",
             "length_model": "gamma",
         },
-        "fifa": {"transcript": "decoder", "durations": "fifa"},
-        "fifa, 3000 steps": {
+        "fifa": {
             "transcript": "decoder",
             "durations": "fifa",
             "fifa_optimiser": "gradient-descent",
+        },
+        "fifa, least energy": {
+            "transcript": "decoder",
+            "durations": "fifa",
+            "fifa_optimiser": "fast",
         },
         "explicit": {"transcript": "decoder", "durations": "explicit"},
         "semi-markov": {"transcript": "semi-markov"},
@@ -55,7 +63,6 @@ IN_PAPERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "alignment": "UVAST + alignment decoder",
             "viterbi": "UVAST + Viterbi",
             "fifa": "UVAST + FIFA",
-            "fifa, 3000 steps": "UVAST + FIFA",
         },
         **{
             kind: {

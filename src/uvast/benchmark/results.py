@@ -155,7 +155,7 @@ def layouts(rows: Sequence[ResultRow]) -> tuple[Layout, ...]:
 def _method(row: ResultRow) -> str:
     label = {kind: names.get("frames", "UVAST") for kind, names in IN_PAPERS.items()}
     name = IN_PAPERS.get(row.kind, {}).get(row.decoding)
-    if name is None or row.decoding == "fifa, 3000 steps":
+    if name is None:
         name = f"{label.get(row.kind, row.kind)}: {row.decoding}"
     return name if row.model == row.kind else f"{name} ({row.model})"
 
