@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import torch
@@ -245,14 +246,7 @@ class Session:
         loop.average.swap()
         scores = {}
         if self._processes.is_first:
-            found = score_videos(
-                self._segmenter(),
-                self._validation_videos(),
-                self._data.segmentations,
-                **self._validation_decoding(loop.stage),
-            )
-            scores = {"acc": found.acc, "edit": found.edit, "f1@50": found.f1[50]}
-            scores["score"] = selection_score(found)
+            scores = self._validation_scores(loop.stage)
         scores = self._processes.from_first(scores)
         best = self._progress.best_score
         if best is None or scores["score"] > best:
@@ -261,16 +255,32 @@ class Session:
         loop.average.swap()
         return scores
 
-    def _validation_decoding(self, stage: int) -> dict[str, object]:
-        """As configured; before stage 2 there is no alignment, and a bare transcript has no Acc."""
+    def _validation_scores(self, stage: int) -> dict[str, float]:
+        """Means over the ways of decoding that this stage is judged by."""
+        segmenter, videos = self._segmenter(), self._validation_videos()
+        found = [
+            score_videos(segmenter, videos, self._data.segmentations, **way)
+            for way in self._validation_ways(stage)
+        ]
+        columns = [{"acc": s.acc, "edit": s.edit, "f1@50": s.f1[50]} for s in found]
+        means = {name: fmean(one[name] for one in columns) for name in columns[0]}
+        return {**means, "score": fmean(selection_score(one) for one in found)}
+
+    def _validation_ways(self, stage: int) -> list[dict[str, object]]:
+        """As configured; before stage 2 there is no alignment, and a bare transcript has no Acc.
+
+        `best` hides a transcript decoder that has learned little yet: it is judged by itself, too.
+        """
         decode = self._config.decode
         if stage == 2:
-            return {"transcript": "decoder", "durations": "alignment"}
+            return [{"transcript": "decoder", "durations": "alignment"}]
+        if decode.transcript == "best":
+            return [{}, {"transcript": "decoder", "durations": "viterbi"}]
         if decode.durations == "alignment" or (
             decode.durations == "none" and decode.transcript != "frames"
         ):
-            return {"durations": "viterbi"}
-        return {}
+            return [{"durations": "viterbi"}]
+        return [{}]
 
     def _calibrated(self) -> Knowledge:
         knowledge = self._knowledge
