@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import tempfile
@@ -61,6 +63,17 @@ def read_text(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise CorruptFileError(
             f"cannot be read as text ({_reason(error)})", where=path, remedy="save it as UTF-8 text"
+        ) from error
+
+
+def read_numbers(path: Path) -> list[dict[str, float]]:
+    """The rows of a CSV table of numbers, empty cells left out."""
+    rows = csv.DictReader(io.StringIO(read_text(path)))
+    try:
+        return [{k: float(v) for k, v in row.items() if v not in ("", None)} for row in rows]
+    except (TypeError, ValueError) as error:
+        raise CorruptFileError(
+            f"is not a table of numbers ({error})", where=path, remedy="restore it or remove it"
         ) from error
 
 

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def times(folder: Path) -> dict[str, int]:
     return {str(p): p.stat().st_mtime_ns for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 240) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
@@ -53,14 +54,24 @@ def command(tiny_path: Path, small_config: Config, tmp_path: Path) -> list[str]:
     return [*start, "--durations", "none", "--out", str(tmp_path / "bench"), *options]
 
 
+@contextmanager
+def started(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A command with a process group of its own; nothing of it is left, however the test ends."""
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
 def test_a_benchmark_killed_half_way_does_only_what_is_left(
     command: list[str], tmp_path: Path
 ) -> None:
     out = tmp_path / "bench"
-    first = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
-    wait_for(lambda: list(out.rglob("scores.json")))
-    os.killpg(first.pid, signal.SIGKILL)
-    first.wait()
+    with started(command):
+        wait_for(lambda: list(out.rglob("scores.json")))
     (finished,) = [path.parent for path in out.rglob("scores.json")]
     before = times(finished)
     again = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -73,18 +84,14 @@ def test_a_benchmark_killed_half_way_does_only_what_is_left(
 
 def test_no_run_outlives_a_killed_benchmark(command: list[str], tmp_path: Path) -> None:
     long = [*command, "--set", "train.epochs=1000000", "--set", "train.checkpoint_seconds=3600"]
-    with subprocess.Popen(long, stderr=subprocess.DEVNULL) as parent:
+    with started(long) as parent:
         wait_for(lambda: list((tmp_path / "bench").rglob("run.json")))
-        children = Path(f"/proc/{parent.pid}/task")
-        (child,) = {
-            pid for task in children.iterdir() for pid in (task / "children").read_text().split()
-        }
+        tasks = Path(f"/proc/{parent.pid}/task").iterdir()
+        (child,) = {pid for task in tasks for pid in (task / "children").read_text().split()}
+        assert _runs(int(child))
         parent.kill()
-    try:
-        wait_for(lambda: not _runs(int(child)), 20)
-    finally:
-        if _runs(int(child)):
-            os.kill(int(child), signal.SIGKILL)
+        parent.wait()
+        wait_for(lambda: not _runs(int(child)))
 
 
 def _runs(pid: int) -> bool:

@@ -21,7 +21,7 @@ from uvast.benchmark.engine import run_cells
 from uvast.benchmark.ray_engine import RayEngine
 from uvast.errors import ConfigError
 from uvast.inference.cluster import Cluster
-from uvast.training.run import read_log
+from uvast.training import RunFolder
 
 NODE = {"num_cpus": 1, "object_store_memory": 80_000_000}
 
@@ -56,17 +56,19 @@ def test_cells_survive_the_loss_of_a_node(
             interrupted[:] = [run for run in begun if not (run / "scores.json").exists()]
         nodes.remove_node(second)
 
-    watcher = threading.Thread(target=lose_a_node)
+    watcher = threading.Thread(target=lose_a_node, daemon=True)
     watcher.start()
-    outcomes = list(run_cells(cells, tmp_path, RayEngine(Cluster("auto"))))
-    over.set()
+    try:
+        outcomes = list(run_cells(cells, tmp_path, RayEngine(Cluster("auto"))))
+    finally:
+        over.set()
     watcher.join()
     assert len(interrupted) == 2
     assert [one.error for one in outcomes] == [None] * 3
     assert all(is_finished(cell, tmp_path) for cell in cells)
     assert sum(node["Alive"] for node in ray.nodes()) == 1
     for cell in cells:
-        assert [row["epoch"] for row in read_log(tmp_path / cell.key / "log.csv")] == list(
+        assert [row["epoch"] for row in RunFolder(tmp_path / cell.key).read_log()] == list(
             range(1, 61)
         )
 

@@ -19,7 +19,7 @@ from uvast.config import Config
 from uvast.data import Dataset
 from uvast.errors import ConfigError, OutputError, TrainingError, UvastError
 from uvast.models.checkpoint import load_model
-from uvast.training import EpochReport, read_log, resume, train
+from uvast.training import EpochReport, RunFolder, resume, train
 from uvast.training.session import Session
 
 
@@ -47,7 +47,7 @@ def test_a_run_trains_both_stages_and_logs_every_epoch(
     tiny: Dataset, small_config: Config, tmp_path: Path
 ) -> None:
     train(tiny, tmp_path / "run", config=small_config, split=1)
-    rows = read_log(tmp_path / "run" / "log.csv")
+    rows = RunFolder(tmp_path / "run").read_log()
     assert [(row["stage"], row["epoch"]) for row in rows] == [
         (1, 1),
         (1, 2),
@@ -129,7 +129,7 @@ def test_a_run_broken_off_after_any_epoch_resumes_to_equal_weights(
         train(tiny, tmp_path / "broken", config=config, split=1, watcher=StopAfter(n_epochs))
     resume(tmp_path / "broken")
     assert_equal_weights(tmp_path / "whole", tmp_path / "broken")
-    whole, broken = (read_log(tmp_path / run / "log.csv") for run in ("whole", "broken"))
+    whole, broken = (RunFolder(tmp_path / run).read_log() for run in ("whole", "broken"))
     for left, right in zip(whole, broken, strict=True):
         left.pop("seconds"), right.pop("seconds")
         assert left == right
@@ -166,7 +166,7 @@ def test_a_finished_run_has_nothing_to_resume(
     resume(tmp_path / "run")
     after = weights(tmp_path / "run", "last")
     assert all(np.array_equal(before[key], after[key]) for key in before)
-    assert len(read_log(tmp_path / "run" / "log.csv")) == 5
+    assert len(RunFolder(tmp_path / "run").read_log()) == 5
 
 
 def test_validation_selects_an_epoch_and_calibrates(
@@ -176,7 +176,7 @@ def test_validation_selects_an_epoch_and_calibrates(
         **{"train.validation": 0.3, "train.validate_every": 1, "train.alignment_epochs": 0}
     )
     train(tiny, tmp_path / "run", config=config, split=1)
-    rows = read_log(tmp_path / "run" / "log.csv")
+    rows = RunFolder(tmp_path / "run").read_log()
     best = max(rows, key=lambda row: row["validation_score"])
     _, card = load_model(tmp_path / "run" / "best.safetensors")
     assert card.epoch == best["epoch"]
@@ -199,7 +199,7 @@ def test_patience_ends_a_run_early(tiny: Dataset, small_config: Config, tmp_path
         }
     )
     train(tiny, tmp_path / "run", config=config, split=1)
-    assert len(read_log(tmp_path / "run" / "log.csv")) == 3
+    assert len(RunFolder(tmp_path / "run").read_log()) == 3
 
 
 def test_two_processes_train_one_model(
@@ -228,7 +228,7 @@ def test_two_processes_train_one_model(
     for key, value in one.items():
         np.testing.assert_allclose(value, two[key], atol=2e-3, err_msg=key)
     for left, right in zip(
-        *(read_log(tmp_path / run / "log.csv") for run in ("one", "two")), strict=True
+        *(RunFolder(tmp_path / run).read_log() for run in ("one", "two")), strict=True
     ):
         assert left["loss"] == pytest.approx(right["loss"], rel=1e-3)
 
@@ -248,7 +248,7 @@ def test_a_loss_that_is_not_finite_names_video_and_epoch_and_keeps_the_last_stat
     monkeypatch.setattr(Session, "_batches", poisoned)
     with pytest.raises(TrainingError, match=f"{culprit}: the loss is not finite in epoch 3"):
         train(tiny, tmp_path / "run", config=small_config, split=1)
-    assert len(read_log(tmp_path / "run" / "log.csv")) == 2
+    assert len(RunFolder(tmp_path / "run").read_log()) == 2
     assert all(np.isfinite(value).all() for value in weights(tmp_path / "run", "last").values())
     monkeypatch.undo()
     resume(tmp_path / "run")
@@ -333,7 +333,7 @@ def test_overfitting_one_video_drives_every_loss_down_and_reproduces_its_transcr
         }
     )
     train(tmp_path / "data", tmp_path / "run", config=config, split=1)
-    rows = read_log(tmp_path / "run" / "log.csv")
+    rows = RunFolder(tmp_path / "run").read_log()
     stage_one = [row for row in rows if row["stage"] == 1][-1]
     for term in ("frame", "segment", "group_frame", "group_segment"):
         assert stage_one[term] < 0.05, term

@@ -17,7 +17,7 @@ from uvast.benchmark.engine import run_cells
 from uvast.config import parse_setting
 from uvast.errors import ConfigError, OutputError, TrainingError
 from uvast.files import write_text
-from uvast.training.run import RunFolder, read_log
+from uvast.training.run import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -240,7 +240,7 @@ class Sweep:
 
 def validation_score(run: Path) -> float:
     """The best score that the last stage of a run reached on its validation part."""
-    rows = [row for row in read_log(RunFolder(run).log) if "validation_score" in row]
+    rows = [row for row in RunFolder(run).read_log() if "validation_score" in row]
     if not rows:
         raise TrainingError(
             "has no validation scores", where=run, remedy="set train.validation and train.epochs"

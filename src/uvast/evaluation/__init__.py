@@ -4,6 +4,7 @@ from uvast.evaluation.evaluate import Evaluation, evaluate, evaluate_in_detail
 from uvast.evaluation.metrics import Counts, count, edit_score, score, sum_counts
 from uvast.evaluation.predictions import (
     find_predictions,
+    folder_of_split,
     read_prediction,
     write_prediction,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "evaluate",
     "evaluate_in_detail",
     "find_predictions",
+    "folder_of_split",
     "mean_scores",
     "read_prediction",
     "score",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uvast.data import Dataset
 from uvast.errors import MissingFileError
 from uvast.evaluation.metrics import Counts, count, sum_counts
-from uvast.evaluation.predictions import find_predictions, read_prediction
+from uvast.evaluation.predictions import find_predictions, folder_of_split, read_prediction
 from uvast.evaluation.scores import Scores, VideoScores, mean_scores, worst_first
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _prediction_files(
 ) -> dict[int | None, dict[str, Path]]:
     """The files of each side; an error that names all videos without a prediction."""
     found = {
-        number: find_predictions(_folder_of_split(folder, number), videos)
+        number: find_predictions(folder_of_split(folder, number), videos)
         for number, videos in sides.items()
     }
     absent = {
@@ -148,10 +148,3 @@ def _prediction_files(
         number: {video: path for video, path in of_side.items() if path is not None}
         for number, of_side in found.items()
     }
-
-
-def _folder_of_split(folder: Path, split: int | None) -> Path:
-    if split is None:
-        return folder
-    candidates = (folder / f"split{split}", folder / f"split_{split}")
-    return next((path for path in candidates if path.is_dir()), folder)

@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 _FOLDER = "give the folder that holds the predictions"
 
 
+def folder_of_split(folder: Path, split: int | None) -> Path:
+    """Where a split's predictions lie: in a folder of their own, else beside all others."""
+    if split is None:
+        return folder
+    candidates = (folder / f"split{split}", folder / f"split_{split}")
+    return next((path for path in candidates if path.is_dir()), folder)
+
+
 def find_predictions(folder: Path, videos: Iterable[str]) -> dict[str, Path | None]:
     """Each video's prediction file, None where there is none."""
     if folder.is_file():

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from uvast.data import Dataset
-from uvast.evaluation import evaluate_in_detail, find_predictions, read_prediction
+from uvast.evaluation import (
+    evaluate_in_detail,
+    find_predictions,
+    folder_of_split,
+    read_prediction,
+)
 from uvast.report.compare import compare
 from uvast.report.content import Report
 
@@ -30,7 +35,7 @@ def report_predictions(folder: Path, dataset: Dataset | Path, split: int | None 
     truths: dict[str, Segmentation] = {}
     predicted: dict[str, Segmentation] = {}
     for number, names in sides.items():
-        for name, path in find_predictions(_folder_of_split(folder, number), names).items():
+        for name, path in find_predictions(folder_of_split(folder, number), names).items():
             assert path is not None, "the evaluation found it"
             true = truths[name] = data.source_segmentation(name)
             predicted[name] = read_prediction(
@@ -67,8 +72,3 @@ def scored_side(split: int | None, *, n_videos: int, n_splits: int) -> str:
     if n_splits:
         return f"{n_videos} videos, the mean over {n_splits} splits"
     return f"{n_videos} videos, all of them"
-
-
-def _folder_of_split(folder: Path, split: int | None) -> Path:
-    candidates = (folder / f"split{split}", folder / f"split_{split}")
-    return next((path for path in candidates if path.is_dir()), folder)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from uvast.errors import CheckpointError, CorruptFileError, MissingFileError
-from uvast.files import missing, read_json, read_text
+from uvast.errors import CheckpointError, MissingFileError
+from uvast.files import missing, read_json, read_numbers, read_text
 from uvast.report.content import Chart
 
 if TYPE_CHECKING:
@@ -80,16 +78,8 @@ class RunFiles:
 
 
 def _read_log(path: Path) -> tuple[Mapping[str, float], ...]:
-    """The rows, empty cells left out; none if the run has not logged yet."""
-    if not path.is_file():
-        return ()
-    rows = csv.DictReader(io.StringIO(read_text(path)))
-    try:
-        return tuple({k: float(v) for k, v in row.items() if v not in ("", None)} for row in rows)
-    except (TypeError, ValueError) as error:
-        raise CorruptFileError(
-            f"is not a training log ({error})", where=path, remedy="restore it or remove it"
-        ) from error
+    """The rows; none if the run has not logged yet."""
+    return tuple(read_numbers(path)) if path.is_file() else ()
 
 
 def training_charts(log: Sequence[Mapping[str, float]]) -> tuple[Chart, ...]:

@@ -1,7 +1,7 @@
 """Training: losses, one loop, two stages, run folders."""
 
 from uvast.training.loop import EpochReport, Watcher
-from uvast.training.run import RunFolder, RunInfo, read_log
+from uvast.training.run import RunFolder, RunInfo
 from uvast.training.train import resume, train
 
-__all__ = ["EpochReport", "RunFolder", "RunInfo", "Watcher", "read_log", "resume", "train"]
+__all__ = ["EpochReport", "RunFolder", "RunInfo", "Watcher", "resume", "train"]

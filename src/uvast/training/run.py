@@ -21,7 +21,15 @@ import torch
 from uvast._version import __version__
 from uvast.config import Config, load_config
 from uvast.errors import CheckpointError, OutputError
-from uvast.files import missing, read_json, read_text, unwritable, write_json, write_text
+from uvast.files import (
+    missing,
+    read_json,
+    read_numbers,
+    read_text,
+    unwritable,
+    write_json,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -132,6 +140,10 @@ class RunFolder:
         info = RunInfo.read(path / "run.json")
         return cls(path), load_config(file=path / "config.toml"), info
 
+    def read_log(self) -> list[dict[str, float]]:
+        """The rows of the log, empty cells left out."""
+        return read_numbers(self.log)
+
     def append_log(self, row: dict[str, object]) -> None:
         """Adds an epoch."""
         line = io.StringIO()
@@ -149,9 +161,3 @@ class RunFolder:
         whole = [row for row in rows if len(row) == len(LOG_COLUMNS)]  # a kill may cut the last
         kept = [",".join(row) for row in whole if (int(row[0]), int(row[1])) <= (stage, epoch)]
         write_text(self.log, "\n".join([header, *kept]) + "\n")
-
-
-def read_log(path: Path) -> list[dict[str, float]]:
-    """The rows of a log, empty cells left out."""
-    rows = csv.DictReader(io.StringIO(read_text(path)))
-    return [{k: float(v) for k, v in row.items() if v not in ("", None)} for row in rows]
