@@ -26,8 +26,16 @@ from uvast.training import RunFolder
 NODE = {"num_cpus": 1, "object_store_memory": 80_000_000}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def as_urgent_as_others() -> Iterator[None]:
+    """Ray's workers are nice by 15, and starve beside other tests on a machine of two cores."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_worker_niceness", "0")
+        yield
+
+
 @pytest.fixture(scope="module")
-def nodes() -> Iterator[Nodes]:
+def nodes(as_urgent_as_others: None) -> Iterator[Nodes]:
     cluster = Nodes(initialize_head=True, head_node_args={**NODE, "include_dashboard": False})
     ray.init(cluster.address, log_to_driver=False, logging_level="ERROR")
     yield cluster

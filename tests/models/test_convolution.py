@@ -20,9 +20,9 @@ def normal(*shape, seed=0, requires_grad=False):
 
 def reference(x, weight, bias, dilation):
     """`weight (3, D, D')` is torch's `(D', D, 3)`."""
-    kernel = weight.permute(2, 1, 0)
+    kernel = weight.permute(2, 1, 0).contiguous()
     return functional.conv1d(
-        x.transpose(1, 2), kernel, bias, padding=dilation, dilation=dilation
+        x.transpose(1, 2).contiguous(), kernel, bias, padding=dilation, dilation=dilation
     ).transpose(1, 2)
 
 
