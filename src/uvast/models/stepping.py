@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -26,42 +26,94 @@ POSITIONS = 64
 """Positions computed at a time."""
 
 
-@dataclass(frozen=True)
-class CrossWeights:
-    """Cross-attention with the projections of the memory folded into those of the token.
-
-    With `k = Wk m`, the score `q · k` is `(Wkᵀ Wq x) · m`, and the output `Wo Wv` of the averaged
-    memory.
+class Affine(NamedTuple):
+    """`x @ weight + bias`, laid out for one call.
 
     Args:
-        query: `(D, n_heads D)`, scaled; with its bias it gives what the memory is scored by.
-        query_bias: `(n_heads D,)`.
-        value: `(n_heads D, D)`, from averaged memories to the output.
-        value_bias: `(D,)`.
+        weight: `(D, D')`.
+        bias: `(D',)`.
     """
 
-    query: Tensor
-    query_bias: Tensor
-    value: Tensor
-    value_bias: Tensor
+    weight: Tensor
+    bias: Tensor
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """`(B, D)` -> `(B, D')`."""
+        return torch.addmm(self.bias, x, self.weight)
 
     @classmethod
-    def fold(cls, attention: CrossAttention) -> CrossWeights:
-        """From a layer's weights."""
+    def of(cls, linear: nn.Linear) -> Affine:
+        """A linear layer's weights."""
+        return cls(linear.weight.t().contiguous(), linear.bias)
+
+
+@dataclass(frozen=True)
+class LayerWeights:
+    """A decoder layer's weights, folded where one product follows another.
+
+    With `k = Wk m`, the score `q · k` of a frame `m` is `(Wkᵀ Wq x) · m`, and the output is
+    `Wo Wv` of the averaged frames: the memory is never projected.
+
+    Args:
+        project: to queries (scaled), keys and values of self-attention `(D, 3 D)`.
+        restore: self-attention's output layer.
+        query: to what the memory is scored by, `(D, n_heads D)`.
+        value: from averaged memories to cross-attention's output, `(n_heads D, D)`.
+        expand: feed-forward, first half.
+        contract: feed-forward, second half.
+        norms: weight and bias of the three layer norms.
+        epsilon: theirs.
+    """
+
+    project: Affine
+    restore: Affine
+    query: Affine
+    value: Affine
+    expand: Affine
+    contract: Affine
+    norms: tuple[tuple[Tensor, Tensor], ...]
+    epsilon: float
+
+    @classmethod
+    def fold(cls, layer: TranscriptDecoderLayer) -> LayerWeights:
+        """From a layer."""
+        attention = layer.self_attention
         width = attention.restore.weight.shape[0]
-        heads = (attention.n_heads, width // attention.n_heads, width)
-        query, key, value = (part.view(heads) for part in attention.project.weight.chunk(3))
-        query_bias, _, value_bias = attention.project.bias.chunk(3)
-        scale = 1 / math.sqrt(heads[1])
-        restore = attention.restore.weight.view(width, *heads[:2]).transpose(0, 1)  # (h, D, d)
-        folded = key.transpose(1, 2) @ query * scale  # (h, D, D)
-        folded_bias = key.transpose(1, 2) @ query_bias.view(*heads[:2], 1) * scale
-        return cls(
-            query=folded.flatten(0, 1).t().contiguous(),
-            query_bias=folded_bias.flatten(),
-            value=(restore @ value).transpose(1, 2).flatten(0, 1).contiguous(),
-            value_bias=attention.restore.weight @ value_bias + attention.restore.bias,
+        scale = torch.ones(3 * width, dtype=attention.restore.weight.dtype).to(
+            attention.restore.weight.device
         )
+        scale[:width] = 1 / math.sqrt(width // attention.n_heads)
+        project = Affine.of(attention.project)
+        query, value = _folded_memory(layer.cross_attention)
+        norms = [cast("nn.LayerNorm", norm) for norm in layer.norms]
+        return cls(
+            project=Affine(project.weight * scale, project.bias * scale),
+            restore=Affine.of(attention.restore),
+            query=query,
+            value=value,
+            expand=Affine.of(layer.feed_forward.expand),
+            contract=Affine.of(layer.feed_forward.contract),
+            norms=tuple((norm.weight, norm.bias) for norm in norms),
+            epsilon=norms[0].eps,
+        )
+
+
+def _folded_memory(attention: CrossAttention) -> tuple[Affine, Affine]:
+    width = attention.restore.weight.shape[0]
+    heads = (attention.n_heads, width // attention.n_heads, width)
+    query, key, value = (part.view(heads) for part in attention.project.weight.chunk(3))
+    query_bias, _, value_bias = attention.project.bias.chunk(3)
+    scale = 1 / math.sqrt(heads[1])
+    restore = attention.restore.weight.view(width, *heads[:2]).transpose(0, 1)  # (h, D, d)
+    scored = key.transpose(1, 2) @ query * scale  # (h, D, D)
+    scored_bias = key.transpose(1, 2) @ query_bias.view(*heads[:2], 1) * scale
+    return (
+        Affine(scored.flatten(0, 1).t().contiguous(), scored_bias.flatten()),
+        Affine(
+            (restore @ value).transpose(1, 2).flatten(0, 1).contiguous(),
+            attention.restore.weight @ value_bias + attention.restore.bias,
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -72,7 +124,7 @@ class DecoderState:
         keys: the memory that cross-attention scores `(B or 1, T, D)`.
         values: the memory that it averages `(B or 1, T, D)`.
         mask: valid frames `(B or 1, T)`, None when all are.
-        weights: folded weights of each layer.
+        weights: of each layer.
         caches: a layer's self-attention keys and values `(B, n_heads, n_tokens, d)`.
         positions: encodings of the positions `0, 1, …`, `(P, D)`, P above `n_tokens`.
         n_tokens: tokens seen so far.
@@ -82,7 +134,7 @@ class DecoderState:
     keys: Tensor
     values: Tensor
     mask: Tensor | None
-    weights: tuple[CrossWeights, ...]
+    weights: tuple[LayerWeights, ...]
     caches: tuple[tuple[Tensor, Tensor], ...]
     positions: Tensor
     n_tokens: int = 0
@@ -104,7 +156,7 @@ class DecoderState:
             keys=keys,
             values=values,
             mask=mask,
-            weights=tuple(CrossWeights.fold(layer.cross_attention) for layer in layers),
+            weights=tuple(LayerWeights.fold(layer) for layer in layers),
             caches=((nothing, nothing),) * len(layers),
             positions=sinusoidal_positions(0, POSITIONS, width, values),
         )
@@ -143,42 +195,34 @@ class DecoderState:
 
 
 def step_layer(
-    layer: TranscriptDecoderLayer,
-    x: Tensor,
-    past: tuple[Tensor, Tensor],
-    weights: CrossWeights,
-    state: DecoderState,
+    x: Tensor, past: tuple[Tensor, Tensor], weights: LayerWeights, state: DecoderState
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
     """One more token `(B, D)` -> `(B, D)` and the longer cache."""
-    attended, cache = _attend_past(layer, x, past)
-    x = _norm(layer.norms[0], x + attended)
-    x = _norm(layer.norms[1], x + _attend_memory(x, weights, state))
-    expand, contract = layer.feed_forward.expand, layer.feed_forward.contract
-    hidden = functional.gelu(functional.linear(x, expand.weight, expand.bias))
-    x = _norm(layer.norms[2], x + functional.linear(hidden, contract.weight, contract.bias))
-    return x, cache
+    attended, cache = _attend_past(x, past, weights)
+    first, second, third = weights.norms
+    shape, epsilon = x.shape[1:], weights.epsilon
+    x = torch.layer_norm(x + attended, shape, *first, epsilon)
+    x = torch.layer_norm(x + _attend_memory(x, weights, state), shape, *second, epsilon)
+    hidden = functional.gelu(weights.expand(x))
+    return torch.layer_norm(x + weights.contract(hidden), shape, *third, epsilon), cache
 
 
 def _attend_past(
-    layer: TranscriptDecoderLayer, x: Tensor, past: tuple[Tensor, Tensor]
+    x: Tensor, past: tuple[Tensor, Tensor], weights: LayerWeights
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    attention = layer.self_attention
     n, n_heads, _, depth = past[0].shape
-    parts = functional.linear(x, attention.project.weight, attention.project.bias)
-    query, key, value = parts.view(n, 3, n_heads, 1, depth).unbind(1)
+    query, key, value = weights.project(x).view(n, 3, n_heads, 1, depth).unbind(1)
     keys, values = torch.cat((past[0], key), 2), torch.cat((past[1], value), 2)
-    scores = torch.bmm(
-        query.reshape(n * n_heads, 1, depth), keys.flatten(0, 1).transpose(1, 2)
-    ).mul_(1 / math.sqrt(depth))
+    queries = query.reshape(n * n_heads, 1, depth)
+    scores = torch.bmm(queries, keys.flatten(0, 1).transpose(1, 2))
     out = torch.bmm(torch.softmax(scores, -1), values.flatten(0, 1)).view(n, -1)
-    restored = functional.linear(out, attention.restore.weight, attention.restore.bias)
-    return restored, (keys, values)
+    return weights.restore(out), (keys, values)
 
 
-def _attend_memory(x: Tensor, weights: CrossWeights, state: DecoderState) -> Tensor:
+def _attend_memory(x: Tensor, weights: LayerWeights, state: DecoderState) -> Tensor:
     """`(B, D)` -> `(B, D)`."""
     n, width = x.shape
-    queries = torch.addmm(weights.query_bias, x, weights.query).view(-1, width)  # (B n_heads, D)
+    queries = weights.query(x).view(-1, width)  # (B n_heads, D)
     if len(state.keys) == 1:
         scores = queries @ state.keys[0].t()  # (B n_heads, T)
         if state.mask is not None:
@@ -189,8 +233,4 @@ def _attend_memory(x: Tensor, weights: CrossWeights, state: DecoderState) -> Ten
         if state.mask is not None:
             scores = scores.masked_fill_(~state.mask[:, None], -torch.inf)
         averages = torch.bmm(torch.softmax(scores, -1), state.values)
-    return torch.addmm(weights.value_bias, averages.reshape(n, -1), weights.value)
-
-
-def _norm(norm: nn.Module, x: Tensor) -> Tensor:
-    return functional.layer_norm(x, x.shape[1:], norm.weight, norm.bias, norm.eps)  # type: ignore[arg-type]
+    return weights.value(averages.reshape(n, -1))

@@ -131,10 +131,8 @@ class TranscriptDecoder(nn.Module):
         """
         x = self.embed(tokens) + state.positions[state.n_tokens]  # (B, D)
         caches = []
-        for layer, past, weights in zip(
-            self._typed_layers(), state.caches, state.weights, strict=True
-        ):
-            x, cache = step_layer(layer, x, past, weights, state)
+        for past, weights in zip(state.caches, state.weights, strict=True):
+            x, cache = step_layer(x, past, weights, state)
             caches.append(cache)
         features = self.norm(x)
         return self.classify(features), state.after(tuple(caches), features)
