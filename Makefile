@@ -2,7 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 READY := $(VENV)/.ready
+TOOLS := $(VENV)/.tools
 .DEFAULT_GOAL := help
 
 help: ## show this help
@@ -10,27 +12,32 @@ help: ## show this help
 
 $(READY): pyproject.toml constraints.txt
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	@echo "installing into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "pip>=25.1"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group dev -e .
+	@echo "installing uvast into $(VENV) ..."
+	@$(PIP) -e .
 	@touch $@
 
-install: $(READY) ## make .venv with the package and its tools
+$(TOOLS): $(READY)
+	@echo "installing its tools into $(VENV) ..."
+	@$(PIP) "pip>=25.1"
+	@$(PIP) --group dev -e .
+	@touch $@
+
+install: $(TOOLS) ## make .venv with the package and its tools
 
 demo: $(READY) ## the main job on the built-in data
 	@$(BIN)/uvast demo --overwrite
 
-test: $(READY) ## all tests
+test: $(TOOLS) ## all tests
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
-check: $(READY) ## formatting, lint, types, layers and docs: what CI runs beside the tests
+check: $(TOOLS) ## formatting, lint, types, layers and docs: what CI runs beside the tests
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir build/site
 
-format: $(READY) ## format and fix what can be fixed
+format: $(TOOLS) ## format and fix what can be fixed
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
