@@ -27,7 +27,7 @@ from machine import Times, gemm_speed, in_new_process, measure, peak_memory
 from uvast.data import Dataset, Video, VideoLoader, collate
 from uvast.models import Uvast, UvastDimensions
 from uvast.segments import Segmentation, round_durations
-from uvast.training.losses import LossOptions
+from uvast.training.loss_sums import LossOptions
 from uvast.training.objectives import StageOne, StageTwo
 from uvast.training.optimisation import build_optimiser
 from uvast.vocabulary import Vocabulary

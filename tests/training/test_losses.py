@@ -13,20 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uvast.errors import ConfigError, InputError
+from uvast.training.loss_sums import Losses, LossOptions, framewise_losses, stage_one_losses
 from uvast.training.losses import (
     GroupForm,
-    Losses,
-    LossOptions,
     alignment_loss,
     cross_attention_loss,
     cross_entropy,
     decoder_inputs,
     duration_loss,
-    framewise_losses,
     group_loss,
     segment_targets,
     smoothing_loss,
-    stage_one_losses,
 )
 
 FORMS = get_args(GroupForm)

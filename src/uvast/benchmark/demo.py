@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from uvast.benchmark.cell import Scores, score_segmentations, score_test_side
-from uvast.benchmark.decodings import DECODINGS
 from uvast.config import Config, load_config
 from uvast.data import Dataset, generate_dataset
 from uvast.errors import OutputError
 from uvast.files import write_text
 from uvast.inference import load
+from uvast.inference.decodings import DECODINGS
 from uvast.report import report_run, write_page
 from uvast.supervision import PseudoLabelOptions, full_segmentations, pseudo_segmentations
 from uvast.training import train

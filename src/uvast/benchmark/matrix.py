@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from uvast.benchmark.cell import Cell
-from uvast.benchmark.decodings import decodings_of, fitting_decodings, named_decodings
 from uvast.config import load_config, presets
 from uvast.data import Dataset
 from uvast.errors import ConfigError, SplitError
+from uvast.inference.decodings import decodings_of, fitting_decodings, named_decodings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

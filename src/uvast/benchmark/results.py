@@ -7,10 +7,10 @@ import io
 import statistics
 from collections import defaultdict
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from uvast.benchmark.cell import COLUMNS, Cell, Scores, finished_scores
-from uvast.benchmark.decodings import IN_PAPERS
 from uvast.benchmark.layout import Layout, Line, as_markdown, laid_out
 from uvast.benchmark.paper_tables import find_table
 from uvast.files import write_json, write_text
@@ -21,6 +21,30 @@ if TYPE_CHECKING:
 
 PAPER_TABLES = {"full": "fully-supervised", "timestamps": "timestamps"}
 """Kind of supervision to the table of the paper it belongs beside."""
+
+IN_PAPERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "uvast": {
+            "transcript": "UVAST w/o duration",
+            "alignment": "UVAST + alignment decoder",
+            "viterbi": "UVAST + Viterbi",
+            "fifa": "UVAST + FIFA",
+        },
+        **{
+            kind: {
+                "frames": name,
+                "frames + viterbi": f"{name} + Viterbi",
+                "frames + fifa": f"{name} + FIFA",
+            }
+            for kind, name in (
+                ("ms-tcn", "MS-TCN"),
+                ("ms-tcn++", "MS-TCN++"),
+                ("asformer", "ASFormer"),
+            )
+        },
+    }
+)
+"""Kind of model to decoding to the name of its row in published tables."""
 
 
 @dataclass(frozen=True)

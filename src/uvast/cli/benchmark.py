@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path  # noqa: TC003 - typer reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from uvast.cli.console import note, print_json, progress_bar, results
-from uvast.cli.engines import (
+from uvast.cli.options import (
     AddressOption,
     CpusOption,
     DeviceOption,
@@ -17,6 +17,10 @@ from uvast.cli.engines import (
     EngineOption,
     GpusOption,
     JobsOption,
+    JsonOption,
+    SeedsOption,
+    SettingsOption,
+    TimestampsOption,
     make_engine,
     names_of,
     numbers_of,
@@ -61,21 +65,16 @@ def benchmark(
         ),
     ] = None,
     splits: Annotated[str, typer.Option(help="Numbers by commas, or all.")] = "all",
-    seeds: Annotated[str, typer.Option(help="Numbers by commas.")] = "0",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting of every run, such as train.epochs=50; repeatable."),
-    ] = None,
-    timestamps: Annotated[
-        Path | None, typer.Option(help="Timestamps file.", show_default="the datasets' own")
-    ] = None,
+    seeds: SeedsOption = "0",
+    settings: SettingsOption = None,
+    timestamps: TimestampsOption = None,
     engine: EngineOption = EngineName.local,
     jobs: JobsOption = 1,
     address: AddressOption = "auto",
     cpus: CpusOption = 1,
     gpus: GpusOption = 0,
     device: DeviceOption = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Train and score models on every split, and print one table.
 

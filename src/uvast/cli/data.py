@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli import console
+from uvast.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from uvast.data.check import Report
@@ -30,7 +31,7 @@ DatasetPath = Annotated[Path, typer.Argument(metavar="DATASET", help="The datase
 @app.command()
 def check(
     dataset: DatasetPath,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Print a dataset's statistics and all of its problems; exit code 2 if there are any.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli.console import note, print_json, print_table, progress_bar
+from uvast.cli.options import JsonOption
 from uvast.cli.train import TrainingBar
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def demo(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the folder of an earlier demo.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Try everything in three minutes: clicks, pseudo-labels, training, decoding, report.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum
-from pathlib import Path  # noqa: TC003 - typer reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from uvast.cli.console import note, print_json, print_table
+from uvast.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from uvast.data import Dataset
@@ -50,7 +51,7 @@ def evaluate(
         Path | None,
         typer.Option(help="Write the frame confusion (rows: true classes) to this CSV file."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Score predictions: Acc, Edit and F1@10/25/50.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from enum import Enum
-from pathlib import Path  # noqa: TC003 - typer reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from uvast.cli.benchmark import end, follow, print_layouts
 from uvast.cli.console import note, print_json, print_table
-from uvast.cli.engines import (
+from uvast.cli.options import (
     AddressOption,
     CpusOption,
     DeviceOption,
@@ -18,6 +18,10 @@ from uvast.cli.engines import (
     EngineOption,
     GpusOption,
     JobsOption,
+    JsonOption,
+    SeedsOption,
+    SettingsOption,
+    TimestampsOption,
     make_engine,
     numbers_of,
 )
@@ -57,21 +61,16 @@ def reproduce(
         str | None,
         typer.Option(help="Numbers by commas, or all.", show_default="as in the paper's table"),
     ] = None,
-    seeds: Annotated[str, typer.Option(help="Numbers by commas.")] = "0",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting of every row, such as train.epochs=50; repeatable."),
-    ] = None,
-    timestamps: Annotated[
-        Path | None, typer.Option(help="Timestamps file.", show_default="the datasets' own")
-    ] = None,
+    seeds: SeedsOption = "0",
+    settings: SettingsOption = None,
+    timestamps: TimestampsOption = None,
     engine: EngineOption = EngineName.local,
     jobs: JobsOption = 1,
     address: AddressOption = "auto",
     cpus: CpusOption = 1,
     gpus: GpusOption = 0,
     device: DeviceOption = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Compute a table of the paper, published numbers beside ours.
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - typer reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from uvast.cli.console import note, print_json, print_table, progress_bar
-from uvast.cli.engines import (
+from uvast.cli.options import (
     AddressOption,
     CpusOption,
     DeviceOption,
     EngineName,
     EngineOption,
     GpusOption,
+    JsonOption,
     make_cluster,
 )
 
@@ -62,7 +63,7 @@ def segment(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace predictions that exist.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Segment videos with a trained model.
 

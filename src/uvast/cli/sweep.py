@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - typer reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from uvast.cli.console import note, print_json, print_table, progress_bar
-from uvast.cli.engines import (
+from uvast.cli.options import (
     AddressOption,
     CpusOption,
     DeviceOption,
@@ -16,6 +16,9 @@ from uvast.cli.engines import (
     EngineOption,
     GpusOption,
     JobsOption,
+    JsonOption,
+    SettingsOption,
+    TimestampsOption,
     make_engine,
 )
 from uvast.errors import ConfigError
@@ -41,24 +44,19 @@ def sweep(
     preset: Annotated[
         str | None, typer.Option(help="All other settings.", show_default="the defaults")
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting of every run, such as train.epochs=50; repeatable."),
-    ] = None,
+    settings: SettingsOption = None,
     split: Annotated[int, typer.Option(help="Whose training side is used.")] = 1,
     validation: Annotated[
         float, typer.Option(help="Share of the training side that judges the settings.")
     ] = 0.2,
-    timestamps: Annotated[
-        Path | None, typer.Option(help="Timestamps file.", show_default="the dataset's own")
-    ] = None,
+    timestamps: TimestampsOption = None,
     engine: EngineOption = EngineName.local,
     jobs: JobsOption = 1,
     address: AddressOption = "auto",
     cpus: CpusOption = 1,
     gpus: GpusOption = 0,
     device: DeviceOption = "auto",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Search settings by the score on a validation part of the training side.
 

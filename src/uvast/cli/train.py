@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import Enum
-from pathlib import Path  # noqa: TC003 - typer reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from uvast.cli.console import note, progress_bar
+from uvast.cli.options import SettingsOption, TimestampsOption
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -49,19 +50,14 @@ def train(
         typer.Option(help="small, demo, gtea, 50salads, breakfast, or a baseline's name."),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="Settings from a TOML file.")] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="One setting, such as train.epochs=100; may be repeated."),
-    ] = None,
+    settings: SettingsOption = None,
     model: Annotated[str | None, typer.Option(help="uvast or a baseline.")] = None,
     split: Annotated[
         int | None,
         typer.Option(help="Train on this split's training side.", show_default="all videos"),
     ] = None,
     supervision: Annotated[Supervision | None, typer.Option(help="Full labels, or clicks.")] = None,
-    timestamps: Annotated[
-        Path | None, typer.Option(help="Timestamps file.", show_default="the dataset's own")
-    ] = None,
+    timestamps: TimestampsOption = None,
     refresh_pseudo_labels: Annotated[
         int | None,
         typer.Option(help="Cut pseudo-labels again every N epochs; 0 never.", metavar="N"),

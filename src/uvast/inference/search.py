@@ -15,6 +15,7 @@ import torch
 from uvast.segments import IntArray, merge_repeats
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from torch import Tensor
 
     from uvast.models import Encoded, Uvast
@@ -41,7 +42,6 @@ class Transcript:
         return merge_repeats(self.tokens)
 
 
-@torch.inference_mode()
 def greedy_transcripts(
     model: Uvast, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, *, max_segments: int
 ) -> tuple[Transcript, ...]:
@@ -49,35 +49,32 @@ def greedy_transcripts(
 
     A video stops at EOS, or with `max_segments` tokens or one per frame, the last one kept.
     """
-    n_videos = mask.shape[0]
-    caps = mask.sum(1).clamp(max=max_segments)
+    caps = mask.sum(1).clamp(max=max_segments).cpu().numpy()
+    n_videos = len(caps)
     state = model.start(encoded, mask)
-    tokens = torch.full((n_videos,), vocabulary.sos, device=mask.device)
-    running = torch.ones(n_videos, dtype=torch.bool, device=mask.device)
-    written: list[Tensor] = []
-    scores = torch.zeros(n_videos, device=mask.device)
-    n_tokens = torch.zeros(n_videos, dtype=torch.long, device=mask.device)
-    while bool(running.any()):
-        logits, state = model.step(state, tokens)
-        log_probabilities = logits.log_softmax(-1)
-        # The first token cannot be EOS: an empty transcript segments nothing.
+    tokens = np.full(n_videos, vocabulary.sos)
+    running = np.ones(n_videos, dtype=bool)
+    scores = np.zeros(n_videos)
+    n_tokens = np.zeros(n_videos, dtype=np.int64)
+    written: list[IntArray] = []
+    while running.any():
+        logits, state = state.step(tokens)
+        log_probabilities = _log_softmax(logits)
         if not written:
-            log_probabilities[:, vocabulary.eos] = -torch.inf
-        values, tokens = log_probabilities.max(-1)
-        scores += torch.where(running, values, 0.0)
-        running = running & (tokens != vocabulary.eos)
+            _forbid_empty(log_probabilities, vocabulary)
+        tokens = log_probabilities.argmax(1)
+        scores += np.where(running, log_probabilities.max(1), 0.0)
+        running &= tokens != vocabulary.eos
         written.append(tokens)
         n_tokens += running
-        running = running & (n_tokens < caps)
-    rows = torch.stack(written, 1).cpu().numpy()
-    counts = n_tokens.tolist()
+        running &= n_tokens < caps
+    rows = np.stack(written, axis=1)
     return tuple(
-        Transcript(row[:count].astype(np.int64), score, count < cap)
-        for row, count, score, cap in zip(rows, counts, scores.tolist(), caps.tolist(), strict=True)
+        Transcript(row[:count], float(score), bool(count < cap))
+        for row, count, score, cap in zip(rows, n_tokens, scores, caps, strict=True)
     )
 
 
-@torch.inference_mode()
 def beam_transcripts(
     model: Uvast,
     encoded: Encoded,
@@ -94,47 +91,58 @@ def beam_transcripts(
     only fall. A beam of one is greedy search.
     """
     cap = min(max_segments, int(mask.sum()))
-    state = model.start(encoded, mask).select(
-        torch.zeros(beam_width, dtype=torch.long, device=mask.device)
-    )
-    tokens = torch.full((beam_width,), vocabulary.sos, device=mask.device)
-    scores = torch.full((beam_width,), -torch.inf, device=mask.device)
-    scores[0] = 0.0
-    history = torch.empty((beam_width, 0), dtype=torch.long, device=mask.device)
+    state = model.start(encoded, mask)
+    tokens = np.array([vocabulary.sos])
+    scores = np.zeros(1)
+    history = np.empty((1, 0), dtype=np.int64)
     finished: list[Transcript] = []
     for place in range(cap + 1):
-        logits, state = model.step(state, tokens)
-        extended = scores[:, None] + logits.log_softmax(-1)  # (beam, C + 1)
+        logits, state = state.step(tokens)
+        extended = scores[:, None] + _log_softmax(logits)  # (beam, C + 1)
         if place == 0:
-            extended[:, vocabulary.eos] = -torch.inf
-        _, likeliest = extended.flatten().topk(min(beam_width, extended.numel()))
-        finished += [
-            Transcript(history[origin].cpu().numpy(), float(extended[origin, token]), complete=True)
-            for origin, token in zip(*_origins(likeliest, vocabulary), strict=True)
-            if token == vocabulary.eos and torch.isfinite(extended[origin, token])
-        ]
-        finished = sorted(finished, key=lambda one: -one.log_probability)[:beam_width]
+            _forbid_empty(extended, vocabulary)
+        for origin, token in zip(*_likeliest(extended, beam_width), strict=True):
+            if token == vocabulary.eos:
+                score = float(extended[origin, token])
+                finished.append(Transcript(history[origin], score, complete=True))
+        finished = _best_first(finished)[:beam_width]
         if place == cap:
             break
-        extended[:, vocabulary.eos] = -torch.inf
-        scores, chosen = extended.flatten().topk(min(beam_width, extended.numel()))
+        origins, tokens = _likeliest(extended[:, : vocabulary.eos], beam_width)
+        scores = extended[origins, tokens]
         if len(finished) == beam_width and scores[0] <= finished[-1].log_probability:
             break
-        origin, tokens = _origins(chosen, vocabulary)
-        history = torch.cat((history[origin], tokens[:, None]), 1)
-        state = state.select(origin)
+        history = np.concatenate((history[origins], tokens[:, None]), axis=1)
+        state = state.select(origins)
     cut = [
-        Transcript(row.cpu().numpy(), score, complete=False)
-        for row, score in zip(history, scores.tolist(), strict=True)
-        if np.isfinite(score) and history.shape[1] == cap
+        Transcript(row, float(score), complete=False)
+        for row, score in zip(history, scores, strict=True)
+        if len(row) == cap
     ]
-    return tuple(sorted(finished or cut, key=lambda one: -one.log_probability)[:beam_width])
+    return tuple(finished or _best_first(cut))
 
 
-def _origins(chosen: Tensor, vocabulary: Vocabulary) -> tuple[Tensor, Tensor]:
-    """Places in a flat `(beam, C + 1)` -> the hypotheses they extend, and by which token."""
-    width = vocabulary.eos + 1
-    return chosen // width, chosen % width
+def _forbid_empty(scores: NDArray[np.float64], vocabulary: Vocabulary) -> None:
+    """The first token cannot be EOS: an empty transcript segments nothing."""
+    scores[:, vocabulary.eos] = -np.inf
+
+
+def _log_softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:
+    """`(B, C + 1)` -> the same, as log-probabilities."""
+    shifted = logits.astype(np.float64) - logits.max(axis=1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))  # type: ignore[no-any-return]
+
+
+def _likeliest(extended: NDArray[np.float64], count: int) -> tuple[IntArray, IntArray]:
+    """The `count` best entries of `(beam, tokens)` above `-inf`, best first: rows and columns."""
+    order = np.argsort(-extended, axis=None, kind="stable")[:count]
+    rows, columns = np.unravel_index(order, extended.shape)
+    possible = np.isfinite(extended[rows, columns])
+    return rows[possible], columns[possible]
+
+
+def _best_first(transcripts: list[Transcript]) -> list[Transcript]:
+    return sorted(transcripts, key=lambda one: -one.log_probability)
 
 
 @torch.inference_mode()

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from uvast.models.attention import CrossAttention, SelfAttention
 from uvast.models.layers import FeedForward, dropout, sinusoidal_positions
 from uvast.models.pooling import smooth
-from uvast.models.stepping import DecoderState, step_layer
+from uvast.models.stepping import DecoderState
 
 if TYPE_CHECKING:
     from uvast.models.dimensions import UvastDimensions
@@ -101,7 +101,7 @@ class TranscriptDecoder(nn.Module):
         keys = smooth(values, mask, self.smoothing)
         x = dropout(self._embed(tokens), self.input_rate, self.training)
         outputs, weights = [], []
-        for layer in self._typed_layers():
+        for layer in self.typed_layers():
             x, layer_weights = layer(x, keys, values, mask)
             outputs.append(x)
             weights.append(layer_weights)
@@ -116,28 +116,10 @@ class TranscriptDecoder(nn.Module):
 
     def start(self, memory: Tensor, mask: Tensor | None) -> DecoderState:
         """The state before the first token, of B transcripts over frame features `(B, T, D)`."""
-        keys = smooth(memory, mask, self.smoothing)
-        return DecoderState.begin(self._typed_layers(), keys, memory, mask)
+        return DecoderState.begin(self, smooth(memory, mask, self.smoothing), memory, mask)
 
-    def step(self, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
-        """Feeds one token to each transcript.
-
-        Args:
-            state: of B transcripts.
-            tokens: `(B,)`; SOS first.
-
-        Returns:
-            Logits of the next token `(B, C + 1)`, and the new state.
-        """
-        x = self.embed(tokens) + state.positions[state.n_tokens]  # (B, D)
-        caches = []
-        for past, weights in zip(state.caches, state.weights, strict=True):
-            x, cache = step_layer(x, past, weights, state)
-            caches.append(cache)
-        features = self.norm(x)
-        return self.classify(features), state.after(tuple(caches), features)
-
-    def _typed_layers(self) -> tuple[TranscriptDecoderLayer, ...]:
+    def typed_layers(self) -> tuple[TranscriptDecoderLayer, ...]:
+        """The layers, in their order."""
         return cast("tuple[TranscriptDecoderLayer, ...]", tuple(self.layers))
 
     def _embed(self, tokens: Tensor) -> Tensor:

@@ -100,10 +100,6 @@ class Uvast(nn.Module):
         """The decoder's state before the first token (SOS) of every video's transcript."""
         return self.transcript.start(encoded.features, _padding_only(mask))
 
-    def step(self, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
-        """Feeds `tokens (B,)`; returns the next ones' logits `(B, C + 1)` and the new state."""
-        return self.transcript.step(state, tokens)
-
     def align(
         self,
         features: Tensor,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from uvast.data import Dataset
 from uvast.errors import ConfigError, LabelError
 from uvast.inference import load
+from uvast.inference.decodings import decodings_of, named_decodings
 from uvast.inference.inputs import DatasetVideo
 from uvast.inference.pipeline import segment_all
 from uvast.models import Uvast
@@ -28,37 +28,16 @@ if TYPE_CHECKING:
 
     Ways = Mapping[str, Mapping[str, Any]]
 
-UVAST_WAYS: Ways = MappingProxyType(
-    {
-        "frames": {"transcript": "frames", "durations": "none"},
-        "alignment": {"transcript": "decoder", "durations": "alignment"},
-        "viterbi": {"transcript": "decoder", "durations": "viterbi", "length_model": "poisson"},
-        "fifa": {"transcript": "decoder", "durations": "fifa"},
-        "semi-markov": {"transcript": "semi-markov"},
-        "best": {"transcript": "best", "beam_width": 5},
-    }
-)
-"""Name to changes of the config's `decode` section, for models with a transcript decoder."""
-
-FRAME_WISE_WAYS: Ways = MappingProxyType(
-    {
-        "frames": {"transcript": "frames", "durations": "none"},
-        "viterbi": {"transcript": "frames", "durations": "viterbi"},
-        "fifa": {"transcript": "frames", "durations": "fifa"},
-        "semi-markov": {"transcript": "semi-markov"},
-    }
-)
-"""The same for frame-wise models."""
+LEFT_OUT = ("transcript", "viterbi, gamma")
+"""Decodings without a timeline of their own worth looking at."""
 
 
 def ways_of(segmenter: Segmenter) -> dict[str, Mapping[str, Any]]:
     """The ways a model can be decoded."""
-    if not isinstance(segmenter.module, Uvast):
-        return dict(FRAME_WISE_WAYS)
-    ways = dict(UVAST_WAYS)
-    if segmenter.module.alignment is None:
-        del ways["alignment"]
-    return ways
+    network = segmenter.module
+    alignment = isinstance(network, Uvast) and network.alignment is not None
+    names = decodings_of(segmenter.card.kind, alignment=alignment)
+    return named_decodings(name for name in names if name not in LEFT_OUT)
 
 
 def report_run(

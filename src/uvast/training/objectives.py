@@ -8,14 +8,8 @@ import torch
 
 from uvast.models import Uvast
 from uvast.models.build import as_frame_wise_model
-from uvast.training.losses import (
-    Losses,
-    LossOptions,
-    alignment_loss,
-    decoder_inputs,
-    framewise_losses,
-    stage_one_losses,
-)
+from uvast.training.loss_sums import Losses, LossOptions, framewise_losses, stage_one_losses
+from uvast.training.losses import alignment_loss, decoder_inputs
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""The ways of decoding that benchmarks compare, by name."""
+"""The ways of decoding that benchmarks and reports compare, by name."""
 
 from __future__ import annotations
 
@@ -55,30 +55,6 @@ ON_FRAMES = MappingProxyType(
     {"none": "frames", "viterbi": "frames + viterbi", "fifa": "frames + fifa"}
 )
 """What a way to get durations means where the transcript is read off the frames."""
-
-IN_PAPERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        "uvast": {
-            "transcript": "UVAST w/o duration",
-            "alignment": "UVAST + alignment decoder",
-            "viterbi": "UVAST + Viterbi",
-            "fifa": "UVAST + FIFA",
-        },
-        **{
-            kind: {
-                "frames": name,
-                "frames + viterbi": f"{name} + Viterbi",
-                "frames + fifa": f"{name} + FIFA",
-            }
-            for kind, name in (
-                ("ms-tcn", "MS-TCN"),
-                ("ms-tcn++", "MS-TCN++"),
-                ("asformer", "ASFormer"),
-            )
-        },
-    }
-)
-"""Kind of model to decoding to the name of its row in published tables."""
 
 
 def decodings_of(kind: str, *, alignment: bool) -> tuple[str, ...]:

@@ -1,8 +1,9 @@
-"""Options that commands with many runs share: where they run, and lists in one word."""
+"""Options that several commands share: settings, where runs run, and lists in one word."""
 
 from __future__ import annotations
 
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,6 +22,16 @@ class EngineName(str, Enum):
     ray = "ray"
 
 
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A setting, such as train.epochs=50; repeatable."),
+]
+SeedsOption = Annotated[str, typer.Option("--seeds", help="Numbers by commas.")]
+TimestampsOption = Annotated[
+    Path | None,
+    typer.Option("--timestamps", help="Timestamps file.", show_default="the dataset's own"),
+]
 EngineOption = Annotated[
     EngineName, typer.Option("--engine", help="This machine, or a Ray cluster (an extra).")
 ]
