@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from uvast.durations import LengthModel, Transitions, segmentation_score
-from uvast.durations.kernels import kernel
 from uvast.durations.length_model import MAX_SHAPE, gamma_shape
 from uvast.errors import InputError
+from uvast.kernels import kernel
 from uvast.segments import Segmentation
 
 FRAMES = np.arange(1, 60)

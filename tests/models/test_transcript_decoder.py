@@ -62,7 +62,7 @@ def test_select_before_the_first_token(small_model):
     state = small_model().start(encoded_frames(small_model(), 2, 4), None)
     selected = state.select(np.array([1, 1, 0]))
     assert selected.n_tokens == 0
-    assert len(selected.keys) == len(selected.caches[0][0]) == 3
+    assert len(selected.keys) == selected.cache.shape[2] == 3
     assert selected.values is selected.keys
 
 

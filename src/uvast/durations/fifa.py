@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from uvast.durations.kernels import kernel
 from uvast.durations.result import (
     Durations,
     FloatArray,
@@ -27,6 +26,7 @@ from uvast.durations.result import (
     checked_transcript,
 )
 from uvast.errors import InputError
+from uvast.kernels import kernel
 from uvast.segments import round_durations
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.durations.kernels import kernel
 from uvast.durations.result import (
     FloatArray,
     ScoredSegmentation,
@@ -25,6 +24,7 @@ from uvast.durations.result import (
     checked_log_probabilities,
 )
 from uvast.errors import InputError
+from uvast.kernels import kernel
 from uvast.segments import IntArray, Segmentation
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.durations.kernels import kernel
 from uvast.durations.result import checked_log_probabilities
 from uvast.errors import InputError
+from uvast.kernels import kernel
 from uvast.segments import IntArray, Segmentation, merge_repeats
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.durations.kernels import kernel
 from uvast.durations.length_model import LengthModel
 from uvast.durations.result import (
     Durations,
@@ -23,6 +22,7 @@ from uvast.durations.result import (
     checked_transcript,
 )
 from uvast.errors import InputError
+from uvast.kernels import kernel
 from uvast.segments import IntArray, check_timestamps
 
 if TYPE_CHECKING:

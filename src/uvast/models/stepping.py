@@ -1,21 +1,22 @@
-"""The transcript decoder, one token at a time, in NumPy.
+"""The transcript decoder, one token at a time, compiled for the host.
 
-A token's cost is the number of calls, not their arithmetic. So it is paid where a call is cheapest,
-on the host and without torch, whatever device the network is on; and weights that follow one
-another are multiplied once for a video.
+A token is little arithmetic in many small steps: operator calls of a tensor library would cost more
+than the sums themselves. So a step is one compiled function, run on the host whatever device the
+network is on; and weights that follow one another are multiplied once for a video.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
+from uvast.kernels import kernel
 from uvast.models.layers import sinusoidal_positions
 
 if TYPE_CHECKING:
@@ -27,79 +28,59 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = NDArray[np.floating]
 
+vectorised = partial(kernel, may_reorder=True)
+
 POSITIONS = 64
 """Positions computed at a time."""
 
 
 class Affine(NamedTuple):
-    """`x @ weight + bias`.
+    """`x @ weight.T + bias`.
 
     Args:
-        weight: `(D, D')`.
+        weight: `(D', D)`.
         bias: `(D',)`.
     """
 
     weight: Array
     bias: Array
 
-    def __call__(self, x: Array) -> Array:
-        """`(B, D)` -> `(B, D')`."""
-        out: Array = x @ self.weight
-        out += self.bias
-        return out
-
     @classmethod
     def of(cls, linear: nn.Linear) -> Affine:
         """A linear layer's weights."""
-        return cls(_array(linear.weight).T, _array(linear.bias))
+        return cls(_array(linear.weight), _array(linear.bias))
 
 
 class Norm(NamedTuple):
-    """A layer norm.
-
-    Args:
-        weight: `(D,)`.
-        bias: `(D,)`.
-        mean: what averages a row, `(D, 1)`: a product costs less than a sum along an axis.
-        epsilon: keeps the variance above 0.
-    """
+    """A layer norm: weight `(D,)`, bias `(D,)`, and what keeps the variance above 0."""
 
     weight: Array
     bias: Array
-    mean: Array
     epsilon: float
 
-    def __call__(self, x: Array) -> Array:
-        """`(B, D)` -> `(B, D)`."""
-        out: Array = x - x @ self.mean
-        out /= np.sqrt((out * out) @ self.mean + self.epsilon)
-        out *= self.weight
-        out += self.bias
-        return out
-
     @classmethod
-    def of(cls, norm: nn.LayerNorm) -> Norm:
+    def of(cls, norm: nn.Module) -> Norm:
         """A layer norm's weights."""
-        weight = _array(norm.weight)
-        mean = np.full((len(weight), 1), 1 / len(weight), dtype=weight.dtype)
-        return cls(weight, _array(norm.bias), mean, norm.eps)
+        weight, bias = norm.parameters()
+        return cls(_array(weight), _array(bias), float(norm.eps))  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, eq=False)
-class LayerWeights:
+class LayerWeights(NamedTuple):
     """A decoder layer's weights, folded where one product follows another.
 
     With `k = Wk m`, the score `q · k` of a frame `m` is `(Wkᵀ Wq x) · m`, and the output is
     `Wo Wv` of the averaged frames: the memory is never projected.
 
     Args:
-        project: to queries (scaled), keys and values of self-attention `(D, 3 D)`.
+        project: D to queries (scaled), keys and values of self-attention, 3 D.
         restore: self-attention's output layer.
-        query: to what the memory is scored by, `(D, n_heads D)`.
-        value: from averaged memories to cross-attention's output, `(n_heads D, D)`.
+        query: D to what the memory is scored by, n_heads D.
+        value: from averaged memories, n_heads D, to cross-attention's output, D.
         expand: feed-forward, first half.
         contract: feed-forward, second half.
-        norms: after self-attention, cross-attention and feed-forward.
+        past_norm: after self-attention.
+        memory_norm: after cross-attention.
+        output_norm: after feed-forward.
     """
 
     project: Affine
@@ -108,43 +89,46 @@ class LayerWeights:
     value: Affine
     expand: Affine
     contract: Affine
-    norms: tuple[Norm, ...]
+    past_norm: Norm
+    memory_norm: Norm
+    output_norm: Norm
 
     @classmethod
     def fold(cls, layer: TranscriptDecoderLayer) -> LayerWeights:
         """From a layer."""
         attention = layer.self_attention
         project = Affine.of(attention.project)
-        width = len(project.weight)
-        scale = np.ones(3 * width, dtype=project.weight.dtype)
+        width = len(project.bias) // 3
+        scale = np.ones_like(project.bias)
         scale[:width] = 1 / math.sqrt(width // attention.n_heads)
         query, value = _folded_memory(layer.cross_attention)
+        past_norm, memory_norm, output_norm = (Norm.of(norm) for norm in layer.norms)
         return cls(
-            project=Affine(project.weight * scale, project.bias * scale),
+            project=Affine(project.weight * scale[:, None], project.bias * scale),
             restore=Affine.of(attention.restore),
             query=query,
             value=value,
             expand=Affine.of(layer.feed_forward.expand),
             contract=Affine.of(layer.feed_forward.contract),
-            norms=tuple(Norm.of(cast("nn.LayerNorm", norm)) for norm in layer.norms),
+            past_norm=past_norm,
+            memory_norm=memory_norm,
+            output_norm=output_norm,
         )
 
 
 def _folded_memory(attention: CrossAttention) -> tuple[Affine, Affine]:
-    width = attention.restore.weight.shape[0]
+    restore, restore_bias = _array(attention.restore.weight), _array(attention.restore.bias)
+    width = len(restore)
     heads = (attention.n_heads, width // attention.n_heads, width)
-    query, key, value = (part.view(heads) for part in attention.project.weight.chunk(3))
-    query_bias, _, value_bias = attention.project.bias.chunk(3)
-    scale = 1 / math.sqrt(heads[1])
-    restore = attention.restore.weight.view(width, *heads[:2]).transpose(0, 1)  # (h, D, d)
-    scored = key.transpose(1, 2) @ query * scale  # (h, D, D)
-    scored_bias = key.transpose(1, 2) @ query_bias.view(*heads[:2], 1) * scale
+    query, key, value = _array(attention.project.weight).reshape(3, *heads)
+    query_bias, _, value_bias = _array(attention.project.bias).reshape(3, -1)
+    keys = key.swapaxes(1, 2) / math.sqrt(heads[1])  # (h, D, d)
+    scored = keys @ query  # (h, D, D)
+    scored_bias = keys @ query_bias.reshape(*heads[:2], 1)
+    restored = restore.reshape(width, *heads[:2]).swapaxes(0, 1) @ value  # (h, D, D)
     return (
-        Affine(_array(scored.flatten(0, 1)).T, _array(scored_bias.flatten())),
-        Affine(
-            _array((restore @ value).transpose(1, 2).flatten(0, 1)),
-            _array(attention.restore.weight @ value_bias + attention.restore.bias),
-        ),
+        Affine(scored.reshape(-1, width), scored_bias.ravel()),
+        Affine(restored.swapaxes(0, 1).reshape(width, -1), restore @ value_bias + restore_bias),
     )
 
 
@@ -156,7 +140,7 @@ class StepWeights:
         embeddings: of the tokens `(C + 2, D)`.
         layers: in their order.
         norm: of the last layer's output.
-        classify: from there to the next token's logits, `(D, C + 1)`.
+        classify: from there to the next token's logits, `(C + 1, D)`.
     """
 
     embeddings: Array
@@ -165,14 +149,13 @@ class StepWeights:
     classify: Array
 
     @classmethod
-    @torch.inference_mode()
     def of(cls, decoder: TranscriptDecoder) -> StepWeights:
         """From a decoder."""
         return cls(
             embeddings=_array(decoder.embed.weight),
             layers=tuple(LayerWeights.fold(layer) for layer in decoder.typed_layers()),
             norm=Norm.of(decoder.norm),
-            classify=_array(decoder.classify.weight).T,
+            classify=_array(decoder.classify.weight),
         )
 
 
@@ -184,19 +167,17 @@ class DecoderState:
         weights: of the decoder.
         keys: the memory that cross-attention scores `(B or 1, T, D)`.
         values: the memory that it averages `(B or 1, T, D)`.
-        padding: what hides frames in the scores, 0 or `-inf` `(B or 1, 1, T)`; None if nothing.
-        caches: a layer's self-attention keys and values `(B, n_heads, n_tokens, d)`.
-        positions: encodings of the positions `0, 1, …`, `(P, D)`, P above `n_tokens`.
-        n_tokens: tokens seen so far.
+        padding: what hides frames in the scores, 0 or `-inf` `(B or 1, T)`.
+        cache: keys and values of N layers' self-attention `(N, 2, B, n_heads, n_tokens, d)`.
+        positions: encodings of the positions `0, 1, …`, `(P, D)`.
     """
 
     weights: StepWeights
     keys: Array
     values: Array
-    padding: Array | None
-    caches: tuple[tuple[Array, Array], ...]
+    padding: Array
+    cache: Array
     positions: Array
-    n_tokens: int = 0
 
     @classmethod
     @torch.inference_mode()
@@ -211,23 +192,26 @@ class DecoderState:
             values: `(B, T, D)`.
             mask: valid frames `(B, T)`, None when all are.
         """
-        n_heads = decoder.typed_layers()[0].self_attention.n_heads
         dtype = decoder.embed.weight.dtype  # the encoder may have worked in half precision
         memory = _array(values.to(dtype))
-        n, _, width = memory.shape
-        nothing = np.empty((n, n_heads, 0, width // n_heads), dtype=memory.dtype)
-        padding = None
+        n, n_frames, width = memory.shape
+        n_heads = decoder.typed_layers()[0].self_attention.n_heads
+        padding = np.zeros((n, n_frames), dtype=memory.dtype)
         if mask is not None:
-            hidden = torch.zeros(mask.shape, dtype=dtype, device=mask.device)
-            padding = _array(hidden.masked_fill_(~mask, -torch.inf))[:, None]
+            padding[mask.logical_not().cpu().numpy()] = -np.inf
         return cls(
             weights=StepWeights.of(decoder),
             keys=memory if keys is values else _array(keys.to(dtype)),
             values=memory,
             padding=padding,
-            caches=((nothing, nothing),) * len(decoder.layers),
+            cache=np.empty((len(decoder.layers), 2, n, n_heads, 0, width // n_heads), memory.dtype),
             positions=_positions(0, POSITIONS, memory),
         )
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens seen so far."""
+        return int(self.cache.shape[4])
 
     def select(self, indices: IntArray) -> DecoderState:
         """The state of the sequences `indices (B',)`, in that order; repeats are welcome.
@@ -238,61 +222,131 @@ class DecoderState:
         if len(keys) > 1:
             keys = keys[indices]
             values = keys if values is self.keys else values[indices]
-            padding = None if padding is None else padding[indices]
-        caches = tuple((keys[indices], values[indices]) for keys, values in self.caches)
-        return replace(self, keys=keys, values=values, padding=padding, caches=caches)
+            padding = padding[indices]
+        cache = self.cache[:, :, indices]
+        return replace(self, keys=keys, values=values, padding=padding, cache=cache)
 
     def step(self, tokens: IntArray) -> tuple[Array, DecoderState]:
         """Feeds `tokens (B,)`; returns the next ones' logits `(B, C + 1)` and the new state."""
-        positions = self.positions
+        positions, weights = self.positions, self.weights
         if self.n_tokens == len(positions):
             more = _positions(self.n_tokens, self.n_tokens, positions)
             positions = np.concatenate((positions, more))
-        x = self.weights.embeddings[tokens] + positions[self.n_tokens]  # (B, D)
-        caches = []
-        for past, weights in zip(self.caches, self.weights.layers, strict=True):
-            attended, cache = _attend_past(x, past, weights)
-            x = weights.norms[0](x + attended)
-            x = weights.norms[1](x + self._attend_memory(x, weights))
-            x = weights.norms[2](x + weights.contract(_gelu(weights.expand(x))))
-            caches.append(cache)
-        state = replace(self, caches=tuple(caches), positions=positions, n_tokens=self.n_tokens + 1)
-        return self.weights.norm(x) @ self.weights.classify, state
-
-    def _attend_memory(self, x: Array, weights: LayerWeights) -> Array:
-        """`(B, D)` -> `(B, D)`."""
-        n, width = x.shape
-        n_memories = len(self.keys)  # one video's sequences share it, as more heads would
-        queries = weights.query(x).reshape(n_memories, -1, width)
-        scores = queries @ self.keys.transpose(0, 2, 1)  # (B, n_heads, T) or (1, B n_heads, T)
-        if self.padding is not None:
-            scores += self.padding
-        return weights.value(_average(scores, self.values).reshape(n, -1))
+        x = weights.embeddings[tokens] + positions[self.n_tokens]  # (B, D)
+        n_layers, _, n, n_heads, n_tokens, depth = self.cache.shape
+        cache = np.empty((n_layers, 2, n, n_heads, n_tokens + 1, depth), x.dtype)
+        cache[..., :n_tokens, :] = self.cache
+        for layer, layer_cache in zip(weights.layers, cache, strict=True):
+            x = _step(x, layer_cache, self.keys, self.values, self.padding, layer)
+        logits = _normalised(x, np.zeros_like(x), weights.norm) @ weights.classify.T
+        return logits, replace(self, cache=cache, positions=positions)
 
 
-def _attend_past(
-    x: Array, past: tuple[Array, Array], weights: LayerWeights
-) -> tuple[Array, tuple[Array, Array]]:
-    """`(B, D)` -> `(B, D)`, and the cache with one more token."""
-    n, n_heads, _, depth = past[0].shape
-    query, key, value = weights.project(x).reshape(n, 3, n_heads, 1, depth).swapaxes(0, 1)
-    keys = np.concatenate((past[0], key), axis=2)
-    values = np.concatenate((past[1], value), axis=2)
-    attended = _average(query @ keys.swapaxes(2, 3), values)
-    return weights.restore(attended.reshape(n, -1)), (keys, values)
+@vectorised
+def _step(
+    x: Array, cache: Array, keys: Array, values: Array, padding: Array, layer: LayerWeights
+) -> Array:
+    """One token through a layer: `(B, D)` -> `(B, D)`; its key and value enter the cache."""
+    x = _normalised(x, _attend_past(x, cache, layer), layer.past_norm)
+    x = _normalised(x, _attend_memory(x, keys, values, padding, layer), layer.memory_norm)
+    hidden = _gelu(_affine(x, layer.expand))
+    return _normalised(x, _affine(hidden, layer.contract), layer.output_norm)
 
 
-def _average(scores: Array, values: Array) -> Array:
-    """Values `(…, T, D)`, weighted by the softmax of scores `(…, Q, T)`, which is overwritten."""
-    scores -= np.maximum.reduce(scores, axis=-1, keepdims=True)
-    np.exp(scores, out=scores)
-    out: Array = scores @ values
-    out /= np.add.reduce(scores, axis=-1, keepdims=True)
+@vectorised
+def _attend_past(x: Array, cache: Array, layer: LayerWeights) -> Array:
+    """`(B, D)` -> `(B, D)`; the newest token's key and value take the cache's last place."""
+    _, n, n_heads, n_tokens, depth = cache.shape
+    width = n_heads * depth
+    projected = _affine(x, layer.project)
+    attended = np.empty_like(x)
+    visible = np.zeros(n_tokens, x.dtype)
+    for b in range(n):
+        for h in range(n_heads):
+            first, last = h * depth, (h + 1) * depth
+            query = projected[b, first:last]
+            for d in range(depth):
+                cache[0, b, h, n_tokens - 1, d] = projected[b, width + first + d]
+                cache[1, b, h, n_tokens - 1, d] = projected[b, 2 * width + first + d]
+            _attend(query, cache[0, b, h], cache[1, b, h], visible, attended[b, first:last])
+    return _affine(attended, layer.restore)
+
+
+@vectorised
+def _attend_memory(
+    x: Array, keys: Array, values: Array, padding: Array, layer: LayerWeights
+) -> Array:
+    """`(B, D)` -> `(B, D)`; one video's sequences share its memory."""
+    n, width = x.shape
+    queries = _affine(x, layer.query)
+    averages = np.empty_like(queries)
+    for b in range(n):
+        m = min(b, len(keys) - 1)
+        for first in range(0, queries.shape[1], width):
+            query, average = queries[b, first : first + width], averages[b, first : first + width]
+            _attend(query, keys[m], values[m], padding[m], average)
+    return _affine(averages, layer.value)
+
+
+@vectorised
+def _attend(query: Array, keys: Array, values: Array, padding: Array, average: Array) -> None:
+    """Fills `average (D,)`: of values `(T, D)`, by the softmax of query `(D,)` · keys `(T, D)`."""
+    n_frames, width = keys.shape
+    weights = padding.copy()
+    for t in range(n_frames):
+        for d in range(width):
+            weights[t] += query[d] * keys[t, d]
+    highest = weights.max()
+    average[:] = 0
+    total = average[0]
+    for t in range(n_frames):
+        weight = np.exp(weights[t] - highest)
+        total += weight
+        for d in range(width):
+            average[d] += weight * values[t, d]
+    average /= total
+
+
+@vectorised
+def _affine(x: Array, affine: Affine) -> Array:
+    weight, bias = affine.weight, affine.bias
+    out = np.empty((len(x), len(bias)), x.dtype)
+    for b in range(len(x)):
+        for i in range(len(bias)):
+            total = bias[i]
+            for d in range(x.shape[1]):
+                total += x[b, d] * weight[i, d]
+            out[b, i] = total
     return out
 
 
+@vectorised
 def _gelu(x: Array) -> Array:
-    return x * ndtr(x)  # type: ignore[no-any-return]
+    kind = x.dtype.type  # a Python number would turn single into double precision
+    half, one, root = kind(0.5), kind(1), kind(math.sqrt(0.5))
+    for row in x:
+        for d in range(len(row)):
+            row[d] *= half * (one + math.erf(row[d] * root))
+    return x
+
+
+@vectorised
+def _normalised(x: Array, update: Array, norm: Norm) -> Array:
+    """Layer norm of `x + update`."""
+    out = np.empty_like(x)
+    n, width = x.shape
+    for b in range(n):
+        mean = variance = 0.0
+        for d in range(width):
+            out[b, d] = x[b, d] + update[b, d]
+            mean += out[b, d]
+        mean /= width
+        for d in range(width):
+            variance += (out[b, d] - mean) ** 2
+        scale = 1 / math.sqrt(variance / width + norm.epsilon)
+        for d in range(width):
+            out[b, d] = (out[b, d] - mean) * scale * norm.weight[d] + norm.bias[d]
+    return out
 
 
 def _positions(first: int, count: int, like: Array) -> Array:
@@ -300,5 +354,5 @@ def _positions(first: int, count: int, like: Array) -> Array:
 
 
 def _array(tensor: Tensor) -> Array:
-    """In the host's memory; a copy only if it was not there."""
-    return tensor.detach().cpu().numpy()
+    """In the host's memory, laid out for products; a copy only where it is not."""
+    return np.ascontiguousarray(tensor.detach().cpu().numpy())
