@@ -129,8 +129,11 @@ def test_configs_are_frozen_and_replaced_copies():
         ("model.encoder_dropout=1", "model.encoder_dropout = 1: input should be less than 1"),
         ("loss.frame=maybe", "loss.frame = 'maybe': input should be a valid boolean"),
         ("decode.durations=magic", "decode.durations = 'magic': input should be 'viterbi', 'fifa'"),
-        ("train.epoch=5", "train.epoch = 5: no such setting; known are seed, epochs, "),
-        ("trains.epochs=5", "no such setting; known are model, loss, train, supervision, decode"),
+        ("train.epoch=5", "train.epoch: no such setting; did you mean epochs?"),
+        ("train.zzz=5", "train.zzz: no such setting; known are seed, epochs, "),
+        ("trains.epochs=5", "trains: no such setting; did you mean train?"),
+        ("zzz.epochs=5", "no such setting; known are model, loss, train, supervision, decode"),
+        ("train.epochs=many", "input should be a valid integer; give another value, such as 800"),
         ("train.epochs", "--set 'train.epochs' is not of the form section.name=value; write for"),
         ("epochs=5", "--set 'epochs=5' is not of the form section.name=value; write for example"),
         ("a.b.c=5", "--set 'a.b.c=5' is not of the form section.name=value; write for example"),
@@ -144,9 +147,9 @@ def test_a_setting_that_cannot_be_right(setting, sentence):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("[train]\nepoch = 5\n", "run.toml: train.epoch = 5: no such setting; known are seed, "),
-        ("epochs = 5\n", "run.toml: epochs = 5: no such setting; known are model, loss, train, "),
-        ("train = 5\n", "run.toml: train = 5: not a table of settings; correct this setting"),
+        ("[train]\nepoch = 5\n", "run.toml: train.epoch: no such setting; did you mean epochs?"),
+        ("epochs = 5\n", "run.toml: epochs: no such setting; known are model, loss, train, "),
+        ("train = 5\n", "run.toml: train = 5: not a table of settings; give another value"),
         ("[train\n", "run.toml: is not valid TOML ("),
     ],
 )

@@ -121,7 +121,7 @@ def test_files_that_cannot_be_read(tmp_path):
     assert str(caught.value) == (
         f"{path}: cannot be read as text (UnicodeDecodeError); save it as UTF-8 text"
     )
-    with pytest.raises(CorruptFileError, match=r"cannot be read as text \(Is a directory\)"):
+    with pytest.raises(CorruptFileError, match=r"is a folder, not a file"):
         files.read_text(tmp_path)
     path.write_text('{"a": 1,\n}')
     with pytest.raises(CorruptFileError, match=r"is not valid JSON \(line 2: .*\); restore or"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -84,7 +85,7 @@ class TrainConfig:
     """The two stages of training. 0 switches an option off."""
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
-    seed: int = 0
+    seed: Count = 0
     epochs: Count = 800
     alignment_epochs: Count = 800
     batch_size: Positive = 1
@@ -190,7 +191,7 @@ def load_config(
         names = (preset,) if isinstance(preset, str) else tuple(preset)
         where = f"preset {', '.join(names)}"
         for name in names:
-            for section, one in _read_preset(name).items():
+            for section, one in read_preset(name).items():
                 values[section] = {**values.get(section, {}), **one}
     elif file is not None:
         where = str(file)
@@ -200,7 +201,8 @@ def load_config(
     return parse_config(_merge(values, map(parse_setting, settings)), where="--set")
 
 
-def _read_preset(name: str) -> dict[str, Any]:
+def read_preset(name: str) -> dict[str, Any]:
+    """What a preset's file sets, section by section."""
     if name not in presets():
         raise ConfigError(f"no preset {name!r}", remedy=f"choose from {', '.join(presets())}")
     text = (resources.files("uvast") / "presets" / f"{name}.toml").read_text("utf-8")
@@ -213,13 +215,16 @@ def parse_config(values: dict[str, Any], *, where: str) -> Config:
         return _checker().validate_python(values)
     except pydantic.ValidationError as error:
         first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
+        section, name = str(first["loc"][0]), ".".join(str(part) for part in first["loc"])
+        if first["type"] == "unexpected_keyword_argument":
+            raise ConfigError(
+                f"{name}: no such setting", where=where, remedy=_known_names(first["loc"])
+            ) from None
+        default = Config().as_dict().get(section, {}).get(name.rpartition(".")[2])
         raise ConfigError(
             f"{name} = {first['input']!r}: {_plain(first['type'], first['msg'])}",
             where=where,
-            remedy=_known_names(first["loc"])
-            if first["type"] == "unexpected_keyword_argument"
-            else "correct this setting",
+            remedy="give another value" + ("" if default is None else f", such as {default!r}"),
         ) from None
 
 
@@ -230,8 +235,6 @@ def _checker() -> pydantic.TypeAdapter[Config]:
 
 
 def _plain(kind: str, message: str) -> str:
-    if kind == "unexpected_keyword_argument":
-        return "no such setting"
     if kind == "dataclass_type":
         return "not a table of settings"
     return message[:1].lower() + message[1:]
@@ -241,7 +244,8 @@ def _known_names(location: tuple[int | str, ...]) -> str:
     values: dict[str, Any] = Config().as_dict()
     if len(location) > 1:
         values = values.get(str(location[0]), values)
-    return f"known are {', '.join(values)}"
+    similar = get_close_matches(str(location[-1]), values, n=1)
+    return f"did you mean {similar[0]}?" if similar else f"known are {', '.join(values)}"
 
 
 def _parse_toml(text: str, *, where: str) -> dict[str, Any]:

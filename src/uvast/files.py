@@ -17,14 +17,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+def check_absent(*paths: Path) -> None:
+    """Refuses to replace what exists; worth asking before long work, too."""
+    taken = next((path for path in paths if path.exists()), None)
+    if taken is not None:
+        raise OutputError("exists already", where=taken, remedy="pass --overwrite to replace it")
+
+
 @contextmanager
 def atomic_path(path: Path, *, overwrite: bool = True) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place if the block ends well.
 
     A reader sees the old file or the whole new one, never a half; a failure leaves the old one.
     """
-    if path.exists() and not overwrite:
-        raise OutputError("exists already", where=path, remedy="pass --overwrite to replace it")
+    if not overwrite:
+        check_absent(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
@@ -60,6 +67,10 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise missing(path) from None
+    except IsADirectoryError:
+        raise CorruptFileError(
+            "is a folder, not a file", where=path, remedy="put the file in its place"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise CorruptFileError(
             f"cannot be read as text ({_reason(error)})", where=path, remedy="save it as UTF-8 text"

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from uvast.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 IntArray = NDArray[np.int64]
 
@@ -219,21 +219,30 @@ def midpoint_durations(timestamps: ArrayLike, n_frames: int) -> IntArray:
     return np.diff(cuts, prepend=0, append=n_frames)
 
 
-def check_timestamps(timestamps: ArrayLike, n_frames: int) -> IntArray:
-    """Timestamps `(S,)`, checked: at least one, strictly increasing, inside `[0, n_frames)`."""
+def check_timestamps(
+    timestamps: ArrayLike, n_frames: int, *, names: Sequence[str] | None = None
+) -> IntArray:
+    """Timestamps `(S,)`, checked: at least one, strictly increasing, inside `[0, n_frames)`.
+
+    Args:
+        timestamps: frames.
+        n_frames: T.
+        names: what errors call each of them; None for their numbers.
+    """
     frames = _frozen_vector(timestamps, "timestamps")
+    names = [f"timestamp {frame}" for frame in frames.tolist()] if names is None else names
     if not len(frames):
         raise InputError("no timestamps", remedy="annotate at least one frame")
-    for earlier, later in pairwise(frames.tolist()):
+    for index, (earlier, later) in enumerate(pairwise(frames.tolist())):
         if later <= earlier:
             raise InputError(
-                f"timestamp {later} comes after {earlier}",
+                f"{names[index + 1]} comes after {names[index].removeprefix('timestamp ')}",
                 remedy="order the timestamps, one frame each",
             )
     if frames[0] < 0 or frames[-1] >= n_frames:
-        outside = frames[0] if frames[0] < 0 else frames[-1]
+        outside = names[0] if frames[0] < 0 else names[-1]
         raise InputError(
-            f"timestamp {outside} is outside of the video's {n_frames} frames",
+            f"{outside} is outside of the video's {n_frames} frames",
             remedy="timestamps count frames from 0",
         )
     return frames

@@ -279,6 +279,12 @@ def test_preset_settings_rebuild_the_preset():
         assert Config().replaced(**preset_settings(preset)) == load_config(preset=preset)
 
 
+def test_a_baselines_settings_win_over_another_preset_also_where_they_are_the_defaults():
+    small = load_config("small")
+    for preset in ("ms-tcn", "ms-tcn++", "asformer"):
+        assert small.replaced(**preset_settings(preset)) == load_config(("small", preset))
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(ConfigError, match="no table 'losses'; choose from fully-supervised"):
         find_table("losses")

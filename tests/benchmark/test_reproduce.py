@@ -13,8 +13,9 @@ from uvast.benchmark.engine import CellOutcome, SerialEngine
 from uvast.benchmark.layout import OURS
 from uvast.benchmark.paper_tables import find_table, tables
 from uvast.benchmark.reproduce import QUICK, Reproduction, write_table
-from uvast.config import Config
+from uvast.config import Config, load_config
 from uvast.data import Dataset
+from uvast.errors import ConfigError
 from uvast.segments import Segmentation
 from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
 
@@ -79,6 +80,23 @@ def test_the_papers_budget_is_the_preset_with_the_rows_changes(
         settings=("train.epochs=7",),
     ).cells()
     assert {(c.split, c.seed, c.config.train.epochs) for c in more} == {(2, 0, 7), (2, 1, 7)}
+
+
+def test_baselines_train_on_another_preset_as_in_a_benchmark(tiny: Dataset) -> None:
+    cells = Reproduction(find_table("fully-supervised"), tiny, "paper", preset="small").cells()
+    found = {cell.config.model.kind: cell.config for cell in cells}
+    for preset in ("ms-tcn", "ms-tcn++", "asformer"):
+        assert found[preset] == load_config(("small", preset))
+    assert found["asformer"].train.weight_decay == 1e-5
+
+
+@pytest.mark.parametrize(
+    ("seeds", "sentence"),
+    [((0, 1, 0), "0 is named twice among the seeds; name each once"), ((), "no seeds")],
+)
+def test_every_seed_is_named_once(tiny: Dataset, seeds: tuple[int, ...], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        Reproduction(find_table("split-segment"), tiny, seeds=seeds)
 
 
 def test_quick_keeps_the_second_stage_where_a_row_has_one(tiny: Dataset) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,10 @@ def task(tiny_path: Path, small_config: Config) -> Sweep:
 
 
 class Planted:
-    """Scores a trial by its learning rate, without training; some cells break."""
+    """Scores a trial by its learning rate, without training; some cells break.
+
+    As in training, no epochs give a log without scores.
+    """
 
     def __init__(self, breaks_at: int | None = None, fails_at: int | None = None) -> None:
         self.breaks_at, self.fails_at, self.seen = breaks_at, fails_at, []
@@ -46,8 +50,10 @@ class Planted:
                 raise KeyboardInterrupt
             (out / cell.key).mkdir(parents=True)
             score = -abs(cell.config.train.learning_rate - 0.01)
-            rows = f"stage,epoch,validation_score\n1,1,{score - 1}\n1,2,{score}\n1,3,{score - 2}\n"
-            (out / cell.key / "log.csv").write_text(rows)
+            rows = f"1,1,{score - 1}\n1,2,{score}\n1,3,{score - 2}\n" * bool(
+                cell.config.train.epochs
+            )
+            (out / cell.key / "log.csv").write_text(f"stage,epoch,validation_score\n{rows}")
             yield CellOutcome(cell, "lost" if number == self.fails_at else None)
 
 
@@ -122,8 +128,22 @@ def test_a_trial_that_fails_stops_no_other_and_is_listed_last(task: Sweep, tmp_p
 def test_other_settings_in_the_same_place_are_refused(task: Sweep, tmp_path: Path) -> None:
     list(task.run(tmp_path, Planted(), n_trials=1))
     other = Sweep(task.dataset, 2, task.config, task.ranges)
-    with pytest.raises(OutputError, match="holds a sweep of other settings; choose another --out"):
-        list(other.run(tmp_path, Planted(), n_trials=2))
+    clicks = replace(task, timestamps=tmp_path / "clicks.csv")
+    for one in (other, clicks):
+        with pytest.raises(OutputError, match="holds a sweep of other settings; choose another"):
+            list(one.run(tmp_path, Planted(), n_trials=2))
+
+
+def test_a_trial_of_no_epochs_fails_and_the_others_go_on(task: Sweep, tmp_path: Path) -> None:
+    sweep = replace(task, ranges=[parse_range("train.epochs=0,1")])
+    trials = list(sweep.run(tmp_path, Planted(), n_trials=6))
+    assert [one.number for one in trials] == list(range(6))
+    assert {one.values["train.epochs"] for one in trials} == {0, 1}
+    for one in trials:
+        failed = one.values["train.epochs"] == 0
+        assert (one.score is None) == failed
+        assert ("has no validation scores" in (one.error or "")) == failed
+    assert load_config(file=tmp_path / "best.toml").train.epochs == 1
 
 
 def test_real_trials_are_judged_on_the_validation_part(task: Sweep, tmp_path: Path) -> None:
@@ -149,7 +169,7 @@ def test_impossible_sweeps_are_refused(task: Sweep, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="a sweep needs a validation part"):
         list(blind.run(tmp_path, Planted(), n_trials=1))
     for text, sentence in (
-        ("train.speed=1..2", "train.speed = 1: no such setting"),
+        ("train.speed=1..2", "train.speed: no such setting"),
         ("train.averaging=0.5..1.5", "train.averaging = 1.5"),
         ("model.width=8.0..16.0", "model.width = 8.0"),
     ):

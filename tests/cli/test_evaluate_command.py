@@ -140,7 +140,7 @@ def test_the_confusion_goes_to_a_file(run, tmp_path):
 
 def test_an_unwritable_confusion(run, tmp_path):
     with pytest.raises(OutputError, match=r"cannot be written \(Is a directory\); choose another"):
-        run("--confusion", str(tmp_path))
+        run("--overwrite", "--confusion", str(tmp_path))
 
 
 def test_names_that_look_like_markup_are_printed_as_they_are(run, data, predictions):
@@ -188,3 +188,14 @@ def test_the_python_call_checks_its_protocol_too(data, predictions):
 
     with pytest.raises(InputError, match="unknown protocol 'strict'"):
         evaluate(predictions, data, protocol="strict")
+
+
+def test_a_confusion_file_is_replaced_only_if_asked_for(data, predictions, tmp_path):
+    path = tmp_path / "confusion.csv"
+    path.write_text("mine")
+    command = ["evaluate", str(predictions), str(data), "--split", "1", "--confusion", str(path)]
+    result = CliRunner().invoke(app, command)
+    assert isinstance(result.exception, OutputError)
+    assert path.read_text() == "mine"
+    assert CliRunner().invoke(app, [*command, "--overwrite"]).exit_code == 0
+    assert path.read_text().startswith("true,A,B,C")

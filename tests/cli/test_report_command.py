@@ -36,6 +36,23 @@ def test_a_run_s_page(run: Path, tmp_path: Path) -> None:
         assert f'<section id="{section}"' in text
 
 
+def test_a_file_is_replaced_only_if_asked_for(run: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    page.write_text("my own notes")
+    finished = report(run, "--out", page, "--ways", "frames")
+    assert finished.returncode == 2
+    assert "exists already; pass --overwrite" in finished.stderr.replace("\n", " ")
+    assert page.read_text() == "my own notes"
+    assert report(run, "--out", page, "--ways", "frames", "--overwrite").returncode == 0
+    assert page.read_text("utf-8").startswith("<!doctype html>")
+
+
+def test_something_has_to_be_written(run: Path) -> None:
+    finished = report(run)
+    assert finished.returncode == 2
+    assert "pass --out report.html or --figures DIR" in finished.stderr.replace("\n", " ")
+
+
 def test_predictions_need_their_dataset(tiny_path: Path, tmp_path: Path) -> None:
     predictions = tmp_path / "predictions"
     shutil.copytree(tiny_path / "groundTruth", predictions)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from uvast.data import Dataset, check_dataset
+from uvast.errors import TimestampError
 
 
 def test_a_right_dataset_has_no_problems(generated: Path) -> None:
@@ -135,7 +136,7 @@ def test_features_and_timestamps_alone_are_no_fault(generated_copy: Path) -> Non
     shutil.rmtree(generated_copy / "groundTruth")
     report = check_dataset(generated_copy)
     assert report.ok
-    assert report.notes == ("no labels: videos can be segmented, not scored",)
+    assert report.notes == ("no labels: videos can be trained on with timestamps, not scored",)
     assert report.statistics is not None
     assert report.statistics.mean_frames == expected.mean_frames
     assert report.statistics.max_segments is None
@@ -146,6 +147,31 @@ def test_no_mapping_is_no_fault(generated_copy: Path) -> None:
     report = check_dataset(generated_copy)
     assert report.ok
     assert report.notes == ("no mapping.txt: the classes are those of the labels",)
+
+
+def test_a_typing_error_is_noted_where_no_mapping_tells(generated_copy: Path) -> None:
+    (generated_copy / "mapping.txt").unlink()
+    name = Dataset.open(generated_copy).names[0]
+    path = generated_copy / "groundTruth" / f"{name}.txt"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(["typo", *lines[1:]]) + "\n")
+    note = check_dataset(generated_copy).notes[-1]
+    assert note == f"classes of a single segment, perhaps typing errors: typo ({name})"
+
+
+def test_videos_without_timestamps_are_noted_and_an_empty_file_is_a_fault(
+    generated_copy: Path,
+) -> None:
+    names = Dataset.open(generated_copy).names
+    (generated_copy / "timestamps.json").unlink()
+    rows = "".join(f"{name},0,background\n" for name in names[1:])
+    (generated_copy / "timestamps.csv").write_text(f"video,frame,label\n{rows}")
+    assert f"timestamps.csv has no timestamps of {names[0]}" in check_dataset(generated_copy).notes
+    (generated_copy / "timestamps.csv").write_text("video,frame,label\n")
+    (problem,) = check_dataset(generated_copy).problems
+    assert problem.endswith("timestamps.csv: holds no timestamps; annotate at least one frame")
+    with pytest.raises(TimestampError, match="holds no timestamps"):
+        Dataset.open(generated_copy).timestamps()
 
 
 def test_trimmed_videos_are_a_note(generated_copy: Path) -> None:

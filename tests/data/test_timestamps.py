@@ -22,6 +22,7 @@ from uvast.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(("a", "b", "SIL"))
 SHAPE = '; write timestamps as in {"video": [{"frame": 12, "label": "a"}]}'
+LINES = "; write 'video,frame,label' or 'video,time,label' first, then a line a timestamp"
 
 
 def _resolve(
@@ -86,6 +87,8 @@ def test_files_are_made_for_a_reader(tmp_path: Path) -> None:
 def test_files_by_hand(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbfvideo, time, label\r\nv1.txt, 0.5 , a\r\n\r\n")
     assert read_timestamps(tmp_path / "t.csv") == {"v1": (Annotation(time=0.5, label="a"),)}
+    (tmp_path / "t.csv").write_text("video;time;label\nv1;0,5;a\n")
+    assert read_timestamps(tmp_path / "t.csv") == {"v1": (Annotation(time=0.5, label="a"),)}
     (tmp_path / "t.json").write_text('{"v1.txt": [{"frame": 3}]}')
     assert read_timestamps(tmp_path / "t.json") == {"v1": (Annotation(frame=3),)}
 
@@ -117,11 +120,16 @@ def test_files_by_hand(tmp_path: Path) -> None:
         (
             "t.csv",
             "v,1,a\n",
-            f": does not start with 'video,frame,label' or 'video,time,label'{SHAPE}",
+            f": starts with 'v,1,a'{LINES}",
         ),
-        ("t.csv", "video,frame,label\nv,x,a\n", f", line 2: 'x' is no frame{SHAPE}"),
-        ("t.csv", "video,frame,label\nv,1\n", f", line 2: 'v,1' has 2 columns, not 3{SHAPE}"),
-        ("t.csv", 'video,frame,label\n"v,1', f": cannot be read as CSV{SHAPE}"),
+        ("t.csv", "video,frame,label\nv,x,a\n", f", line 2: 'x' is no frame{LINES}"),
+        ("t.csv", "video,frame,label\nv,1\n", f", line 2: 'v,1' has 2 columns, not 3{LINES}"),
+        (
+            "t.csv",
+            'video,frame,label\n"v,1',
+            f": cannot be read as CSV (unexpected end of data){LINES}",
+        ),
+        ("t.csv", "", f": is empty{LINES}"),
     ],
 )
 def test_unreadable_files(tmp_path: Path, name: str, content: str, sentence: str) -> None:

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from uvast.errors import InputError
-from uvast.evaluation.scores import ClassScores, Scores, VideoScores, mean_scores, worst_first
+from uvast.evaluation.scores import (
+    HEADINGS,
+    ClassScores,
+    Scores,
+    VideoScores,
+    mean_scores,
+    score_row,
+    worst_first,
+)
 
 
 def scores(value: float, **changes) -> Scores:
@@ -25,6 +33,14 @@ def scores(value: float, **changes) -> Scores:
 
 def class_scores(value: float) -> ClassScores:
     return ClassScores("cut", {10: value, 25: value, 50: value}, n_true=1, n_predicted=3)
+
+
+def test_tables_have_one_order_of_columns():
+    assert tuple(HEADINGS.values()) == ("F1@10", "F1@25", "F1@50", "Edit", "Acc")
+    columns = scores(90.04).columns()
+    assert tuple(columns) == tuple(HEADINGS) == ("f1@10", "f1@25", "f1@50", "edit", "acc")
+    assert score_row(columns) == ["92.0", "93.0", "94.0", "91.0", "90.0"]
+    assert score_row(dict(reversed(columns.items()))) == score_row(columns)
 
 
 def test_the_mean_over_splits_does_not_weigh_by_videos():

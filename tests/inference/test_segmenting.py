@@ -8,13 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import uvast
 from uvast.config import Config
 from uvast.data import Dataset
 from uvast.errors import CheckpointError, ConfigError, FeatureError, InputError, MissingFileError
 from uvast.inference.inputs import find_sources
+from uvast.inference.knowledge import Knowledge
 from uvast.inference.pipeline import segment_all
+from uvast.models import Encoded
 from uvast.training import train
 
 WAYS = [
@@ -147,6 +150,39 @@ def test_one_bad_file_never_stops_the_others(
     for name in ("wide", "nan", "torn"):
         assert outcomes[name].prediction is None
         assert name in str(outcomes[name].error)
+
+
+def test_a_video_that_fails_in_a_batch_fails_alone(
+    run: Path, tiny: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory that runs out, and outputs that are no numbers, are said of the video they befall."""
+    model = uvast.load(run)
+    names = tiny.side(1, "test")
+    sources = find_sources([tiny.path], n_features=6, sampling_rate=1, split=1)
+    lengths = sorted({tiny.video(name, labels=False).n_frames for name in names})
+    encode = model._model.encode
+
+    def weak(features: torch.Tensor, mask: torch.Tensor) -> Encoded:
+        if len(features) > 1 or features.shape[1] == lengths[-1]:
+            raise RuntimeError("not enough memory: you tried to allocate 1 EB")
+        encoded = encode(features, mask)
+        return Encoded(encoded.features, encoded.logits * (nan if mask.sum() == lengths[0] else 1))
+
+    nan = float("nan")
+    monkeypatch.setattr(model._model, "encode", weak)
+    outcomes = list(segment_all(model, sources, model.options()))
+    errors = [str(one.error) for one in outcomes if one.error is not None]
+    assert len(outcomes) == len(names)
+    assert sum("does not fit into memory" in text for text in errors) == 1
+    assert sum("outputs are NaN" in text for text in errors) == 1
+    assert all(any(name in text for name in names) for text in errors)
+
+
+def test_a_model_card_of_another_version_is_one_sentence(run: Path) -> None:
+    card = uvast.load(run).card
+    for decoding in ({}, {**card.decoding, "temperature": 3}):
+        with pytest.raises(CheckpointError, match="decoding section cannot be read"):
+            Knowledge.from_dict(decoding)
 
 
 @pytest.mark.parametrize(

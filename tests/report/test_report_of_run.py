@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from uvast.data import Dataset
 from uvast.errors import ConfigError, LabelError
 from uvast.evaluation import evaluate_in_detail, write_prediction
 from uvast.report import Report, report_predictions, report_run
+from uvast.report.of_run import ways_of
 from uvast.report.pseudo_labels import compare_pseudo_labels
 from uvast.segments import Segmentation
 from uvast.training import train
@@ -22,13 +24,23 @@ from uvast.training import train
 def runs(
     tiny_path: Path, small_config: Config, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Path]:
-    """With timestamps and both stages; without the cross-attention loss; a frame-wise baseline."""
+    """Both stages on timestamps; no cross-attention loss; frame-wise; regressed durations."""
     folder = tmp_path_factory.mktemp("runs")
     short = small_config.replaced(**{"train.epochs": 2, "train.alignment_epochs": 1})
     kinds = {
         "clicks": {"supervision.kind": "timestamps"},
         "plain": {"loss.cross_attention": False, "train.alignment_epochs": 0},
-        "ms-tcn": {"model.kind": "ms-tcn", "train.alignment_epochs": 0},
+        "ms-tcn": {
+            "model.kind": "ms-tcn",
+            "train.alignment_epochs": 0,
+            "decode.transcript": "frames",
+            "decode.durations": "none",
+        },
+        "explicit": {
+            "model.explicit_durations": True,
+            "train.alignment_epochs": 0,
+            "decode.durations": "explicit",
+        },
     }
     return {
         name: train(tiny_path, folder / name, config=short.replaced(**changes), split=1).path
@@ -55,6 +67,44 @@ def test_every_way_is_scored_on_the_test_side(full: Report, tiny: Dataset) -> No
     assert {"Stage 1: cross attention", "Stage 2: alignment"} <= {c.title for c in full.charts}
 
 
+def test_the_models_own_decoding_is_a_way_and_the_main_one(
+    runs: dict[str, Path], tiny_path: Path
+) -> None:
+    made = report_run(runs["explicit"]).comparison
+    assert made is not None
+    assert made.ways == ("frames", "viterbi", "fifa", "semi-markov", "best", "as configured")
+    assert made.ways[made.main] == "as configured"
+    expected = uvast.segment(runs["explicit"], tiny_path, split=1)
+    for video in made.videos:
+        assert video.predicted[made.main] == expected[video.name].segmentation
+
+
+@pytest.mark.parametrize(
+    ("run", "own", "added"),
+    [
+        ("plain", {"length_model": "gamma"}, True),  # as in preset demo
+        ("plain", {"transcript": "best", "beam_width": 3}, True),
+        ("plain", {"transcript": "best", "beam_width": 5}, False),
+        ("plain", {"transcript": "semi-markov", "durations": "none"}, False),
+        ("plain", {"durations": "none"}, False),  # a bare transcript has no timeline
+        ("plain", {"durations": "alignment"}, False),  # its stage 2 is still to come
+        ("clicks", {"durations": "alignment"}, False),
+        ("ms-tcn", {"durations": "fifa", "fifa_optimiser": "fast"}, True),
+        ("ms-tcn", {}, False),
+    ],
+)
+def test_only_a_decoding_that_no_way_has_is_added(
+    runs: dict[str, Path], run: str, own: dict[str, object], added: bool
+) -> None:
+    segmenter = uvast.load(runs[run])
+    changes = {f"decode.{name}": value for name, value in own.items()}
+    segmenter.config = segmenter.config.replaced(**changes)
+    ways = ways_of(segmenter)
+    assert ("as configured" in ways) == added
+    if added:
+        assert segmenter.options(**ways["as configured"]) == segmenter.options()
+
+
 def test_a_way_is_what_the_model_predicts(full: Report, runs: dict[str, Path], tiny_path) -> None:
     expected = uvast.segment(runs["clicks"], tiny_path, split=1, transcript="semi-markov")
     assert full.comparison is not None
@@ -77,6 +127,25 @@ def test_attention_maps_of_both_runs_have_a_row_a_segment(full: Report, tiny: Da
     for one in attention.maps:
         assert one.weights.shape == (len(truth), truth.n_frames)
         np.testing.assert_allclose(one.weights.max(1), 1)
+
+
+def test_attention_maps_of_folders_of_one_name_are_told_apart(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    places = [tmp_path / part / "uvast-full" / "split1-seed0" for part in ("old", "new")]
+    for place in places:
+        shutil.copytree(runs["plain"], place)
+    made = report_run(places[0], only=["frames"], compare_with=places[1])
+    assert made.attention is not None
+    assert [one.title for one in made.attention.maps[1:]] == [
+        "old/uvast-full/split1-seed0: without the cross-attention loss",
+        "new/uvast-full/split1-seed0: without the cross-attention loss",
+    ]
+    same = report_run(places[0], only=["frames"], compare_with=places[0])
+    assert same.attention is not None
+    assert [one.title for one in same.attention.maps[1:]] == [
+        "split1-seed0: without the cross-attention loss"
+    ]
 
 
 def test_pseudo_labels_of_the_training_side_are_compared(full: Report, tiny: Dataset) -> None:

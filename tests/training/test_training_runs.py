@@ -177,7 +177,7 @@ def test_validation_selects_an_epoch_and_calibrates(
     )
     train(tiny, tmp_path / "run", config=config, split=1)
     rows = RunFolder(tmp_path / "run").read_log()
-    best = max(rows, key=lambda row: row["validation_score"])
+    best = max(rows, key=lambda row: row["validation_selection"])
     _, card = load_model(tmp_path / "run" / "best.safetensors")
     assert card.epoch == best["epoch"]
     assert card.selection.startswith(f"epoch {card.epoch}, chosen on")

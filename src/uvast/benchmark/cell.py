@@ -11,6 +11,7 @@ from uvast.config import Config, parse_config
 from uvast.data import Dataset
 from uvast.errors import CorruptFileError, OutputError
 from uvast.evaluation import edit_score, score
+from uvast.evaluation.scores import HEADINGS
 from uvast.files import read_json, write_json
 from uvast.inference import load, segment
 from uvast.segments import Segmentation
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 SCORES_FILE = "scores.json"
 RUN_FILE = "run.json"
-COLUMNS = ("f1@10", "f1@25", "f1@50", "edit", "acc")
+COLUMNS = tuple(HEADINGS)
 
 Scores = dict[str, float]
 """Column to number; a bare transcript has only `edit`."""
@@ -228,7 +229,4 @@ def score_segmentations(
         if one.n_frames > n_frames:
             one = Segmentation.from_labels(one.labels[:n_frames])
         pairs.append((one, truths[name]))
-    found = score(pairs, vocabulary)
-    columns = {"edit": found.edit, "acc": found.acc}
-    columns |= {f"f1@{threshold}": value for threshold, value in found.f1.items()}
-    return {column: columns[column] for column in COLUMNS}
+    return score(pairs, vocabulary).columns()

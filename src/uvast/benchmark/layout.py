@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from uvast.evaluation.scores import HEADINGS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
 
 OURS = "ours"
 DASH = "–"
-HEADINGS = MappingProxyType(
-    {"f1@10": "F1@10", "f1@25": "F1@25", "f1@50": "F1@50", "edit": "Edit", "acc": "Acc"}
-)
 LATEX = str.maketrans(
     {sign: f"\\{sign}" for sign in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}

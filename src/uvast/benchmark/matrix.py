@@ -53,7 +53,7 @@ class Matrix:
     def cells(self) -> tuple[Cell, ...]:
         """Every cell, the splits of one model together."""
         for name in ("datasets", "presets", "supervision", "seeds"):
-            _check_once(name, getattr(self, name))
+            check_once(name, getattr(self, name))
         cells = tuple(self._cells())
         check_places(cells)
         return cells
@@ -87,7 +87,8 @@ class Matrix:
         kind, alignment = config.model.kind, config.train.alignment_epochs > 0
         if self.decodings is None:
             return named_decodings(decodings_of(kind, alignment=alignment))
-        names = fitting_decodings(self.decodings, kind, alignment=alignment)
+        explicit = config.model.explicit_durations
+        names = fitting_decodings(self.decodings, kind, alignment=alignment, explicit=explicit)
         if not names:
             raise ConfigError(
                 f"none of {'; '.join(self.decodings)} fits the model {kind}",
@@ -109,7 +110,7 @@ def chosen_splits(dataset: Dataset, splits: Sequence[int] | None) -> tuple[int, 
             "has no splits", where=dataset.path, remedy="make them with 'uvast data split'"
         )
     chosen = tuple(dataset.splits) if splits is None else tuple(splits)
-    _check_once("splits", chosen)
+    check_once("splits", chosen)
     for split in chosen:
         dataset.side(split, "test")
     return chosen
@@ -130,7 +131,8 @@ def resolved(path: Path | None) -> str | None:
     return None if path is None else str(path.resolve())
 
 
-def _check_once(name: str, values: Sequence[object]) -> None:
+def check_once(name: str, values: Sequence[object]) -> None:
+    """Refuses an empty list, and a value that stands in it twice."""
     twice = next((value for value in values if list(values).count(value) > 1), None)
     if twice is not None or not values:
         what = f"no {name}" if not values else f"{twice} is named twice among the {name}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from uvast.benchmark.cell import Cell, Scores, finished_scores, score_segmentations
 from uvast.benchmark.engine import run_cells
 from uvast.benchmark.layout import Layout, Line, as_latex, as_markdown, laid_out
-from uvast.benchmark.matrix import chosen_splits, preset_of, resolved
+from uvast.benchmark.matrix import check_once, chosen_splits, preset_of, resolved
 from uvast.benchmark.results import as_csv, summary
 from uvast.benchmark.tables import changed_settings
 from uvast.config import load_config, parse_setting
@@ -52,6 +52,11 @@ QUICK: Mapping[str, object] = MappingProxyType(
 )
 """The quick budget: it shows that every row runs, not what it is worth. One split is enough."""
 
+FRAMES: Mapping[str, object] = MappingProxyType(
+    {"decode.transcript": "frames", "decode.durations": "none"}
+)
+"""The decoding of a frame-wise model while it trains: the preset's may need a decoder."""
+
 
 @dataclass(frozen=True)
 class Reproduction:
@@ -76,6 +81,9 @@ class Reproduction:
     seeds: Sequence[int] = (0,)
     timestamps: Path | None = None
     settings: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        check_once("seeds", self.seeds)
 
     def cells(self) -> tuple[Cell, ...]:
         """What is to be trained: one cell for all rows of equal settings."""
@@ -113,6 +121,8 @@ class Reproduction:
         """The training of a row; how it is decoded is no part of it."""
         preset = self.preset or preset_of(self.dataset.name)
         config = load_config(preset).replaced(**row.settings)
+        if config.model.kind != "uvast":
+            config = config.replaced(**FRAMES)
         if self.budget == "quick":
             stages = min(config.train.alignment_epochs, 1)
             config = config.replaced(**QUICK, **{"train.alignment_epochs": stages})

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from uvast.benchmark.cell import Cell
 from uvast.benchmark.engine import run_cells
+from uvast.benchmark.matrix import resolved
 from uvast.config import parse_setting
 from uvast.errors import ConfigError, OutputError, TrainingError
 from uvast.files import write_text
@@ -189,6 +190,7 @@ class Sweep:
             "split": self.split,
             "config": self.config.as_dict(),
             "ranges": [one.as_text() for one in self.ranges],
+            "timestamps": resolved(self.timestamps),
         }
         before = study.user_attrs.get("sweep", described)
         if before != described:
@@ -211,7 +213,10 @@ class Sweep:
             number = cells[outcome.cell.key]
             score, error = None, outcome.error
             if error is None:
-                score = validation_score(out / outcome.cell.key)
+                try:
+                    score = validation_score(out / outcome.cell.key)
+                except TrainingError as reason:  # such as a trial of no epochs
+                    error = str(reason)
             yield Trial(number, orders[number], score, error)
 
     def _cell(self, number: int, values: Mapping[str, Any]) -> Cell:
@@ -222,7 +227,7 @@ class Sweep:
             seed=self.config.train.seed,
             config=self._trial_config(values),
             decodings={},
-            timestamps=None if self.timestamps is None else str(self.timestamps.resolve()),
+            timestamps=resolved(self.timestamps),
         )
 
     def _trial_config(self, values: Mapping[str, Any]) -> Config:
@@ -239,14 +244,15 @@ class Sweep:
 
 
 def validation_score(run: Path) -> float:
-    """The best score that the last stage of a run reached on its validation part."""
+    """The score on the validation part of the epoch that the run's last stage ends with."""
     rows = [row for row in RunFolder(run).read_log() if "validation_score" in row]
     if not rows:
         raise TrainingError(
             "has no validation scores", where=run, remedy="set train.validation and train.epochs"
         )
-    stage = rows[-1]["stage"]
-    return max(row["validation_score"] for row in rows if row["stage"] == stage)
+    stage = [row for row in rows if row["stage"] == rows[-1]["stage"]]
+    chosen = max(stage, key=lambda row: row.get("validation_selection", row["validation_score"]))
+    return chosen["validation_score"]
 
 
 def _distribution(optuna: Any, values: Range) -> Any:

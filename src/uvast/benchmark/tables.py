@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from uvast.benchmark.published import PublishedTable, published_tables
-from uvast.config import Config, load_config
+from uvast.config import Config, read_preset
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -141,16 +141,23 @@ def _published(source: PublishedTable, name: str, ours: dict[str, Row], *, in_pa
 
 
 def preset_settings(preset: str) -> dict[str, object]:
-    """What a preset changes of the defaults, as single settings: `{"train.epochs": 50, …}`."""
-    return changed_settings(load_config(preset=preset))
+    """What a preset's file sets, as single settings: `{"train.epochs": 50, …}`.
+
+    Values that are the defaults count, too: they win over those of another preset below.
+    """
+    return _single_settings(read_preset(preset))
 
 
 def changed_settings(config: Config) -> dict[str, object]:
     """Where a config differs from the defaults, as single settings."""
-    defaults = Config().as_dict()
+    defaults = _single_settings(Config().as_dict())
+    settings = _single_settings(config.as_dict())
+    return {name: value for name, value in settings.items() if value != defaults[name]}
+
+
+def _single_settings(sections: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
     return {
         f"{section}.{name}": value
-        for section, values in config.as_dict().items()
+        for section, values in sections.items()
         for name, value in values.items()
-        if value != defaults[section][name]
     }

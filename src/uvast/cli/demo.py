@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from uvast.benchmark.demo import DemoResult
     from uvast.training import Watcher
 
-_COLUMNS = {"f1@10": "F1@10", "f1@25": "F1@25", "f1@50": "F1@50", "edit": "Edit", "acc": "Acc"}
-
 
 def demo(
     out: Annotated[Path, typer.Option(help="A new folder for data, models and report.")] = Path(
@@ -64,15 +62,13 @@ class _Narrator:
 
 
 def _print(result: DemoResult, out: Path) -> None:
-    columns = list(_COLUMNS.values())
-    rows = [
-        [name, *(f"{scores[key]:.1f}" for key in _COLUMNS)]
-        for name, scores in result.pseudo_labels.items()
-    ]
+    from uvast.evaluation.scores import HEADINGS, score_row
+
+    columns = list(HEADINGS.values())
+    rows = [[name, *score_row(scores)] for name, scores in result.pseudo_labels.items()]
     print_table("Pseudo-labels from one click per action", ["method", *columns], rows)
     rows = [
-        [f"{model}: {way}", *(f"{scores[key]:.1f}" for key in _COLUMNS)]
-        for (model, way), scores in result.scores.items()
+        [f"{model}: {way}", *score_row(scores)] for (model, way), scores in result.scores.items()
     ]
     print_table("Unseen videos", ["model: decoding", *columns], rows)
     note(f"the report: {result.report}")

@@ -13,11 +13,9 @@ from uvast.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from uvast.data import Dataset
-    from uvast.evaluation import ClassScores, Evaluation, Scores
+    from uvast.evaluation import ClassScores, Evaluation
     from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
-
-_COLUMNS = ["F1@10", "F1@25", "F1@50", "Edit", "Acc"]
 
 
 class Protocol(str, Enum):
@@ -51,6 +49,9 @@ def evaluate(
         Path | None,
         typer.Option(help="Write the frame confusion (rows: true classes) to this CSV file."),
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a confusion file that exists.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Score predictions: Acc, Edit and F1@10/25/50.
@@ -67,7 +68,11 @@ def evaluate(
     """
     from uvast.data import Dataset
     from uvast.evaluation import evaluate_in_detail
+    from uvast.evaluation.scores import HEADINGS, score_row
+    from uvast.files import check_absent
 
+    if confusion is not None and not overwrite:
+        check_absent(confusion)
     opened = Dataset.open(dataset)
     found = evaluate_in_detail(
         predictions,
@@ -84,16 +89,19 @@ def evaluate(
         print_json(_as_json(found, per_video=per_video))
         return
     title = f"{opened.name}, {found.scores.n_videos} videos, {protocol.value} protocol"
-    rows = [[f"split {number}", *_row(scores)] for number, scores in found.splits.items()]
+    headings = list(HEADINGS.values())
+    rows = [[f"split {number}", *score_row(one.columns())] for number, one in found.splits.items()]
     if len(rows) != 1:
-        rows.append(["mean" if rows else "all videos", *_row(found.scores)])
-    print_table(title, ["", *_COLUMNS], rows)
+        rows.append(["mean" if rows else "all videos", *score_row(found.scores.columns())])
+    print_table(title, ["", *headings], rows)
     if found.scores.per_class is not None:
-        columns = ["class", *_COLUMNS[:3], "true", "predicted"]
+        columns = ["class", *headings[:3], "true", "predicted"]
         print_table("Classes", columns, [_class_row(one) for one in found.scores.per_class])
     if per_video:
-        rows = [[one.video, str(one.n_frames), *_row(one.scores)] for one in found.videos]
-        print_table("Videos, the worst first", ["video", "frames", *_COLUMNS], rows)
+        rows = [
+            [one.video, str(one.n_frames), *score_row(one.scores.columns())] for one in found.videos
+        ]
+        print_table("Videos, the worst first", ["video", "frames", *headings], rows)
 
 
 def _print_notes(dataset: Dataset) -> None:
@@ -114,10 +122,6 @@ def _as_json(found: Evaluation, *, per_video: bool) -> dict[str, object]:
     if per_video:
         values["per_video"] = [one.as_dict() for one in found.videos]
     return values
-
-
-def _row(scores: Scores) -> list[str]:
-    return [f"{value:.1f}" for value in (*scores.f1.values(), scores.edit, scores.acc)]
 
 
 def _class_row(one: ClassScores) -> list[str]:

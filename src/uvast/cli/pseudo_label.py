@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from uvast.supervision import PseudoLabelOptions
     from uvast.supervision.joined_features import Features
 
-_COLUMNS = ["F1@10", "F1@25", "F1@50", "Edit", "Acc"]
-
 
 class Method(str, Enum):
     """How frames between timestamps get their labels."""
@@ -59,7 +57,9 @@ def pseudo_label(
     sample_timestamps: Annotated[
         int | None,
         typer.Option(
-            metavar="SEED", help="Draw one frame of each true segment instead, with this seed."
+            min=0,
+            metavar="SEED",
+            help="Draw one frame of each true segment instead, with this seed.",
         ),
     ] = None,
     features: Annotated[
@@ -97,6 +97,7 @@ def pseudo_label(
     With a model: `uvast pseudo-label data/gtea --features encoder --model runs/gtea-1 --out pseudo`
     """
     from uvast.data import Dataset
+    from uvast.evaluation.scores import HEADINGS, score_row
     from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
 
     opened = Dataset.open(dataset)
@@ -116,19 +117,22 @@ def pseudo_label(
         return
     if scores:
         title = f"{opened.name}, {len(entries)} videos, pseudo-labels against ground truth"
-        print_table(title, ["", *_COLUMNS], [[row, *_row(one)] for row, one in scores.items()])
+        printed = [[row, *score_row(one.columns())] for row, one in scores.items()]
+        print_table(title, ["", *HEADINGS.values()], printed)
     note(f"wrote {len(restored)} videos to {out}")
 
 
 def _check_out(out: Path, dataset: Path, *, overwrite: bool) -> None:
     from uvast.errors import OutputError
+    from uvast.files import check_absent
 
     if out.resolve() == dataset.resolve():
         raise OutputError(
             "is the dataset itself, its labels would be lost", where=out, remedy="choose another"
         )
-    if (out / "groundTruth").exists() and not overwrite:
-        raise OutputError("exists already", where=out, remedy="pass --overwrite to replace it")
+    if not overwrite:
+        names = ("groundTruth", "mapping.txt", "dataset.toml", "timestamps.json")
+        check_absent(*(out / name for name in names))
 
 
 def _timestamps(dataset: Dataset, path: Path | None, seed: int | None) -> dict[str, Timestamps]:
@@ -141,9 +145,9 @@ def _timestamps(dataset: Dataset, path: Path | None, seed: int | None) -> dict[s
 
     if seed is None:
         found = dataset.timestamps(path)
-        n_missing = len(set(dataset.names) - set(found))
-        if n_missing:
-            note(f"{n_missing} videos without timestamps are left out")
+        bare = [name for name in dataset.names if name not in found]
+        if bare:
+            note(f"left out, since they have no timestamps: {', '.join(bare)}")
         return found
     if path is not None:
         raise InputError("timestamps from a file and drawn ones", remedy="choose one of them")
@@ -245,7 +249,3 @@ def _compare(
             ]
             scores[row] = score(pairs, dataset.vocabulary)
     return scores
-
-
-def _row(scores: Scores) -> list[str]:
-    return [f"{value:.1f}" for value in (*scores.f1.values(), scores.edit, scores.acc)]

@@ -9,6 +9,7 @@ import typer
 
 from uvast.cli.console import note, progress_bar
 from uvast.errors import ConfigError
+from uvast.files import check_absent
 
 if TYPE_CHECKING:
     from uvast.report import Report
@@ -21,7 +22,9 @@ def report(
             metavar="RUN|BENCHMARK|PREDICTIONS", help="The folder to report on.", show_default=False
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The HTML file to write.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The HTML file to write; --figures can do without.")
+    ] = None,
     dataset: Annotated[
         Path | None,
         typer.Option(help="The dataset's folder; predictions need it.", show_default="the run's"),
@@ -56,6 +59,9 @@ def report(
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
     workers: Annotated[int, typer.Option(min=0, help="Threads that decode side by side.")] = 0,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a page that exists.")
+    ] = False,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Write one HTML page: scores, classes, timelines, attention, training, configuration.
@@ -66,10 +72,14 @@ def report(
 
     Any predictions: `uvast report predictions/ --dataset data/gtea --split 1 --out report.html`
 
-    The paper's figures: `uvast report run --compare other-run --out r.html --figures figures`
+    The paper's figures: `uvast report run --compare other-run --figures figures`
     """
     from uvast.report import report_kind, write_figures, write_page
 
+    if out is None and figures is None:
+        raise ConfigError("nothing to write", remedy="pass --out report.html or --figures DIR")
+    if out is not None and not overwrite:
+        check_absent(out)
     kind = report_kind(source)
     only_of_runs = {
         "--compare": compare,
@@ -95,11 +105,12 @@ def report(
         if kind == "run"
         else _of_results(source, kind, dataset, split)
     )
-    write_page(made, out)
-    note(f"wrote {out}")
+    if out is not None:
+        write_page(made, out)
+        note(f"wrote {out}")
     if figures is not None:
         note(f"wrote {len(write_figures(made, figures))} figures to {figures}")
-    if show:
+    if show and out is not None:
         typer.launch(out.resolve().as_uri())
 
 

@@ -67,7 +67,7 @@ def train(
         float | None, typer.Option(help="Share of the training side that selects the model.")
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
-    seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of everything random.")] = None,
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Also log for TensorBoard (an extra).")
     ] = False,
@@ -108,11 +108,14 @@ def train(
     if stage is Stage.one:
         changes.append("train.alignment_epochs=0")
 
-    from uvast.config import load_config
+    from uvast.config import load_config, presets
     from uvast.data import Dataset
     from uvast.training import train as train_model
 
-    chosen = load_config(preset, config, changes)
+    names = [preset] if preset else []
+    if config is None and model in presets() and model not in names:
+        names.append(model)  # a baseline brings its published settings
+    chosen = load_config(names or None, config, changes)
     opened = Dataset.open(dataset)
     with _Follower(out, tensorboard=tensorboard) as follower:
         train_model(
@@ -126,7 +129,8 @@ def train(
         )
     if summary := opened.trim_summary():
         note(summary)
-    note(f"the model is in {out}; try uvast segment {out} {dataset} --out predictions")
+    side = "" if split is None else f" --split {split}"
+    note(f"the model is in {out}; try uvast segment {out} {dataset}{side} --out predictions")
 
 
 def _refuse_with_resume(*given: object) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.data.dataset import Dataset
+from uvast.data.dataset import Dataset, no_timestamps
 from uvast.data.faults import FaultList
 from uvast.data.features_files import read_header
 from uvast.data.labels import read_labels
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from uvast.data.timestamps import Annotation, Timestamps
     from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
+
+
+ENOUGH_VIDEOS = 4
+"""With fewer, a class of a single segment is nothing strange."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,7 @@ class _Check:
         self._check_splits()
         self._check_timestamps()
         self._note_unused_classes()
+        self._note_rare_classes()
         summary = self.dataset.trim_summary()
         if summary is not None:
             self.notes.append(summary)
@@ -139,8 +145,11 @@ class _Check:
         with self.faults:
             self.vocabulary = dataset.vocabulary
             if not (dataset.path / "mapping.txt").is_file():
-                self.notes.append("no mapping.txt: the classes are those of the labels")
-        if not self.has_labels:
+                source = "labels" if self.has_labels else "timestamps"
+                self.notes.append(f"no mapping.txt: the classes are those of the {source}")
+        if not self.has_labels and dataset.has_timestamps():
+            self.notes.append("no labels: videos can be trained on with timestamps, not scored")
+        elif not self.has_labels:
             self.notes.append("no labels: videos can be segmented, not scored")
         if not any(map(dataset.has_features, dataset.names)):
             self.notes.append("no features: labels only")
@@ -152,6 +161,8 @@ class _Check:
         if dataset.has_timestamps():
             with self.faults:
                 self.annotations = read_timestamps(dataset.timestamps_path, self.faults)
+                if not any(self.annotations.values()) and not self.faults.sentences:
+                    self.faults(no_timestamps(dataset.timestamps_path))
 
     def _check_video(self, name: str) -> None:
         n_labels = self._check_labels(name)
@@ -208,6 +219,9 @@ class _Check:
         if self.vocabulary is None or not self.annotations:
             return
         path = self.dataset.timestamps_path
+        bare = [name for name in self.dataset.names if name not in self.annotations]
+        if bare:
+            self.notes.append(f"{path.name} has no timestamps of {_some(bare)}")
         n_segments = n_single = 0
         for name, entries in self.annotations.items():
             for label in dict.fromkeys(entry.label for entry in entries if entry.label):
@@ -235,6 +249,23 @@ class _Check:
         if unused:
             self.notes.append(f"classes that no video shows: {', '.join(unused)}")
 
+    def _note_rare_classes(self) -> None:
+        """Without mapping.txt every typo is a class; in very few videos any class may be rare."""
+        mapped = (self.dataset.path / "mapping.txt").exists()
+        if self.vocabulary is None or mapped or len(self.labels) < ENOUGH_VIDEOS:
+            return
+        shown: dict[int, list[str]] = defaultdict(list)
+        for name, ids in self.labels.items():
+            for action in Segmentation.from_labels(ids).transcript.tolist():
+                shown[action].append(name)
+        rare = [
+            f"{self.vocabulary.names[action]} ({names[0]})"
+            for action, names in shown.items()
+            if len(names) == 1
+        ]
+        if rare:
+            self.notes.append(f"classes of a single segment, perhaps typing errors: {_some(rare)}")
+
     def _statistics(self) -> Statistics:
         segments = [len(Segmentation.from_labels(ids)) for ids in self.labels.values()]
         lengths = self.lengths
@@ -248,6 +279,11 @@ class _Check:
             max_segments=max(segments, default=None),
             n_features=self.n_features,
         )
+
+
+def _some(names: list[str], most: int = 5) -> str:
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
 
 
 def _timestamps_by_segment(timestamps: Timestamps, labels: IntArray) -> list[int]:

@@ -158,11 +158,11 @@ class Dataset:
 
     def has_labels(self, name: str) -> bool:
         """Whether a video has a label file."""
-        return self.labels_path(name).is_file()
+        return self.labels_path(name).exists()
 
     def has_features(self, name: str) -> bool:
         """Whether a video has a feature file."""
-        return self.features_path(name).is_file()
+        return self.features_path(name).exists()
 
     def video(self, name: str, *, labels: bool = True) -> Video:
         """One video at the model's rate; `labels=False` never opens its label file."""
@@ -205,9 +205,12 @@ class Dataset:
         none), or to tell the length of a video without features.
         """
         path = self.timestamps_path if path is None else Path(path)
+        annotations = read_timestamps(path)
+        if not any(annotations.values()):
+            raise no_timestamps(path)
         return {
-            name: self.resolve_timestamps(name, annotations, path)
-            for name, annotations in read_timestamps(path).items()
+            name: self.resolve_timestamps(name, entries, path)
+            for name, entries in annotations.items()
         }
 
     def resolve_timestamps(
@@ -298,9 +301,14 @@ class Dataset:
 
     def _timestamps_files(self) -> list[Path]:
         own = [self.path / f"timestamps.{suffix}" for suffix in ("json", "csv")]
-        return [path for path in own if path.is_file()] + sorted(
+        return [path for path in own if path.exists()] + sorted(
             self.path.glob("*_annotation_all.npy")
         )
+
+
+def no_timestamps(path: Path) -> TimestampError:
+    """For a file that is well-formed and empty."""
+    return TimestampError("holds no timestamps", where=path, remedy="annotate at least one frame")
 
 
 def _count(number: int, noun: str) -> str:

@@ -103,13 +103,15 @@ def _is_annotation(entry: Any) -> bool:
 
 
 def _read_csv(path: Path, on_fault: OnFault) -> Annotations:
+    text = read_text(path)
+    separator = ";" if ";" in text.partition("\n")[0] else ","  # spreadsheets of many countries
     try:
-        rows = list(csv.reader(io.StringIO(read_text(path)), strict=True))
-    except (csv.Error, CorruptFileError) as error:
-        raise _not_timestamps(path, "cannot be read as CSV") from error
+        rows = list(csv.reader(io.StringIO(text), delimiter=separator, strict=True))
+    except csv.Error as error:
+        raise _no_csv(path, f"cannot be read as CSV ({error})") from error
     header = [cell.strip() for cell in rows[0]] if rows else []
     if header not in (["video", "frame", "label"], ["video", "time", "label"]):
-        raise _not_timestamps(path, "does not start with 'video,frame,label' or 'video,time,label'")
+        raise _no_csv(path, f"starts with {separator.join(header)!r}" if header else "is empty")
     found: dict[str, list[Annotation]] = {}
     faulty: set[str] = set()
     for number, row in enumerate(rows[1:], start=2):
@@ -128,14 +130,14 @@ def _read_csv(path: Path, on_fault: OnFault) -> Annotations:
 
 def _from_cells(column: str, row: Sequence[str], place: str) -> Annotation:
     if len(row) != 3:
-        raise _not_timestamps(place, f"{','.join(row)!r} has {len(row)} columns, not 3")
-    value, label = row[1].strip(), row[2].strip() or None
+        raise _no_csv(place, f"{','.join(row)!r} has {len(row)} columns, not 3")
+    value, label = row[1].strip().replace(",", "."), row[2].strip() or None
     try:
         if column == "frame":
             return Annotation(frame=int(value), label=label)
         return Annotation(time=float(value), label=label)
     except ValueError:
-        raise _not_timestamps(place, f"{value!r} is no {column}") from None
+        raise _no_csv(place, f"{value!r} is no {column}") from None
 
 
 def _to_json(annotations: Mapping[str, Sequence[Annotation]]) -> str:
@@ -169,6 +171,11 @@ def _to_csv(annotations: Mapping[str, Sequence[Annotation]], path: Path) -> str:
         for entry in entries:
             writer.writerow([name, getattr(entry, column), entry.label or ""])
     return stream.getvalue()
+
+
+def _no_csv(where: str | Path, what: str) -> TimestampError:
+    remedy = "write 'video,frame,label' or 'video,time,label' first, then a line a timestamp"
+    return TimestampError(what, where=where, remedy=remedy)
 
 
 def _not_timestamps(where: str | Path, what: str) -> TimestampError:

@@ -119,9 +119,21 @@ def resolve_timestamps(
     if truth is not None:
         end = min(end, len(truth))
     try:
-        check_timestamps([frame // unit for frame in frames], -(-end // unit))
+        check_timestamps(
+            [frame // unit for frame in frames],
+            -(-end // unit),
+            names=[
+                f"timestamp {frame // unit}"
+                if entry.time is None
+                else f"time {entry.time:g} s (frame {frame // unit})"
+                for entry, frame in zip(annotations, frames, strict=True)
+            ],
+        )
     except InputError as error:
-        raise TimestampError(error.what, where=place, remedy=error.remedy) from None
+        remedy = error.remedy
+        if any(entry.time is not None for entry in annotations):
+            remedy = f"{remedy}; frames_per_second is {spec.frames_per_second:g} in dataset.toml"
+        raise TimestampError(error.what, where=place, remedy=remedy) from None
     ids = [
         int(truth[frame])
         if truth is not None and entry.label is None

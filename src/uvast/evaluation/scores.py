@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -22,6 +23,11 @@ PROTOCOLS: tuple[ScoreProtocol, ...] = ("standard", "legacy")
 
 THRESHOLDS = (10, 25, 50)
 """The overlaps of F1@k, in percent."""
+
+HEADINGS: Mapping[str, str] = MappingProxyType(
+    {name.lower(): name for name in (*(f"F1@{k}" for k in THRESHOLDS), "Edit", "Acc")}
+)
+"""Column to heading, in the order of tables: `f1@10` is printed as F1@10."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,11 @@ class Scores:
     per_class: tuple[ClassScores, ...] | None = None
     confusion: IntArray | None = field(default=None, compare=False, repr=False)
 
+    def columns(self) -> dict[str, float]:
+        """Column to number, in the order of `HEADINGS`."""
+        f1 = {_key(threshold): self.f1[threshold] for threshold in THRESHOLDS}
+        return {**f1, "edit": self.edit, "acc": self.acc}
+
     def as_dict(self) -> dict[str, object]:
         """For JSON: `acc`, `edit`, `f1@10`, `f1@25`, `f1@50`, `protocol`, `videos`, extras."""
         values: dict[str, object] = {"acc": self.acc, "edit": self.edit}
@@ -100,6 +111,11 @@ class VideoScores:
         return {"video": self.video, "frames": self.n_frames} | {
             key: value for key, value in scores.items() if key not in ("protocol", "videos")
         }
+
+
+def score_row(columns: Mapping[str, float]) -> list[str]:
+    """Numbers as tables print them, in the order of `HEADINGS`."""
+    return [f"{columns[column]:.1f}" for column in HEADINGS]
 
 
 def worst_first(videos: Sequence[VideoScores]) -> tuple[VideoScores, ...]:

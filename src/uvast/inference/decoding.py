@@ -83,7 +83,7 @@ class Decoder:
     def __init__(
         self, model: nn.Module, vocabulary: Vocabulary, knowledge: Knowledge, options: DecodeConfig
     ) -> None:
-        _check_options(model, options)
+        check_options(model, options)
         self._model = model
         self._vocabulary = vocabulary
         self._knowledge = knowledge
@@ -276,7 +276,7 @@ class Decoder:
         )
 
 
-def _check_options(model: nn.Module, options: DecodeConfig) -> None:
+def check_options(model: nn.Module, options: DecodeConfig) -> None:
     """Says before the first video what the model cannot do."""
     network = model if isinstance(model, Uvast) else None
     if options.transcript in ("decoder", "best") and network is None:

@@ -64,12 +64,15 @@ def decodings_of(kind: str, *, alignment: bool) -> tuple[str, ...]:
     return tuple(name for name in (*UVAST, *JOINT) if alignment or name != "alignment")
 
 
-def fitting_decodings(names: Iterable[str], kind: str, *, alignment: bool) -> tuple[str, ...]:
+def fitting_decodings(
+    names: Iterable[str], kind: str, *, alignment: bool, explicit: bool = False
+) -> tuple[str, ...]:
     """Those of the names that a model can do, in the model's own terms.
 
     `none`, `viterbi` and `fifa` mean the transcript decoder where there is one, else the
     transcript read off the frames; what does not fit the model is left out.
     """
+    given = {"alignment": alignment, "explicit": explicit}
     chosen = []
     for name in names:
         if name != "none" and name not in DECODINGS:
@@ -77,7 +80,7 @@ def fitting_decodings(names: Iterable[str], kind: str, *, alignment: bool) -> tu
             raise ConfigError(f"no decoding {name!r}", remedy=f"choose from {known}")
         if kind == "uvast":
             name = "transcript" if name == "none" else name
-            fits = alignment or name != "alignment"
+            fits = given.get(name, True)
         else:
             name = ON_FRAMES.get(name, name)
             fits = DECODINGS[name]["transcript"] in ("frames", "semi-markov")

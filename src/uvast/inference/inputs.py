@@ -30,6 +30,11 @@ class Source(Protocol):
         """The stem of its file."""
         ...
 
+    @property
+    def path(self) -> Path:
+        """Its file, for errors."""
+        ...
+
     def n_frames(self) -> int:
         """Its length at the source rate, from the file's header."""
         ...
@@ -45,6 +50,11 @@ class DatasetVideo:
 
     dataset: Dataset
     name: str
+
+    @property
+    def path(self) -> Path:
+        """The file of its features."""
+        return self.dataset.features_path(self.name)
 
     def n_frames(self) -> int:
         """Its length at the source rate."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from uvast.durations import LengthModel, Transitions
+from uvast.errors import CheckpointError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,11 +74,17 @@ class Knowledge:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Knowledge:
         """Reads what `as_dict` gave."""
-        return cls(
-            **{
-                **values,
-                "poisson": LengthModel.from_dict(values["poisson"]),
-                "gamma": LengthModel.from_dict(values["gamma"]),
-                "transitions": Transitions.from_dict(values["transitions"]),
-            }
-        )
+        try:
+            return cls(
+                **{
+                    **values,
+                    "poisson": LengthModel.from_dict(values["poisson"]),
+                    "gamma": LengthModel.from_dict(values["gamma"]),
+                    "transitions": Transitions.from_dict(values["transitions"]),
+                }
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(
+                f"the model card's decoding section cannot be read ({error})",
+                remedy="use the version of uvast that wrote it, or train again",
+            ) from error

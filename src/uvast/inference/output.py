@@ -6,8 +6,8 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from uvast.errors import ConfigError, OutputError
-from uvast.files import write_json, write_text
+from uvast.errors import ConfigError
+from uvast.files import check_absent, write_json, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,10 +39,7 @@ def output_path(folder: Path, name: str, suffix: str) -> Path:
 
 def check_free(folder: Path, names: Iterable[str], formats: Sequence[str]) -> None:
     """Refuses to start if a prediction would be overwritten."""
-    paths = (output_path(folder, name, suffix) for name in names for suffix in formats)
-    taken = next((path for path in paths if path.exists()), None)
-    if taken is not None:
-        raise OutputError("exists already", where=taken, remedy="pass --overwrite to replace it")
+    check_absent(*(output_path(folder, name, suffix) for name in names for suffix in formats))
 
 
 def write_prediction(

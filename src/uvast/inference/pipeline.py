@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uvast.errors import UvastError
+from uvast.errors import ConfigError, InputError, UvastError
 from uvast.inference.inputs import find_sources
 from uvast.inference.segmenter import Segmenter, load
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from uvast.config import DecodeConfig
+    from uvast.data import Video
     from uvast.inference.inputs import Source
     from uvast.inference.prediction import Prediction
 
@@ -89,13 +90,40 @@ def segment_all(
         videos = []
         for source in group:
             try:
-                videos.append(segmenter.checked(source.read()))
+                videos.append(segmenter.checked(source.read(), where=source.path))
             except UvastError as error:
                 yield Outcome(source.name, error=error)
-        if videos:
-            predictions = segmenter.segment_batch(videos, options, workers=workers)
-            for video, prediction in zip(videos, predictions, strict=True):
-                yield Outcome(video.name, prediction)
+        yield from _segment_group(segmenter, videos, options, workers)
+
+
+def _segment_group(
+    segmenter: Segmenter, videos: list[Video], options: DecodeConfig, workers: int
+) -> Iterator[Outcome]:
+    """Together; where that fails one by one, so that a video fails for itself alone."""
+    try:
+        predictions = segmenter.segment_batch(videos, options, workers=workers) if videos else ()
+    except ConfigError:
+        raise  # it would be the same for every video
+    except (UvastError, MemoryError, RuntimeError) as error:
+        if len(videos) == 1:
+            yield Outcome(videos[0].name, error=_told(error, videos[0].name))
+            return
+        for video in videos:
+            yield from _segment_group(segmenter, [video], options, workers)
+        return
+    for video, prediction in zip(videos, predictions, strict=True):
+        yield Outcome(video.name, prediction)
+
+
+def _told(error: Exception, name: str) -> UvastError:
+    """Of torch's errors only a lack of memory is expected; on CPUs it has no class of its own."""
+    if isinstance(error, UvastError):
+        return error
+    if not isinstance(error, MemoryError) and "memory" not in str(error):
+        raise error
+    return InputError(
+        "does not fit into memory", where=name, remedy="cut the video, or use a larger machine"
+    )
 
 
 def _batches(videos: list[tuple[int, Source]], batch_size: int) -> Iterator[list[Source]]:

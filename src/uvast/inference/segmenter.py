@@ -107,7 +107,7 @@ class Segmenter:
     def frames(self, features: NDArray[np.floating[Any]]) -> FramePrediction:
         """The frame head's view of features `(T, F)` at the model's rate."""
         video = Video("features", np.asarray(features, np.float32), None, len(features))
-        return self._frame_predictions(*self._encode([video]))[0]
+        return self._frame_predictions([video], *self._encode([video]))[0]
 
     def encode(self, features: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
         """Encoder features `(T, D)` of input features `(T, F)` at the model's rate."""
@@ -141,7 +141,7 @@ class Segmenter:
             workers: threads that decode videos side by side.
         """
         encoded, mask = self._encode(videos)
-        frames = self._frame_predictions(encoded, mask)
+        frames = self._frame_predictions(videos, encoded, mask)
         decoder = Decoder(self.module, self.vocabulary, self.knowledge, options)
         jobs = decoder.jobs(encoded, mask, frames)
         with ThreadPoolExecutor(max(1, workers)) as pool:
@@ -175,27 +175,37 @@ class Segmenter:
         return self._model.encode(batch.features, batch.mask), batch.mask
 
     @staticmethod
-    def _frame_predictions(encoded: Encoded, mask: torch.Tensor) -> tuple[FramePrediction, ...]:
+    def _frame_predictions(
+        videos: Sequence[Video], encoded: Encoded, mask: torch.Tensor
+    ) -> tuple[FramePrediction, ...]:
         lengths = mask.sum(1).tolist()
         log_probabilities = encoded.logits.log_softmax(-1).cpu().numpy()
+        for video, n, one in zip(videos, lengths, log_probabilities, strict=True):
+            if np.isnan(one[:n].sum()):
+                raise CheckpointError(
+                    "the model's outputs are NaN",
+                    where=video.name,
+                    remedy="its weights are broken or the features are far out of range: "
+                    "train again with a lower train.learning_rate, or check the features",
+                )
         features = encoded.features.cpu().numpy()
         return tuple(
             FramePrediction(features[i, :n], log_probabilities[i, :n])
             for i, n in enumerate(lengths)
         )
 
-    def checked(self, video: Video) -> Video:
-        """The same video, if the model can take it."""
+    def checked(self, video: Video, where: Path | None = None) -> Video:
+        """The same video, if the model can take it; else an error that names it, or its file."""
         if not video.n_frames or video.features.shape[1] != self.n_features:
             raise FeatureError(
                 f"features of shape {video.features.shape}",
-                where=video.name,
+                where=where or video.name,
                 remedy=f"the model wants (T, {self.n_features}) with at least one frame",
             )
         if not np.isfinite(video.features.sum()) and not np.isfinite(video.features).all():
             raise FeatureError(
                 "features with NaN or infinite values",
-                where=video.name,
+                where=where or video.name,
                 remedy="extract the features again",
             )
         return video

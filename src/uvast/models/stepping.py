@@ -192,8 +192,7 @@ class DecoderState:
             values: `(B, T, D)`.
             mask: valid frames `(B, T)`, None when all are.
         """
-        dtype = decoder.embed.weight.dtype  # the encoder may have worked in half precision
-        memory = _array(values.to(dtype))
+        memory = _array(values)
         n, n_frames, width = memory.shape
         n_heads = decoder.typed_layers()[0].self_attention.n_heads
         padding = np.zeros((n, n_frames), dtype=memory.dtype)
@@ -201,7 +200,7 @@ class DecoderState:
             padding[mask.logical_not().cpu().numpy()] = -np.inf
         return cls(
             weights=StepWeights.of(decoder),
-            keys=memory if keys is values else _array(keys.to(dtype)),
+            keys=memory if keys is values else _array(keys),
             values=memory,
             padding=padding,
             cache=np.empty((len(decoder.layers), 2, n, n_heads, 0, width // n_heads), memory.dtype),

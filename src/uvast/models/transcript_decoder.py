@@ -51,11 +51,7 @@ class TranscriptDecoderLayer(nn.Module):
         self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """Tokens `(B, L, D)`, memory `(B, T, D)` -> `(B, L, D)`, weights `(B, n_heads, L, T)`."""
-        return self._attend_memory(x, self.self_attention(x, causal=True), keys, values, mask)
-
-    def _attend_memory(
-        self, x: Tensor, attended: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
+        attended = self.self_attention(x, causal=True)
         x = self.norms[0](x + dropout(attended, self.rate, self.training))
         attended, weights = self.cross_attention(x, keys, values, mask)
         x = self.norms[1](x + dropout(attended, self.rate, self.training))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from uvast.evaluation import THRESHOLDS
+from uvast.evaluation.scores import HEADINGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from uvast.segments import IntArray, Segmentation
     from uvast.vocabulary import Vocabulary
 
-SCORE_NAMES = (*(f"F1@{threshold}" for threshold in THRESHOLDS), "Edit", "Acc")
+SCORE_NAMES = tuple(HEADINGS.values())
 
 
 def score_values(scores: Scores) -> tuple[float, ...]:
     """In the order of `SCORE_NAMES`."""
-    return (*scores.f1.values(), scores.edit, scores.acc)
+    return tuple(scores.columns().values())
 
 
 @dataclass(frozen=True, eq=False)

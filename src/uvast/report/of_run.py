@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from uvast.data import Dataset
 from uvast.errors import ConfigError, LabelError
 from uvast.inference import load
+from uvast.inference.decoding import check_options
 from uvast.inference.decodings import decodings_of, named_decodings
 from uvast.inference.inputs import DatasetVideo
 from uvast.inference.pipeline import segment_all
@@ -20,7 +21,7 @@ from uvast.report.pseudo_labels import compare_pseudo_labels
 from uvast.report.sources import RunFiles, training_charts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from uvast.inference import Segmenter
     from uvast.report.content import Attention, Comparison
@@ -31,13 +32,19 @@ if TYPE_CHECKING:
 LEFT_OUT = ("transcript", "viterbi, gamma")
 """Decodings without a timeline of their own worth looking at."""
 
+OWN_WAY = "as configured"
+"""The model's own decoding, where no other way is the same."""
+
 
 def ways_of(segmenter: Segmenter) -> dict[str, Mapping[str, Any]]:
-    """The ways a model can be decoded."""
+    """The ways a model can be decoded, its own setting among them."""
     network = segmenter.module
     alignment = isinstance(network, Uvast) and network.alignment is not None
     names = decodings_of(segmenter.card.kind, alignment=alignment)
-    return named_decodings(name for name in names if name not in LEFT_OUT)
+    ways = named_decodings(name for name in names if name not in LEFT_OUT)
+    if _own_ways(segmenter, ways) or not _makes_timelines(segmenter):
+        return ways
+    return {**ways, OWN_WAY: {}}
 
 
 def report_run(
@@ -152,9 +159,24 @@ def _predictions(
 
 def _main(segmenter: Segmenter, ways: Ways) -> int:
     """The way that is the model's own setting, else the last one; never the best on the test."""
+    same = _own_ways(segmenter, ways)
+    return list(ways).index(same[0]) if same else len(ways) - 1
+
+
+def _own_ways(segmenter: Segmenter, ways: Ways) -> list[str]:
+    """The ways that are the model's own setting."""
     own = segmenter.options()
-    same = [i for i, how in enumerate(ways.values()) if segmenter.options(**how) == own]
-    return same[0] if same else len(ways) - 1
+    return [name for name, changes in ways.items() if segmenter.options(**changes) == own]
+
+
+def _makes_timelines(segmenter: Segmenter) -> bool:
+    """Whether the model's own setting is one that it can do, and no bare transcript."""
+    own = segmenter.options()
+    try:
+        check_options(segmenter.module, own)
+    except ConfigError:  # a model whose stage 2 is still to come
+        return False
+    return (own.transcript, own.durations) != ("decoder", "none")
 
 
 def _attention(
@@ -185,11 +207,20 @@ def _attention(
         order = order_of_videos(comparison, comparison.main)
         video = comparison.videos[order[len(order) // 2]].name
     titles = {
-        f"{path.resolve().name}: {'with' if one.config.loss.cross_attention else 'without'} "
+        f"{name}: {'with' if one.config.loss.cross_attention else 'without'} "
         "the cross-attention loss": one
-        for path, one in runs.items()
+        for name, one in zip(_distinct_names(runs), runs.values(), strict=True)
     }
     return attention_maps(titles, dataset, video)
+
+
+def _distinct_names(folders: Iterable[Path]) -> list[str]:
+    """Names of folders, with as many parents as it takes to tell them apart."""
+    parts = [folder.resolve().parts for folder in folders]
+    n_folders, n_parts = len(set(parts)), 1
+    while len({one[-n_parts:] for one in parts}) < n_folders:
+        n_parts += 1
+    return [str(Path(*one[-n_parts:])) for one in parts]
 
 
 def _facts(

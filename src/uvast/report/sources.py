@@ -20,6 +20,7 @@ RUN_FILE = "run.json"
 RESULTS_FILE = "results.json"
 _NOT_LOSSES = ("stage", "epoch", "seconds", "learning_rate")
 _VALIDATION = "validation_"
+_JUDGED = ("validation_score", "validation_selection")
 
 
 def report_kind(path: Path) -> Kind:
@@ -97,7 +98,7 @@ def training_charts(log: Sequence[Mapping[str, float]]) -> tuple[Chart, ...]:
         charts += [
             _chart(f"Stage {stage:.0f}: {name.replace('_', ' ')}", rows, [name]) for name in losses
         ]
-        scores = [n for n in names if n.startswith(_VALIDATION) and n != "validation_score"]
+        scores = [n for n in names if n.startswith(_VALIDATION) and n not in _JUDGED]
         if scores:
             charts.append(_chart(f"Stage {stage:.0f}: validation", rows, scores))
     return tuple(chart for chart in charts if chart.epochs)

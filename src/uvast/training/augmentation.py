@@ -28,11 +28,20 @@ def augment(batch: Batch, *, noise: float, masking: float) -> Batch:
         return batch
     features = batch.features
     if noise:
-        deviation = features.std(1, keepdim=True, correction=0)
+        deviation = _deviation(features, batch.mask)
         features = features + noise * deviation * torch.randn_like(features)
     if masking:
         features = features * _span_mask(features, masking)
     return dataclasses.replace(batch, features=features)
+
+
+def _deviation(features: Tensor, mask: Tensor) -> Tensor:
+    """Of each video's channels over its valid frames `(B, 1, F)`."""
+    valid = mask[..., None].to(features.dtype)
+    n_frames = valid.sum(1, keepdim=True)
+    mean = (features * valid).sum(1, keepdim=True) / n_frames
+    squares = ((features - mean) * valid).square().sum(1, keepdim=True)
+    return (squares / n_frames).sqrt()
 
 
 def _span_mask(features: Tensor, share: float) -> Tensor:

@@ -73,12 +73,22 @@ class Processes:
         return total
 
 
+def own_device(device: torch.device) -> torch.device:
+    """Of several processes on a machine, each takes a GPU of its own."""
+    local_rank = os.environ.get("LOCAL_RANK")
+    if str(device) == "cuda" and local_rank is not None:
+        return torch.device("cuda", int(local_rank))
+    return device
+
+
 @contextmanager
 def join_processes(device: torch.device) -> Iterator[Processes]:
     """Joins the group that torchrun started this process in, if it did."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield Processes()
         return
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
     distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
         yield Processes(distributed.get_rank(), distributed.get_world_size())

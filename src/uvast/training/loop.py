@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 import torch
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from uvast.errors import TrainingError
 from uvast.training.optimisation import (
@@ -154,15 +155,19 @@ class Loop:
                 meter.failed = batch.names
         if not math.isfinite(self._processes.sum_gradients(self._parameters, weight)):
             raise self._not_finite(self._processes.gather(meter), epoch)
+        norm = get_total_norm([p.grad for p in self._parameters if p.grad is not None])
+        if not torch.isfinite(norm):  # the same in every process: gradients are summed by now
+            raise self._not_finite(self._processes.gather(meter), epoch)
         if self._config.clip_norm:
-            torch.nn.utils.clip_grad_norm_(self._parameters, self._config.clip_norm)
+            clip_grads_with_norm_(self._parameters, self._config.clip_norm, norm)
         self._optimiser.step()
         self.average.update()
 
     def _not_finite(self, meters: list[_Meter], epoch: int) -> TrainingError:
         videos = ", ".join(name for meter in meters for name in meter.failed)
+        what = "loss" if videos else "gradient"
         return TrainingError(
-            f"the loss is not finite in epoch {epoch + 1} of stage {self.stage}",
+            f"the {what} is not finite in epoch {epoch + 1} of stage {self.stage}",
             where=videos,
             remedy="lower train.learning_rate or set train.clip_norm=1, check the video's features "
             "with uvast data check, then resume: the last good checkpoint is kept",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from uvast.durations import viterbi
@@ -36,9 +37,8 @@ def refreshed_targets(
     """
     if config.refresh_by == "k-medoids":
         features = {n: segmenter.encode(dataset.video(n, labels=False).features) for n in names}
-        return pseudo_segmentations(
-            dataset, names, timestamps, pseudo_label_options(config), features=features
-        )
+        options = replace(pseudo_label_options(config), method="k-medoids")
+        return pseudo_segmentations(dataset, names, timestamps, options, features=features)
     return {name: _held_viterbi(segmenter, dataset, name, timestamps[name]) for name in names}
 
 

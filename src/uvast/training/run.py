@@ -52,6 +52,7 @@ LOG_COLUMNS = (
     "validation_edit",
     "validation_f1@50",
     "validation_score",
+    "validation_selection",
 )
 
 
@@ -128,8 +129,17 @@ class RunFolder:
     def create(self, config: Config, info: RunInfo) -> None:
         """Begins a new run; run.json comes last and makes it one."""
         self.check_free()
-        write_text(self.path / "config.toml", config.as_toml())
-        write_text(self.log, ",".join(LOG_COLUMNS) + "\n")
+        files = {
+            self.path / "config.toml": config.as_toml(),
+            self.log: ",".join(LOG_COLUMNS) + "\n",
+        }
+        for path, text in files.items():  # equal ones are of this run, killed at its first moment
+            if path.exists() and read_text(path) != text:
+                raise OutputError(
+                    "is there and of no run", where=path, remedy="choose another --out"
+                )
+        for path, text in files.items():
+            write_text(path, text)
         write_json(self.path / "run.json", dataclasses.asdict(info))
 
     @classmethod

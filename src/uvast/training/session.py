@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 import torch
 
 from uvast.data import VideoLoader
-from uvast.inference.calibration import calibrate, score_videos, selection_score
 from uvast.inference.knowledge import Knowledge
 from uvast.inference.segmenter import Segmenter
 from uvast.models import Uvast
@@ -23,6 +21,7 @@ from uvast.models.checkpoint import (
     write_checkpoint,
 )
 from uvast.training.augmentation import augment
+from uvast.training.checks import check_config
 from uvast.training.loop import EpochReport, Loop, epoch_seed
 from uvast.training.objectives import StageTwo, stage_one_objective
 from uvast.training.refresh import refreshed_targets
@@ -33,6 +32,7 @@ from uvast.training.state import (
     read_targets,
     target_tensors,
 )
+from uvast.training.validation import ValidationPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from uvast.config import Config
-    from uvast.data import Batch, Dataset, Timestamps, Video
+    from uvast.data import Batch, Dataset, Timestamps
     from uvast.models.checkpoint import ModelCard
     from uvast.segments import Segmentation
     from uvast.training.distributed import Processes
@@ -86,6 +86,7 @@ class Session:
         self._processes = processes
         self._watcher = watcher
         self._targets = {name: data.segmentations[name] for name in info.train}
+        self._validation = ValidationPart(data.dataset, info.validation, data.segmentations)
         self._knowledge = self._fitted_knowledge()
         self._progress = Progress()
         self._saved: dict[str, Tensor] = {}
@@ -95,6 +96,8 @@ class Session:
         self._model = build_model(
             config.model, n_features=dataset.n_features, n_classes=len(dataset.vocabulary)
         ).to(device)
+        self._stage_one_objective = stage_one_objective(self._model, dataset.vocabulary, config)
+        check_config(self._model, config)
 
     def run(self) -> None:
         """Trains what is left of the two stages."""
@@ -126,10 +129,9 @@ class Session:
 
     def _stage_one(self, *, last_stage: bool) -> None:
         train = self._config.train
-        objective = stage_one_objective(self._model, self._data.dataset.vocabulary, self._config)
-        loop = self._loop(objective, stage=1, epochs=train.epochs)
+        loop = self._loop(self._stage_one_objective, stage=1, epochs=train.epochs)
         self._train(loop, chunk_fraction=train.chunk_fraction if self._full_labels else 0.0)
-        if self._info.validation:
+        if self._validation:
             self._knowledge = self._calibrated()
         self._write_best()
         if last_stage:
@@ -140,8 +142,8 @@ class Session:
     def _stage_two(self) -> None:
         if self._progress.stage == 1:  # a finished first stage gets its second
             self._load_weights(read_checkpoint(self._folder.best, prefix=MODEL_PREFIX).tensors)
-            self._progress = Progress(stage=2)
             self._saved = {}
+            self._write_last(None, Progress(stage=2))
         assert isinstance(self._model, Uvast), "only uvast has a second stage"
         torch.manual_seed(epoch_seed(self._config.train.seed, stage=0, epoch=2))
         objective = StageTwo(self._model, self._data.dataset.vocabulary)
@@ -222,7 +224,7 @@ class Session:
         train = self._config.train
         noise, masking = (train.feature_noise, train.time_masking) if stage == 1 else (0.0, 0.0)
         for batch in loader.epoch(epoch):
-            yield augment(batch, noise=noise, masking=masking)
+            yield augment(batch.to(self._device), noise=noise, masking=masking)
 
     def _refresh(self, loop: Loop, epoch: int) -> None:
         """Every so many epochs, targets are cut again from what the model has learned."""
@@ -241,62 +243,25 @@ class Session:
     def _validate(self, loop: Loop) -> dict[str, float]:
         """Scores of the validation part, every few epochs; writes `best` when they rise."""
         epoch, every = self._progress.epoch, self._config.train.validate_every
-        if not self._info.validation or (epoch % every and epoch != loop.epochs):
+        if not self._validation or (epoch % every and epoch != loop.epochs):
             return {}
         loop.average.swap()
         scores = {}
         if self._processes.is_first:
-            scores = self._validation_scores(loop.stage)
+            scores = self._validation.scores(self._segmenter(), self._config.decode, loop.stage)
         scores = self._processes.from_first(scores)
-        best = self._progress.best_score
-        if best is None or scores["score"] > best:
-            self._progress = replace(self._progress, best_score=scores["score"], best_epoch=epoch)
+        best, score = self._progress.best_score, scores["selection"]
+        if best is None or score > best:
+            self._progress = replace(self._progress, best_score=score, best_epoch=epoch)
             self._write_best()
         loop.average.swap()
         return scores
 
-    def _validation_scores(self, stage: int) -> dict[str, float]:
-        """Means over the ways of decoding that this stage is judged by."""
-        segmenter, videos = self._segmenter(), self._validation_videos()
-        found = [
-            score_videos(segmenter, videos, self._data.segmentations, **way)
-            for way in self._validation_ways(stage)
-        ]
-        columns = [{"acc": s.acc, "edit": s.edit, "f1@50": s.f1[50]} for s in found]
-        means = {name: fmean(one[name] for one in columns) for name in columns[0]}
-        return {**means, "score": fmean(selection_score(one) for one in found)}
-
-    def _validation_ways(self, stage: int) -> list[dict[str, object]]:
-        """As configured; before stage 2 there is no alignment, and a bare transcript has no Acc.
-
-        `best` hides a transcript decoder that has learned little yet: it is judged by itself, too.
-        """
-        decode = self._config.decode
-        if stage == 2:
-            return [{"transcript": "decoder", "durations": "alignment"}]
-        if decode.transcript == "best":
-            return [{}, {"transcript": "decoder", "durations": "viterbi"}]
-        if decode.durations == "alignment" or (
-            decode.durations == "none" and decode.transcript != "frames"
-        ):
-            return [{"durations": "viterbi"}]
-        return [{}]
-
     def _calibrated(self) -> Knowledge:
         knowledge = self._knowledge
         if self._processes.is_first:
-            knowledge = calibrate(
-                self._segmenter(), self._validation_videos(), self._data.segmentations
-            )
+            knowledge = self._validation.calibrated(self._segmenter())
         return Knowledge.from_dict(self._processes.from_first(knowledge.as_dict()))
-
-    def _validation_videos(self) -> list[Video]:
-        cut = []
-        for name in self._info.validation:
-            video = self._data.dataset.video(name, labels=False)
-            n_frames = self._data.segmentations[name].n_frames
-            cut.append(replace(video, features=video.features[:n_frames]))
-        return cut
 
     def _fitted_knowledge(self) -> Knowledge:
         chunks = self._config.train.chunk_fraction if self._full_labels else 0.0
@@ -314,15 +279,19 @@ class Session:
         return Segmenter(self._model.eval(), self._card(), device=self._device)
 
     def _card(self) -> ModelCard:
+        """Of the weights to use: of the epoch that validation chose, or of the last one."""
         best = self._progress.best_epoch
-        part = f"{len(self._info.validation)} validation videos"
+        selection = f"epoch {best}, chosen on {len(self._validation)} validation videos"
+        return self._described(best or self._progress.epoch, selection if best else "last epoch")
+
+    def _described(self, epoch: int, selection: str) -> ModelCard:
         return model_card(
             self._model,
             self._config,
             self._data.dataset,
             self._knowledge,
-            replace(self._progress, epoch=best or self._progress.epoch),
-            f"epoch {best}, chosen on {part}" if best else "last epoch",
+            epoch=epoch,
+            selection=selection,
         )
 
     def _load_weights(self, tensors: Mapping[str, Tensor]) -> None:
@@ -333,6 +302,7 @@ class Session:
     def _write_best(self) -> None:
         if self._processes.is_first:
             write_checkpoint(self._folder.best, model_tensors(self._model), self._card())
+        self._processes.wait()  # the others may read it next
 
     def _write_last(self, loop: Loop | None, progress: Progress) -> None:
         """Everything a resumed run needs; a stage that is over needs no optimiser."""
@@ -344,6 +314,5 @@ class Session:
         if loop is not None and not progress.finished:
             tensors |= loop.tensors()
         tensors |= target_tensors(self._targets) if self._config.supervision.refresh_every else {}
-        write_checkpoint(
-            self._folder.last, tensors, self._card(), extra={"progress": progress.as_json()}
-        )
+        card = self._card() if progress.finished else self._described(progress.epoch, "newest")
+        write_checkpoint(self._folder.last, tensors, card, extra={"progress": progress.as_json()})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from uvast.errors import CheckpointError
+from uvast.models import Uvast
 from uvast.models.build import as_frame_model
 from uvast.models.checkpoint import ModelCard, TensorFile, read_checkpoint
 from uvast.segments import Segmentation
@@ -83,10 +84,12 @@ def model_card(
     config: Config,
     dataset: Dataset,
     knowledge: Knowledge,
-    progress: Progress,
+    *,
+    epoch: int,
     selection: str,
 ) -> ModelCard:
     """What a checkpoint of this run says of its model."""
+    has_alignment = isinstance(model, Uvast) and model.alignment is not None
     return ModelCard(
         kind=config.model.kind,
         dimensions=dataclasses.asdict(as_frame_model(model).dimensions),
@@ -94,8 +97,8 @@ def model_card(
         sampling_rate=dataset.spec.sampling_rate,
         frames_per_second=dataset.spec.frames_per_second,
         supervision=config.supervision.kind,
-        stage=progress.stage,
-        epoch=progress.epoch,
+        stage=2 if has_alignment else 1,
+        epoch=epoch,
         selection=selection,
         decoding=knowledge.as_dict(),
         config=config.as_dict(),

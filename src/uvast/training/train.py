@@ -11,11 +11,12 @@ from uvast.errors import ConfigError, SplitError
 from uvast.files import write_text
 from uvast.inference.segmenter import choose_device
 from uvast.supervision import full_segmentations, pseudo_segmentations
-from uvast.training.distributed import Processes, join_processes
+from uvast.training.distributed import Processes, join_processes, own_device
 from uvast.training.loop import Silent
 from uvast.training.refresh import pseudo_label_options
 from uvast.training.run import RunFolder, RunInfo, versions
 from uvast.training.session import Session, TrainingData
+from uvast.training.state import read_state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +71,7 @@ def train(
     )
     folder = RunFolder(Path(out))
     folder.check_free()
-    chosen = choose_device(device)
+    chosen = own_device(choose_device(device))
     with join_processes(chosen) as processes:
         session = Session(
             folder,
@@ -113,7 +114,9 @@ def resume(
             remedy=f"start a new run, or change only {', '.join(RESUMABLE)}",
         )
     config = load_config(file=folder.path / "config.toml", settings=settings)
-    chosen = choose_device(device)
+    if settings:
+        _check_changeable(folder, config)
+    chosen = own_device(choose_device(device))
     with join_processes(chosen) as processes:
         if settings and processes.is_first:
             write_text(folder.path / "config.toml", config.as_toml())
@@ -130,6 +133,19 @@ def resume(
     return folder
 
 
+def _check_changeable(folder: RunFolder, config: Config) -> None:
+    """Settings are changed where they still change something."""
+    last_stage = 2 if config.model.kind == "uvast" else 1
+    if folder.last.exists():
+        progress, _ = read_state(folder.last)
+        if progress.finished and progress.stage == last_stage:
+            raise ConfigError(
+                f"has finished stage {last_stage}, the last one of {config.model.kind}",
+                where=folder.path,
+                remedy="start a new run with other settings",
+            )
+
+
 def _first_only(watcher: Watcher | None, processes: Processes) -> Watcher:
     return watcher if watcher is not None and processes.is_first else Silent()
 
@@ -139,6 +155,8 @@ def _training_data(dataset: Dataset, config: Config, info: RunInfo) -> TrainingD
     if not info.train:
         raise SplitError("no videos to train on", where=dataset.path, remedy="check the split")
     names = (*info.train, *info.validation)
+    for name in names:
+        dataset.source_frames_of_features(name)  # a missing file is found now, not in an epoch
     if config.supervision.kind == "full":
         return TrainingData(dataset, full_segmentations(dataset, names), {})
     timestamps = dataset.timestamps(info.timestamps)

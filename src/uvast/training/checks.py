@@ -1,0 +1,28 @@
+"""What can be said of a run's settings before the first step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from uvast.errors import ConfigError
+from uvast.inference.decoding import check_options
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from uvast.config import Config
+
+
+def check_config(model: nn.Module, config: Config) -> None:
+    """Refuses settings that would fail epochs later, or only after training."""
+    if config.supervision.refresh_every and config.supervision.kind == "full":
+        raise ConfigError(
+            "full labels are not refreshed",
+            where="supervision.refresh_every",
+            remedy="set supervision.kind=timestamps, or refresh_every=0",
+        )
+    decode = config.decode
+    if decode.durations == "alignment":  # its decoder comes with stage 2, perhaps much later
+        decode = replace(decode, durations="viterbi")
+    check_options(model, decode)

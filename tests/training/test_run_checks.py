@@ -1,0 +1,216 @@
+"""Settings refused before training, and what a run does with odd states."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from uvast.config import Config
+from uvast.data import Dataset, collate
+from uvast.errors import ConfigError, MissingFileError, OutputError, TrainingError
+from uvast.models.checkpoint import read_card, read_checkpoint
+from uvast.training import EpochReport, RunFolder, resume, train
+from uvast.training.augmentation import augment
+from uvast.training.distributed import own_device
+from uvast.training.objectives import StageOne
+from uvast.training.refresh import refreshed_targets
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"supervision.refresh_every": 2}, "full labels are not refreshed"),
+        ({"model.kind": "ms-tcn"}, "needs a uvast model"),
+        ({"decode.durations": "explicit"}, "trained to predict them"),
+        (
+            {
+                "loss.frame": False,
+                "loss.segment": False,
+                "loss.group_frame": "off",
+                "loss.group_segment": "off",
+                "loss.cross_attention": False,
+            },
+            "every loss is switched off",
+        ),
+    ],
+)
+def test_settings_that_cannot_work_are_refused_before_the_run_folder_is_made(
+    tiny: Dataset, small_config: Config, tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        train(tiny, tmp_path / "run", config=small_config.replaced(**changes), split=1)
+    assert not (tmp_path / "run").exists()
+
+
+def test_validation_with_labels_shorter_than_features(
+    tiny_path: Path, small_config: Config, tmp_path: Path
+) -> None:
+    shutil.copytree(tiny_path, tmp_path / "data")
+    for path in (tmp_path / "data" / "groundTruth").iterdir():
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    with (tmp_path / "data" / "dataset.toml").open("a") as file:
+        file.write("\ntolerance = 0.1\n")
+    config = small_config.replaced(
+        **{"train.validation": 0.3, "train.epochs": 1, "train.alignment_epochs": 0}
+    )
+    train(tmp_path / "data", tmp_path / "run", config=config, split=1)
+    assert "validation_score" in RunFolder(tmp_path / "run").read_log()[0]
+
+
+def test_a_missing_feature_file_is_found_before_the_run_folder_is_made(
+    tiny_path: Path, small_config: Config, tmp_path: Path
+) -> None:
+    shutil.copytree(tiny_path, tmp_path / "data")
+    name = Dataset.open(tmp_path / "data").side(1, "train")[0]
+    (tmp_path / "data" / "features" / f"{name}.npy").unlink()
+    with pytest.raises(MissingFileError, match=rf"{name}\.npy: does not exist"):
+        train(tmp_path / "data", tmp_path / "run", config=small_config, split=1)
+    assert not (tmp_path / "run").exists()
+
+
+def test_files_of_somebody_else_are_never_overwritten(
+    tiny: Dataset, small_config: Config, tmp_path: Path
+) -> None:
+    (tmp_path / "log.csv").write_text("temperature\n21\n")
+    with pytest.raises(OutputError, match=r"log\.csv: is there and of no run"):
+        train(tiny, tmp_path, config=small_config, split=1)
+    assert (tmp_path / "log.csv").read_text() == "temperature\n21\n"
+    assert not (tmp_path / "config.toml").exists()
+
+
+class StopInStageTwo:
+    """Breaks a run off in the middle of the first epoch of stage 2, or after it."""
+
+    def __init__(self, *, after_epoch: bool) -> None:
+        self.after_epoch = after_epoch
+
+    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+        if stage == 2 and not self.after_epoch:
+            raise KeyboardInterrupt
+
+    def epoch(self, report: EpochReport) -> None:
+        if report.stage == 2 and self.after_epoch:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("after_epoch", [False, True])
+def test_a_second_stage_added_later_and_broken_off_resumes(
+    tiny: Dataset, small_config: Config, tmp_path: Path, after_epoch: bool
+) -> None:
+    config = small_config.replaced(
+        **{
+            "train.validation": 0.3,
+            "train.validate_every": 1,
+            "train.alignment_epochs": 0,
+            "train.checkpoint_seconds": 1e6,
+        }
+    )
+    for name in ("whole", "broken"):
+        train(tiny, tmp_path / name, config=config, split=1)
+    settings = ["train.alignment_epochs=2"]
+    resume(tmp_path / "whole", settings=settings)
+    watcher = StopInStageTwo(after_epoch=after_epoch)
+    with pytest.raises(KeyboardInterrupt):
+        resume(tmp_path / "broken", settings=settings, watcher=watcher)
+    resume(tmp_path / "broken")
+    whole, broken = (
+        read_checkpoint(tmp_path / name / "best.safetensors").tensors
+        for name in ("whole", "broken")
+    )
+    assert whole.keys() == broken.keys()
+    assert all(torch.equal(whole[key], broken[key]) for key in whole)
+
+
+def test_the_newest_state_describes_its_own_weights(
+    tiny: Dataset, small_config: Config, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny, run, config=small_config, split=1, watcher=StopInStageTwo(after_epoch=False))
+    contents = read_checkpoint(run / "last.safetensors")
+    card = read_card(run / "last.safetensors", contents.metadata)
+    assert (card.stage, card.selection) == (1, "newest")
+
+
+def test_a_finished_run_refuses_new_settings(
+    tiny: Dataset, small_config: Config, tmp_path: Path
+) -> None:
+    train(tiny, tmp_path / "run", config=small_config, split=1)
+    before = (tmp_path / "run" / "config.toml").read_text()
+    with pytest.raises(ConfigError, match="has finished stage 2"):
+        resume(tmp_path / "run", settings=["train.alignment_epochs=9"])
+    assert (tmp_path / "run" / "config.toml").read_text() == before
+
+
+def test_gradients_that_are_not_finite_never_reach_the_weights(
+    tiny: Dataset, small_config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses = StageOne.losses
+
+    def spoiled(self: StageOne, batch: object) -> object:
+        found = losses(self, batch)
+        weight = next(iter(self.parameters().values()))
+        weight.register_hook(lambda gradient: gradient * float("inf"))
+        return found
+
+    monkeypatch.setattr(StageOne, "losses", spoiled)
+    with pytest.raises(TrainingError, match="the gradient is not finite in epoch 1"):
+        train(tiny, tmp_path / "run", config=small_config, split=1)
+
+
+def test_every_process_takes_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    assert own_device(torch.device("cuda")) == torch.device("cuda", 3)
+    assert own_device(torch.device("cuda", 1)) == torch.device("cuda", 1)
+    assert own_device(torch.device("cpu")) == torch.device("cpu")
+    monkeypatch.delenv("LOCAL_RANK")
+    assert own_device(torch.device("cuda")) == torch.device("cuda")
+
+
+def test_noise_does_not_depend_on_padding(tiny: Dataset) -> None:
+    videos = sorted((tiny.video(name) for name in tiny.names), key=lambda one: one.n_frames)
+    short, long = videos[0], videos[-1]
+    assert short.n_frames < long.n_frames
+    noise = []
+    for batch in (collate([short]), collate([short, long])):
+        generator = torch.Generator().manual_seed(0)
+        draws = torch.randn((short.n_frames, short.features.shape[1]), generator=generator)
+
+        def same_draws(like: torch.Tensor, draws: torch.Tensor = draws) -> torch.Tensor:
+            out = torch.zeros_like(like)
+            out[0, : len(draws)] = draws
+            return out
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(torch, "randn_like", same_draws)
+            noisy = augment(batch, noise=0.5, masking=0.0).features[0, : short.n_frames]
+        noise.append((noisy - torch.as_tensor(short.features)).numpy())
+    np.testing.assert_allclose(noise[0], noise[1], rtol=1e-4, atol=1e-6)
+
+
+def test_refreshing_by_k_medoids_clusters_whatever_came_first(
+    tiny: Dataset, small_config: Config
+) -> None:
+    name = tiny.names[0]
+    truth = tiny.source_segmentation(name).merged()
+
+    class Encoder:
+        """Features in which the true segments are far apart."""
+
+        def encode(self, features: np.ndarray) -> np.ndarray:
+            return np.eye(truth.n_segments, dtype=np.float32)[truth.segment_of_frame]
+
+    config = small_config.replaced(
+        **{
+            "supervision.kind": "timestamps",
+            "supervision.method": "midpoint",
+            "supervision.prior": 0.0,
+            "supervision.refresh_by": "k-medoids",
+        }
+    ).supervision
+    found = refreshed_targets(Encoder(), tiny, [name], tiny.timestamps(), config)
+    np.testing.assert_array_equal(found[name].labels, truth.labels)
