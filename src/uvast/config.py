@@ -114,7 +114,7 @@ class SupervisionConfig:
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
     kind: Literal["full", "timestamps"] = "full"
-    method: Literal["k-medoids", "midpoint", "class-model"] = "k-medoids"
+    method: Literal["class-model", "k-medoids", "midpoint"] = "class-model"
     metric: Literal["euclidean", "cosine"] = "euclidean"
     prior: NonNegative = 0.25
     refresh_every: Count = 0

@@ -77,7 +77,7 @@ def test_json_has_the_same_scores(run, tiny_path, tmp_path):
     right = np.concatenate(
         [out.source_labels(name) == dataset.source_labels(name) for name in dataset.names]
     )
-    acc = found["scores"]["constrained k-medoids, prior 0.25"]["acc"]
+    acc = found["scores"]["class models, prior 0.25"]["acc"]
     assert acc == pytest.approx(100 * right.mean())
 
 

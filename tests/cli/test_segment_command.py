@@ -115,7 +115,7 @@ def test_stage_two_is_added_to_a_finished_run(run: Path, tiny_path: Path, tmp_pa
         ((), "a dataset and --out are needed"),
         (("DATA", "--out", "OUT", "--stage", "2"), "--stage 2: stage 2 goes on from a trained"),
         (("DATA", "--out", "OUT", "--preset", "none"), "no preset 'none'; choose from"),
-        (("DATA", "--out", "OUT", "--set", "train.epoch=1"), "train.epoch = 1: no such setting"),
+        (("DATA", "--out", "OUT", "--set", "train.epoch=1"), "train.epoch: no such setting"),
         (("DATA", "--out", "OUT", "--model", "gpt"), "model.kind = 'gpt': no such model"),
         (("DATA", "--resume", "OUT"), "--resume: a resumed run has its dataset and settings"),
         (("--resume", "OUT"), "run.json"),

@@ -65,7 +65,8 @@ def test_each_method_is_what_it_says(tiny):
     midpoint = midpoint_durations(entry.frames, len(features))
     assert found(method="midpoint") == Segmentation(entry.transcript, midpoint).merged()
     medoids = constrained_k_medoids(features, entry.frames, "cosine", 0.5).durations
-    assert found(metric="cosine", prior=0.5) == Segmentation(entry.transcript, medoids).merged()
+    by_medoids = found(method="k-medoids", metric="cosine", prior=0.5)
+    assert by_medoids == Segmentation(entry.transcript, medoids).merged()
 
 
 def test_other_features_can_be_given(tiny):
@@ -73,7 +74,7 @@ def test_other_features_can_be_given(tiny):
     truth = full_segmentations(tiny, tiny.names)
     telling = {name: np.eye(len(tiny.vocabulary))[one.labels] for name, one in truth.items()}
     found = pseudo_segmentations(
-        tiny, tiny.names, timestamps, PseudoLabelOptions(prior=0.0), features=telling
+        tiny, tiny.names, timestamps, PseudoLabelOptions("k-medoids", prior=0.0), features=telling
     )
     assert found == truth
 

@@ -125,7 +125,7 @@ def _run_folder(out: Path, name: str) -> Path:
 def _models(seed: int, *, fast: bool) -> dict[str, tuple[Config, tuple[str, ...]]]:
     more = (f"train.seed={seed}", *(FAST_TRAINING if fast else ()))
     plain = ("model.n_stages=1", "loss.smoothing=0", "train.epochs=20")
-    clicks = ("supervision.kind=timestamps", "supervision.method=class-model")
+    clicks = ("supervision.kind=timestamps",)
     return {
         BASELINE: (load_config("ms-tcn", settings=(*plain, *more)), ("frames",)),
         FULL: (load_config("demo", settings=more), WAYS),

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Method(str, Enum):
     """How frames between timestamps get their labels."""
 
-    k_medoids = "k-medoids"
     class_model = "class-model"
+    k_medoids = "k-medoids"
     midpoint = "midpoint"
 
 
@@ -70,7 +70,7 @@ def pseudo_label(
     ] = None,
     method: Annotated[
         Method, typer.Option(help="How frames between timestamps get their labels.")
-    ] = Method.k_medoids,
+    ] = Method.class_model,
     metric: Annotated[Metric, typer.Option(help="How frames are compared.")] = Metric.euclidean,
     prior: Annotated[
         float, typer.Option(min=0, help="Pull of cuts to the midpoint; 0 is the paper's k-medoids.")
@@ -90,7 +90,7 @@ def pseudo_label(
 
     Example: `uvast pseudo-label data/gtea --out pseudo`
 
-    Best quality: `uvast pseudo-label data/mine --method class-model --out pseudo`
+    The paper's: `uvast pseudo-label data/mine --method k-medoids --prior 0 --out pseudo`
 
     Own clicks: `uvast pseudo-label data/mine --timestamps clicks.csv --out pseudo`
 

@@ -36,7 +36,7 @@ class PseudoLabelOptions:
         max_iterations: the cap of k-medoids.
     """
 
-    method: Method = "k-medoids"
+    method: Method = "class-model"
     metric: MetricName = "euclidean"
     prior: float = 0.25
     max_iterations: int = 300
