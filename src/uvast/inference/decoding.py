@@ -48,7 +48,10 @@ if TYPE_CHECKING:
     from uvast.vocabulary import Vocabulary
 
 SMOOTHING_WIDTHS = (1, 9, 25)
-"""Widths of the mode filters that read candidates for `best` off the frame labels."""
+"""Widths of the mode filters that read candidates for `best` off the frame labels.
+
+Runs that stay shorter than half of the width are absorbed by their neighbours.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +247,7 @@ class Decoder:
         n_frames = len(job.frames.log_probabilities)
         joint = self._semi_markov(job.frames).segmentation
         transcripts = [one.actions for one in job.transcripts] + [
-            smoothed_transcript(job.frames.log_probabilities, width=width)
+            smoothed_transcript(job.frames.log_probabilities, width=width, least=(width + 1) // 2)
             for width in SMOOTHING_WIDTHS
         ]
         distinct = {tuple(t.tolist()): t for t in transcripts if len(t) <= n_frames}
