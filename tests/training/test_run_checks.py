@@ -11,7 +11,7 @@ import torch
 
 from uvast.config import Config
 from uvast.data import Dataset, collate
-from uvast.errors import ConfigError, MissingFileError, OutputError, TrainingError
+from uvast.errors import ConfigError, LabelError, MissingFileError, OutputError, TrainingError
 from uvast.models.checkpoint import read_card, read_checkpoint
 from uvast.training import EpochReport, RunFolder, resume, train
 from uvast.training.augmentation import augment
@@ -70,6 +70,15 @@ def test_a_missing_feature_file_is_found_before_the_run_folder_is_made(
     with pytest.raises(MissingFileError, match=rf"{name}\.npy: does not exist"):
         train(tmp_path / "data", tmp_path / "run", config=small_config, split=1)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_dataset_of_clicks_alone_says_how_to_train_on_it(
+    tiny_path: Path, small_config: Config, tmp_path: Path
+) -> None:
+    shutil.copytree(tiny_path, tmp_path / "data")
+    shutil.rmtree(tmp_path / "data" / "groundTruth")
+    with pytest.raises(LabelError, match="no labels; pass --supervision timestamps"):
+        train(tmp_path / "data", tmp_path / "run", config=small_config, split=1)
 
 
 def test_files_of_somebody_else_are_never_overwritten(

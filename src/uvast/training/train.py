@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from uvast.config import Config, load_config
 from uvast.data import Dataset, validation_part
-from uvast.errors import ConfigError, SplitError
+from uvast.errors import ConfigError, LabelError, SplitError
 from uvast.files import write_text
 from uvast.inference.segmenter import choose_device
 from uvast.supervision import full_segmentations, pseudo_segmentations
@@ -158,6 +158,12 @@ def _training_data(dataset: Dataset, config: Config, info: RunInfo) -> TrainingD
     for name in names:
         dataset.source_frames_of_features(name)  # a missing file is found now, not in an epoch
     if config.supervision.kind == "full":
+        if dataset.has_timestamps() and not any(map(dataset.has_labels, names)):
+            raise LabelError(
+                "has timestamps and no labels",
+                where=dataset.path,
+                remedy="pass --supervision timestamps",
+            )
         return TrainingData(dataset, full_segmentations(dataset, names), {})
     timestamps = dataset.timestamps(info.timestamps)
     targets = pseudo_segmentations(
