@@ -151,7 +151,7 @@ def test_attention_maps_of_folders_of_one_name_are_told_apart(
 def test_pseudo_labels_of_the_training_side_are_compared(full: Report, tiny: Dataset) -> None:
     found = full.pseudo_labels
     assert found is not None
-    assert found.ways == ("constrained", "unconstrained", "midpoint")
+    assert found.ways == ("constrained", "unconstrained", "midpoint", "class model")
     assert {video.name for video in found.videos} == set(tiny.side(1, "train"))
     for video in found.videos:
         assert video.timestamps is not None
