@@ -29,6 +29,16 @@ def test_every_combination_is_one_cell_with_a_place_of_its_own(tiny_path: Path) 
     assert cells[0].key == "tiny/ms-tcn-full/split1-seed0"
 
 
+def test_a_setting_may_be_meant_for_one_model(tiny_path: Path) -> None:
+    settings = ("asformer:train.epochs=9", "train.epochs=7")
+    cells = Matrix([tiny_path], ["ms-tcn", "asformer"], settings=settings).cells()
+    assert {(c.model, c.training.train.epochs) for c in cells} == {("ms-tcn", 7), ("asformer", 9)}
+    with pytest.raises(ConfigError, match="for a model that does not take part; choose from ms-t"):
+        Matrix([tiny_path], ["ms-tcn"], settings=["gtea:train.epochs=9"]).cells()
+    with pytest.raises(ConfigError, match=r"section\.name=value"):
+        Matrix([tiny_path], ["ms-tcn"], settings=["train.epochs"]).cells()
+
+
 def test_a_models_preset_lies_upon_the_bases(tiny_path: Path, tmp_path: Path) -> None:
     plain, *_ = Matrix([tiny_path], ["asformer"]).cells()
     based, *_ = Matrix([tiny_path], ["asformer"], base="gtea").cells()

@@ -36,7 +36,8 @@ class Matrix:
         decodings: names of `DECODINGS`, or `none`; None takes all that fit the model.
         splits: split numbers; None takes all of a dataset.
         seeds: of training.
-        settings: further settings of every cell: `train.epochs=50`.
+        settings: further settings of every cell, `train.epochs=50`, or of one model's cells,
+            `asformer:train.epochs=50`.
         timestamps: the timestamps file; None finds each dataset's own.
     """
 
@@ -81,7 +82,23 @@ class Matrix:
     def _config(self, dataset: Dataset, preset: str, supervision: str) -> Config:
         base = preset_of(dataset.name) if self.base == AUTO else self.base
         layers = (preset,) if base is None or base == preset else (base, preset)
-        return load_config(layers, settings=[*self.settings, f"supervision.kind={supervision}"])
+        mine = [text for model, text in self._addressed() if model in ("", preset)]
+        return load_config(layers, settings=[*mine, f"supervision.kind={supervision}"])
+
+    def _addressed(self) -> Iterator[tuple[str, str]]:
+        """Settings, each behind the model it is meant for; those for all come first."""
+        found = []
+        for one in self.settings:
+            address, equals, value = one.partition("=")
+            model, _, name = address.rpartition(":")
+            found.append((model, name, f"{name}{equals}{value}"))
+        for model, name, text in sorted(found, key=lambda one: bool(one[0])):
+            if model and model not in self.presets:
+                raise ConfigError(
+                    f"--set {model}:{name} is for a model that does not take part",
+                    remedy=f"choose from {', '.join(self.presets)}",
+                )
+            yield model, text
 
     def _decodings(self, config: Config) -> dict[str, Mapping[str, Any]]:
         kind, alignment = config.model.kind, config.train.alignment_epochs > 0

@@ -83,6 +83,8 @@ def benchmark(
 
     Example: `uvast benchmark data/gtea --models gtea,asformer --out bench --set train.epochs=50`
 
+    A model's own setting: `… --models gtea,asformer --set asformer:train.epochs=50`
+
     From clicks: `uvast benchmark data/gtea --supervision full,timestamps --out bench --jobs 2`
 
     On a cluster: `uvast benchmark data/gtea --models gtea --out /shared/bench --engine ray`
