@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli.console import note, print_json, print_table, progress_bar
-from uvast.cli.options import JsonOption
+from uvast.cli.options import DeviceOption, JsonOption
 from uvast.cli.train import TrainingBar
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def demo(
     ),
     seed: Annotated[int, typer.Option(help="Of data and training.")] = 0,
     fast: Annotated[bool, typer.Option("--fast", help="Little training, for tests.")] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
+    device: DeviceOption = "auto",
     show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the folder of an earlier demo.")

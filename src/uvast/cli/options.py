@@ -41,6 +41,9 @@ AddressOption = Annotated[
 ]
 CpusOption = Annotated[float, typer.Option("--cpus", min=0.1, help="On Ray: CPUs of a task.")]
 GpusOption = Annotated[float, typer.Option("--gpus", min=0, help="On Ray: GPUs of a task.")]
+WorkersOption = Annotated[
+    int, typer.Option("--workers", min=0, help="Threads that decode side by side.")
+]
 DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, …")]
 
 

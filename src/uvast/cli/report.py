@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from uvast.cli.console import note, progress_bar
+from uvast.cli.options import DeviceOption, WorkersOption, names_of
 from uvast.errors import ConfigError
 from uvast.files import check_absent
 
@@ -57,8 +58,8 @@ def report(
         Path | None,
         typer.Option(metavar="DIR", help="Also write figures as PNG and SVG (extra `report`)."),
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
-    workers: Annotated[int, typer.Option(min=0, help="Threads that decode side by side.")] = 0,
+    device: DeviceOption = "auto",
+    workers: WorkersOption = 0,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a page that exists.")
     ] = False,
@@ -97,7 +98,7 @@ def report(
             split=split,
             compare_with=compare,
             pseudo_labels=pseudo_labels,
-            only=[] if ways is None else [one.strip() for one in ways.split(",")],
+            only=names_of(ways or ""),
             video=video,
             device=device,
             workers=workers,

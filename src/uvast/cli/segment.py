@@ -16,6 +16,7 @@ from uvast.cli.options import (
     EngineOption,
     GpusOption,
     JsonOption,
+    WorkersOption,
     make_cluster,
 )
 
@@ -54,7 +55,7 @@ def segment(
         str, typer.Option("--format", help="txt (a label a frame), csv, json; by commas.")
     ] = "txt,json",
     batch_size: Annotated[int, typer.Option(min=1, help="Videos encoded together.")] = 8,
-    workers: Annotated[int, typer.Option(min=0, help="Threads that decode side by side.")] = 0,
+    workers: WorkersOption = 0,
     engine: EngineOption = EngineName.local,
     address: AddressOption = "auto",
     cpus: CpusOption = 1,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli.console import note, progress_bar
-from uvast.cli.options import SettingsOption, TimestampsOption
+from uvast.cli.options import DeviceOption, SettingsOption, TimestampsOption
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def train(
     validation: Annotated[
         float | None, typer.Option(help="Share of the training side that selects the model.")
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, …")] = "auto",
+    device: DeviceOption = "auto",
     seed: Annotated[int | None, typer.Option(min=0, help="Of everything random.")] = None,
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Also log for TensorBoard (an extra).")
