@@ -17,12 +17,13 @@ from uvast.benchmark.cell import (
     COLUMNS,
     Cell,
     check_cell,
+    earlier_cells,
     finished_scores,
     is_finished,
     run_cell,
 )
 from uvast.data import Dataset
-from uvast.errors import CorruptFileError, OutputError
+from uvast.errors import ConfigError, CorruptFileError, OutputError
 
 VITERBI = {"frames + viterbi": {"transcript": "frames", "durations": "viterbi"}}
 
@@ -127,17 +128,52 @@ def test_other_settings_in_the_same_place_are_refused(
         replace(one, dataset=f"/elsewhere/{one.data}"),
     ):
         assert other.key == one.key
-        with pytest.raises(OutputError, match="holds a run of other settings; choose another"):
+        with pytest.raises(OutputError, match=r"holds a run of other settings .*; choose another"):
             run_cell(other, tmp_path)
+    with pytest.raises(OutputError, match=r"\(train.learning_rate is 0.0005 there, 0.1 here\)"):
+        check_cell(make_cell(train__learning_rate=0.1), tmp_path)
 
 
-def test_a_broken_file_of_scores_is_named(make_cell: MakeCell, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{", "is not valid JSON"),
+        ("[]", "list indices"),
+        ('{"cell": {}}', "'config'"),
+        ({"config": {"train": {"magic": 1}}}, "train.magic: no such setting"),
+        ({"frames": "abc"}, "string indices"),
+        ({"frames": {"acc": "x"}}, "could not convert"),
+        ({"frames": {}}, "columns missing"),
+        ({"frames": {"acc": 50.0}}, "columns acc"),
+    ],
+)
+def test_a_broken_file_of_scores_is_named(
+    make_cell: MakeCell, tmp_path: Path, content: str | dict[str, object], reason: str
+) -> None:
     one = make_cell()
     path = tmp_path / one.key / "scores.json"
     path.parent.mkdir(parents=True)
-    path.write_text('{"cell": {}}')
-    with pytest.raises(CorruptFileError, match=r"scores.json: is not a cell's scores"):
+    if isinstance(content, dict):
+        cell = one.as_dict() | {k: v for k, v in content.items() if k == "config"}
+        content = json.dumps({"cell": cell, "scores": content})
+    path.write_text(content)
+    with pytest.raises(CorruptFileError, match=r"scores.json: is not a cell's scores") as found:
         is_finished(one, tmp_path)
+    assert reason in str(found.value)
+    assert "remove this file: the run is scored again, without training" in str(found.value)
+    assert earlier_cells(tmp_path) == ()
+
+
+def test_a_decoding_that_fails_keeps_no_other_from_its_scores(
+    make_cell: MakeCell, tmp_path: Path
+) -> None:
+    ways = {"alignment": {"transcript": "frames", "durations": "alignment"}, **VITERBI}
+    both = make_cell(decodings={**ways, "best": {"transcript": "best"}})
+    sentence = r"no scores of alignment, best \(durations 'alignment' need .*\); train stage 2"
+    with pytest.raises(ConfigError, match=sentence):
+        run_cell(both, tmp_path)
+    assert set(finished_scores(both, tmp_path)) == set(VITERBI)
+    assert not is_finished(both, tmp_path)
 
 
 def test_features_longer_than_labels_are_scored_on_the_common_frames(

@@ -94,6 +94,14 @@ def test_no_run_outlives_a_killed_benchmark(command: list[str], tmp_path: Path) 
         wait_for(lambda: not _runs(int(child)))
 
 
+def test_an_interrupt_of_the_parent_alone_ends_its_runs(command: list[str], tmp_path: Path) -> None:
+    with started([*command, "--set", "train.epochs=1000000"]) as parent:
+        wait_for(lambda: list((tmp_path / "bench").rglob("run.json")))
+        parent.send_signal(signal.SIGINT)
+        wait_for(lambda: parent.poll() is not None, seconds=60)
+        assert parent.returncode not in (0, None)
+
+
 def _runs(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
@@ -132,6 +140,9 @@ def test_a_crash_leaves_its_traceback(
     report = tmp_path / one.key / "error.txt"
     assert outcome.error == f"RuntimeError: a bug; see {report}"
     assert "Traceback" in report.read_text()
+    monkeypatch.undo()
+    assert [one.error for one in SerialEngine().run([one], tmp_path)] == [None]
+    assert not report.exists()
 
 
 def test_other_settings_are_refused_before_anything_runs(
@@ -140,16 +151,32 @@ def test_other_settings_are_refused_before_anything_runs(
     assert [one.error for one in run_cells([make_cell()], tmp_path, SerialEngine())] == [None]
     before = times(tmp_path)
     changed = [make_cell(split=2, train__epochs=2), make_cell(train__epochs=2)]
-    with pytest.raises(OutputError, match="holds a run of other settings; choose another --out"):
+    with pytest.raises(OutputError, match=r"\(train.epochs is 1 there, 2 here\); choose another"):
         list(run_cells(changed, tmp_path, SerialEngine()))
     assert times(tmp_path) == before
+
+
+def test_a_cell_whose_files_are_broken_stops_no_other(make_cell: MakeCell, tmp_path: Path) -> None:
+    cells = [make_cell(split=1), make_cell(split=2)]
+    list(run_cells(cells[:1], tmp_path, SerialEngine()))
+    for name in ("scores.json", "run.json"):
+        (tmp_path / cells[0].key / name).write_text("{")
+        outcomes = {one.cell.key: one.error for one in run_cells(cells, tmp_path, SerialEngine())}
+        assert f"{name}: is not" in outcomes[cells[0].key]
+        assert outcomes[cells[1].key] is None
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(make_cell: MakeCell, tmp_path: Path) -> None:
+    (tmp_path / "out").touch()
+    with pytest.raises(OutputError, match="out: is a file; choose a folder"):
+        list(run_cells([make_cell()], tmp_path / "out", SerialEngine()))
 
 
 def test_jobs_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr("uvast.benchmark.engine.n_cores", lambda: 8)
-    assert LocalEngine(jobs=3)._threads()["OMP_NUM_THREADS"] == "2"
-    assert LocalEngine(jobs=100)._threads()["OMP_NUM_THREADS"] == "1"
+    assert LocalEngine(jobs=3)._threads() == "2"
+    assert LocalEngine(jobs=100)._threads() == "1"
     monkeypatch.setenv("OMP_NUM_THREADS", "5")
-    assert LocalEngine(jobs=3)._threads()["OMP_NUM_THREADS"] == "5"
+    assert LocalEngine(jobs=3)._threads() == "5"
     assert n_cores() >= 1

@@ -50,7 +50,20 @@ def test_a_models_preset_lies_upon_the_bases(tiny_path: Path, tmp_path: Path) ->
     )
     assert found.config == based.config
     assert other.config == plain.config
-    assert (preset_of("50Salads"), preset_of("kitchen")) == ("50salads", None)
+    assert preset_of("50Salads") == "50salads"
+    assert preset_of("kitchen") is preset_of("demo") is None
+
+
+def test_uvast_follows_the_preset_of_each_dataset(tiny_path: Path, tmp_path: Path) -> None:
+    paths = [tmp_path / "gtea", tmp_path / "50Salads", tiny_path]
+    for path in paths[:2]:
+        shutil.copytree(tiny_path, path)
+    cells = Matrix(paths, ["uvast"], base="auto", splits=[1]).cells()
+    assert [cell.config for cell in cells] == [
+        load_config("gtea"),
+        load_config("50salads"),
+        load_config(),
+    ]
 
 
 def test_later_presets_win() -> None:
@@ -99,7 +112,14 @@ def test_what_is_run_by_default_fits() -> None:
         ({"presets": ()}, ConfigError, "no presets"),
         ({"seeds": (1, 1)}, ConfigError, "1 is named twice among the seeds"),
         ({"splits": (1, 9)}, SplitError, "has no split 9; choose from 1, 2"),
-        ({"supervision": ("none",)}, ConfigError, "supervision.kind = 'none'"),
+        ({"decodings": ()}, ConfigError, "no decodings"),
+        ({"supervision": ("none",)}, ConfigError, "no supervision 'none'; choose from full, time"),
+        (
+            {"settings": ("supervision.kind=timestamps",)},
+            ConfigError,
+            "--set supervision.kind would change what the benchmark compares; pass --supervision",
+        ),
+        ({"settings": ("ms-tcn:train.seed=7",)}, ConfigError, "pass --seeds instead"),
     ],
 )
 def test_wrong_matrices_are_refused(

@@ -12,7 +12,14 @@ from benchmark_types import MakeCell
 
 from uvast.benchmark.cell import COLUMNS
 from uvast.benchmark.layout import OURS, as_latex, as_markdown, as_text
-from uvast.benchmark.results import ResultRow, collect, layouts, summary, write_results
+from uvast.benchmark.results import (
+    ResultRow,
+    collect,
+    layouts,
+    summary,
+    with_earlier,
+    write_results,
+)
 
 MARK = "published, I3D features"
 
@@ -32,8 +39,9 @@ def row(dataset: str, kind: str, decoding: str, **changes: object) -> ResultRow:
         "supervision": "full",
         "decoding": decoding,
         "n_splits": 4,
-        "n_wanted": 4,
+        "n_splits_wanted": 4,
         "n_seeds": 1,
+        "n_seeds_wanted": 1,
         "mean": dict.fromkeys(COLUMNS, 12.3),
         "spread": {},
     }
@@ -53,18 +61,46 @@ def test_mean_over_splits_then_mean_and_spread_over_seeds(
     assert found.spread["acc"] == pytest.approx(math.sqrt(2 * 12.5**2))  # n - 1 below
 
 
-def test_a_seed_that_lacks_splits_is_left_out_and_missing_splits_are_told(
+def test_a_seed_that_lacks_splits_is_left_out_and_what_is_missing_is_told(
     make_cell: MakeCell, tmp_path: Path
 ) -> None:
     cells = [make_cell(split=split, seed=seed) for seed in (0, 1) for split in (1, 2)]
     plant(tmp_path, cells[0], 10.0)
     (found,) = collect(cells, tmp_path)
-    assert (found.mean["edit"], found.spread, found.remark) == (10.0, {}, "1 of 2 splits")
+    assert (found.mean["edit"], found.spread) == (10.0, {})
+    assert found.remark == "1 of 2 splits, 1 of 2 seeds"
     plant(tmp_path, cells[1], 20.0)
     plant(tmp_path, cells[2], 90.0)
     (found,) = collect(cells, tmp_path)
-    assert (found.mean["edit"], found.n_seeds, found.remark) == (15.0, 1, "")
+    assert (found.mean["edit"], found.n_seeds, found.remark) == (15.0, 1, "1 of 2 seeds")
     assert collect(cells[3:], tmp_path) == ()
+
+
+def test_seeds_with_different_splits_are_never_averaged(
+    make_cell: MakeCell, tmp_path: Path
+) -> None:
+    cells = [make_cell(split=split, seed=seed) for seed in (0, 1, 2) for split in (1, 2)]
+    for place, value in ((0, 10.0), (3, 80.0), (5, 90.0)):  # split 1 of a seed, split 2 of two
+        plant(tmp_path, cells[place], value)
+    (found,) = collect(cells, tmp_path)
+    assert (found.mean["acc"], found.n_seeds) == (85.0, 2)
+    assert found.spread["acc"] == pytest.approx(math.sqrt(50))
+
+
+def test_results_hold_what_earlier_commands_left_in_the_folder(
+    make_cell: MakeCell, tmp_path: Path
+) -> None:
+    way = {"frames + viterbi": {"transcript": "frames", "durations": "viterbi"}}
+    earlier = [make_cell(model="other"), make_cell(decodings=way), make_cell(seed=1)]
+    for cell in earlier:
+        plant(tmp_path, cell, 50.0)
+    (tmp_path / earlier[2].key / "scores.json").write_text("{")  # a broken one is no result
+    asked = make_cell()
+    rows = collect(with_earlier([asked], tmp_path), tmp_path)
+    assert [(one.model, one.decoding) for one in rows] == [
+        ("ms-tcn", "frames + viterbi"),
+        ("other", "frames"),
+    ]
 
 
 def test_one_seed_has_no_spread() -> None:

@@ -70,7 +70,9 @@ def test_mean_and_spread_over_seeds_are_printed_beside_published_numbers(
     ]
     changed = uvast(*command, "--set", "train.epochs=2", "--out", tmp_path / "out")
     assert changed.code == 2
-    assert "holds a run of other settings; choose another --out" in changed.error
+    assert "holds a run of other settings (train.epochs is 1 there, 2 here)" in " ".join(
+        changed.error.split()
+    )
 
 
 def test_a_failed_run_is_told_and_the_others_are_shown(
@@ -93,6 +95,7 @@ def test_a_failed_run_is_told_and_the_others_are_shown(
     [
         (("--models", "none"), "no preset 'none'; choose from"),
         (("--models", "ms-tcn", "--seeds", "a"), "--seeds: 'a' are not numbers; write for example"),
+        (("--models", "ms-tcn", "--seeds", "-1"), "--seeds: '-1' are not numbers"),
         (("--models", "ms-tcn", "--splits", "9"), "has no split 9; choose from 1, 2"),
         (("--models", "ms-tcn", "--durations", "magic"), "no decoding 'magic'; choose from none;"),
     ],

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from uvast.benchmark.cell import Cell, run_cell
 from uvast.config import load_config
 from uvast.errors import CheckpointError, ConfigError
+from uvast.inference.decodings import decodings_of, named_decodings
 from uvast.models.build import BUILDERS, Builder, as_frame_wise_model, build_model
 from uvast.models.checkpoint import ModelCard, load_model, model_tensors, write_checkpoint
 from uvast.vocabulary import Vocabulary
@@ -71,6 +73,15 @@ def test_its_checkpoint_comes_back(toy, tmp_path):
     assert read == card
     assert loaded.dimensions == model.dimensions
     assert torch.equal(loaded.encode(features, None).logits, model.encode(features, None).logits)
+
+
+@pytest.mark.parametrize("supervision", ["full", "timestamps"])
+def test_it_is_trained_decoded_and_scored_as_every_model(toy, tiny_path, tmp_path, supervision):
+    config = toy.replaced(**{"train.epochs": 1, "supervision.kind": supervision})
+    ways = named_decodings(decodings_of("toy", alignment=False))
+    cell = Cell("toy", str(tiny_path.resolve()), split=1, seed=0, config=config, decodings=ways)
+    scores = run_cell(cell, tmp_path / "benchmark")
+    assert set(scores) == {"frames", "frames + viterbi", "frames + fifa", "semi-markov"}
 
 
 def test_without_its_entry_it_is_refused(toy, tmp_path, monkeypatch):

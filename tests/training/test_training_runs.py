@@ -158,6 +158,23 @@ def test_a_killed_run_resumes_to_equal_weights(
     assert_equal_weights(tmp_path / "whole", tmp_path / "killed")
 
 
+def test_two_processes_never_train_one_run(
+    tiny: Dataset, small_config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("uvast.training.run.LOCK_SECONDS", 0.0)
+    refused = []
+
+    class Second(StopAfter):
+        def epoch(self, report: EpochReport) -> None:
+            with pytest.raises(OutputError, match="run: is being trained by another process; wait"):
+                resume(tmp_path / "run")
+            refused.append(report.epoch)
+
+    train(tiny, tmp_path / "run", config=small_config, split=1, watcher=Second(1))
+    assert refused
+    resume(tmp_path / "run")
+
+
 def test_a_finished_run_has_nothing_to_resume(
     tiny: Dataset, small_config: Config, tmp_path: Path
 ) -> None:

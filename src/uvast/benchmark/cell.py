@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uvast.config import Config, parse_config
 from uvast.data import Dataset
-from uvast.errors import CorruptFileError, OutputError
+from uvast.errors import CorruptFileError, OutputError, UvastError
 from uvast.evaluation import edit_score, score
 from uvast.evaluation.scores import HEADINGS
 from uvast.files import read_json, write_json
@@ -92,7 +93,8 @@ class Cell:
 def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, Scores]:
     """Trains, or goes on training, then scores what has no score yet.
 
-    Scores are kept after every decoding, so that a break costs one at most.
+    Scores are kept after every decoding, so that a break costs one at most; one that fails does
+    not keep the others from theirs.
 
     Args:
         cell: what to do.
@@ -120,13 +122,26 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, Scores
     model = load(folder, device=device)
     dataset = Dataset.open(cell.dataset)
     record = _read_record(cell, out) or _Record(cell, {})
-    record = _Record(_with_decodings(cell, record.cell), record.of(cell))
+    record = _Record(with_decodings(cell, record.cell), record.of(cell))
+    failed: dict[str, UvastError] = {}
     for name, changes in cell.decodings.items():
         if name not in record.scores:
-            record.scores[name] = score_test_side(model, dataset, cell.split, changes)
+            try:
+                record.scores[name] = score_test_side(model, dataset, cell.split, changes)
+            except UvastError as error:
+                failed[name] = error
             record.write(folder / SCORES_FILE)
     record.write(folder / SCORES_FILE)
+    if failed:
+        raise _together(failed)
     return record.of(cell)
+
+
+def _together(failed: Mapping[str, UvastError]) -> UvastError:
+    """The first error, with the names of all decodings that have one."""
+    first = next(iter(failed.values()))
+    what = f"no scores of {', '.join(failed)} ({first.what})"
+    return type(first)(what, where=first.where, remedy=first.remedy)
 
 
 def is_finished(cell: Cell, out: Path) -> bool:
@@ -147,11 +162,33 @@ def check_cell(cell: Cell, out: Path) -> None:
     if not (folder / RUN_FILE).exists():
         return
     _, config, info = RunFolder.open(folder)
-    theirs = (config, info.dataset, info.split, info.timestamps)
-    if theirs != (cell.training, cell.dataset, cell.split, cell.timestamps):
+    theirs = {"dataset": info.dataset, "timestamps": info.timestamps, **_flat(config)}
+    ours = {"dataset": cell.dataset, "timestamps": cell.timestamps, **_flat(cell.training)}
+    other = next((name for name in ours if ours[name] != theirs[name]), None)
+    if other is not None:
         raise OutputError(
-            "holds a run of other settings", where=folder, remedy="choose another --out"
+            f"holds a run of other settings ({other} is {theirs[other]} there, {ours[other]} here)",
+            where=folder,
+            remedy="choose another --out",
         )
+
+
+def _flat(config: Config) -> dict[str, Any]:
+    """`train.epochs` and so on to its value."""
+    return {
+        f"{section}.{name}": value
+        for section, values in config.as_dict().items()
+        for name, value in values.items()
+    }
+
+
+def earlier_cells(out: Path) -> tuple[Cell, ...]:
+    """The cells of a benchmark's folder that have scores; files that cannot be read have none."""
+    found = []
+    for path in sorted(out.glob(f"*/*/*/{SCORES_FILE}")):
+        with suppress(CorruptFileError):
+            found.append(_Record.read(path).cell)
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -173,23 +210,37 @@ class _Record:
         """Writes it; a reader sees all or nothing."""
         write_json(path, {"cell": self.cell.as_dict(), "scores": self.scores})
 
+    @classmethod
+    def read(cls, path: Path) -> _Record:
+        """Reads what `write` wrote."""
+        try:
+            values = read_json(path)
+            cell = Cell.from_dict(values["cell"], where=str(path))
+            scores = {
+                name: values["scores"][name] for name in cell.decodings if name in values["scores"]
+            }
+            return cls(cell, {name: _checked_scores(one) for name, one in scores.items()})
+        except (AttributeError, KeyError, TypeError, ValueError, UvastError) as error:
+            raise CorruptFileError(
+                f"is not a cell's scores ({getattr(error, 'what', error)})",
+                where=path,
+                remedy="remove this file: the run is scored again, without training",
+            ) from error
+
+
+def _checked_scores(scores: Mapping[str, float]) -> Scores:
+    checked = {column: float(scores[column]) for column in scores}
+    if tuple(checked) not in (COLUMNS, ("edit",)):
+        raise ValueError(f"columns {', '.join(checked) or 'missing'}")
+    return checked
+
 
 def _read_record(cell: Cell, out: Path) -> _Record | None:
     path = out / cell.key / SCORES_FILE
-    if not path.exists():
-        return None
-    values = read_json(path)
-    try:
-        before = Cell.from_dict(values["cell"], where=str(path))
-        scores = {str(name): dict(one) for name, one in values["scores"].items()}
-        return _Record(before, {name: scores[name] for name in before.decodings if name in scores})
-    except (AttributeError, KeyError, TypeError) as error:
-        raise CorruptFileError(
-            f"is not a cell's scores ({error})", where=path, remedy="remove this file"
-        ) from error
+    return _Record.read(path) if path.exists() else None
 
 
-def _with_decodings(cell: Cell, before: Cell) -> Cell:
+def with_decodings(cell: Cell, before: Cell) -> Cell:
     """The cell with the decodings that were asked for earlier, too."""
     return replace(cell, decodings={**before.decodings, **cell.decodings})
 

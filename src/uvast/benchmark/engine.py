@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from uvast.benchmark.cell import Cell, check_cell, is_finished, run_cell
-from uvast.errors import UvastError
+from uvast.errors import CheckpointError, DataError, OutputError, UvastError
 from uvast.files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-THREAD_SETTINGS = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
+THREADS = "OMP_NUM_THREADS"
 CELL_FAILED = 2
 
 
@@ -43,11 +43,20 @@ class Engine(Protocol):
 
 def run_cells(cells: Sequence[Cell], out: Path, engine: Engine) -> Iterator[CellOutcome]:
     """Runs what is not finished; places that hold other settings are refused before any starts."""
+    if out.exists() and not out.is_dir():
+        raise OutputError("is a file", where=out, remedy="choose a folder")
+    left = []
+    known = []
     for cell in cells:
-        check_cell(cell, out)
-    finished = [is_finished(cell, out) for cell in cells]
-    yield from (CellOutcome(cell) for cell, done in zip(cells, finished, strict=True) if done)
-    left = [cell for cell, done in zip(cells, finished, strict=True) if not done]
+        try:
+            check_cell(cell, out)
+            done = is_finished(cell, out)
+        except (DataError, CheckpointError) as error:  # what lies there cannot be read
+            known.append(CellOutcome(cell, str(error)))
+        else:
+            known += [CellOutcome(cell)] if done else []
+            left += [] if done else [cell]
+    yield from known
     if left:
         yield from engine.run(left, out)
 
@@ -77,14 +86,18 @@ class LocalEngine:
     def run(self, cells: Sequence[Cell], out: Path) -> Iterator[CellOutcome]:
         """Yields outcomes as they come."""
         pool = ThreadPoolExecutor(self.jobs)
+        running: set[subprocess.Popen[str]] = set()
         try:
-            futures = [pool.submit(self._run_one, cell, out) for cell in cells]
+            futures = [pool.submit(self._run_one, cell, out, running) for cell in cells]
             for future in as_completed(futures):
                 yield future.result()
-        finally:  # after Ctrl-C nothing new starts
-            pool.shutdown(cancel_futures=True)
+        finally:  # after an interrupt nothing new starts, and nothing goes on
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in tuple(running):
+                process.terminate()
+            pool.shutdown()
 
-    def _run_one(self, cell: Cell, out: Path) -> CellOutcome:
+    def _run_one(self, cell: Cell, out: Path, running: set[subprocess.Popen[str]]) -> CellOutcome:
         command = [sys.executable, "-m", "uvast.benchmark.engine", str(out), self.device]
         with subprocess.Popen(  # noqa: S603 - our own module
             command,
@@ -93,8 +106,9 @@ class LocalEngine:
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            env={**os.environ, **self._threads()},
+            env={**os.environ, THREADS: self._threads()},
         ) as process:
+            running.add(process)
             assert process.stdin is not None, "asked for above"
             assert process.stderr is not None, "asked for above"
             try:
@@ -104,24 +118,25 @@ class LocalEngine:
                 pass  # it died at once; its words and its code follow
             said = process.stderr.read().strip().splitlines()
             code = process.wait()
+            running.discard(process)
         return CellOutcome(cell, None if code == 0 else _reason(code, said))
 
-    def _threads(self) -> dict[str, str]:
+    def _threads(self) -> str:
         """A fair share of the cores; what the user has set stays."""
-        share = str(max(1, n_cores() // self.jobs))
-        return {name: os.environ.get(name, share) for name in THREAD_SETTINGS}
+        return os.environ.get(THREADS, str(max(1, n_cores() // self.jobs)))
 
 
 def failure(cell: Cell, out: Path, device: str) -> str | None:
     """Runs a cell; why it failed, or None."""
+    report = out / cell.key / "error.txt"
     try:
         run_cell(cell, out, device=device)
     except UvastError as error:
         return str(error)
     except Exception as error:  # a crash of one cell is a line in the report
-        report = out / cell.key / "error.txt"
         write_text(report, traceback.format_exc())
         return f"{type(error).__name__}: {error}; see {report}"
+    report.unlink(missing_ok=True)
     return None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from uvast.benchmark.cell import Cell
-from uvast.config import load_config, presets
+from uvast.config import load_config
 from uvast.data import Dataset
 from uvast.errors import ConfigError, SplitError
 from uvast.inference.decodings import decodings_of, fitting_decodings, named_decodings
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 """As a base: the preset of the dataset's name, if there is one."""
+
+DATASET_PRESETS = ("50salads", "breakfast", "gtea")
+"""Presets with the settings of a dataset; the others are of a model or a purpose."""
+
+SUPERVISION = ("full", "timestamps")
+
+OWN_OPTIONS = {"supervision.kind": "--supervision", "train.seed": "--seeds"}
+"""Settings that the matrix itself varies, to their options."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,15 @@ class Matrix:
         """Every cell, the splits of one model together."""
         for name in ("datasets", "presets", "supervision", "seeds"):
             check_once(name, getattr(self, name))
+        if self.decodings is not None:
+            check_once("decodings", self.decodings)
+        unknown = next((one for one in self.supervision if one not in SUPERVISION), None)
+        if unknown is not None:
+            raise ConfigError(
+                f"no supervision {unknown!r}",
+                where="--supervision",
+                remedy=f"choose from {', '.join(SUPERVISION)}",
+            )
         cells = tuple(self._cells())
         check_places(cells)
         return cells
@@ -91,6 +108,11 @@ class Matrix:
         for one in self.settings:
             address, equals, value = one.partition("=")
             model, _, name = address.rpartition(":")
+            if name in OWN_OPTIONS:
+                raise ConfigError(
+                    f"--set {name} would change what the benchmark compares",
+                    remedy=f"pass {OWN_OPTIONS[name]} instead",
+                )
             found.append((model, name, f"{name}{equals}{value}"))
         for model, name, text in sorted(found, key=lambda one: bool(one[0])):
             if model and model not in self.presets:
@@ -116,8 +138,8 @@ class Matrix:
 
 
 def preset_of(dataset: str) -> str | None:
-    """The preset of a dataset's name, if there is one: `50Salads` has 50salads."""
-    return dataset.lower() if dataset.lower() in presets() else None
+    """The preset made for a dataset of this name, if there is one: `50Salads` has 50salads."""
+    return dataset.lower() if dataset.lower() in DATASET_PRESETS else None
 
 
 def chosen_splits(dataset: Dataset, splits: Sequence[int] | None) -> tuple[int, ...]:

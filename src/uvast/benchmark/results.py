@@ -5,18 +5,26 @@ from __future__ import annotations
 import csv
 import io
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from uvast.benchmark.cell import COLUMNS, Cell, Scores, finished_scores
+from uvast.benchmark.cell import (
+    COLUMNS,
+    Cell,
+    Scores,
+    earlier_cells,
+    finished_scores,
+    with_decodings,
+)
 from uvast.benchmark.layout import Layout, Line, as_markdown, laid_out
 from uvast.benchmark.paper_tables import find_table
+from uvast.errors import CorruptFileError
 from uvast.files import write_json, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 PAPER_TABLES = {"full": "fully-supervised", "timestamps": "timestamps"}
@@ -58,8 +66,9 @@ class ResultRow:
         supervision: `full` or `timestamps`.
         decoding: the name of the decoding.
         n_splits: the splits in the mean.
-        n_wanted: the splits asked for; fewer are in the mean while some are not finished.
+        n_splits_wanted: the splits asked for; fewer are in the mean while some are not finished.
         n_seeds: the seeds in the mean.
+        n_seeds_wanted: the seeds asked for.
         mean: column to mean.
         spread: column to standard deviation over seeds; empty for one seed.
     """
@@ -70,17 +79,21 @@ class ResultRow:
     supervision: str
     decoding: str
     n_splits: int
-    n_wanted: int
+    n_splits_wanted: int
     n_seeds: int
+    n_seeds_wanted: int
     mean: Scores
     spread: Scores
 
     @property
     def remark(self) -> str:
         """What keeps the row from being the whole result."""
-        if self.n_splits == self.n_wanted:
-            return ""
-        return f"{self.n_splits} of {self.n_wanted} splits"
+        counts = {
+            "splits": (self.n_splits, self.n_splits_wanted),
+            "seeds": (self.n_seeds, self.n_seeds_wanted),
+        }
+        missing = {name: pair for name, pair in counts.items() if pair[0] < pair[1]}
+        return ", ".join(f"{n} of {wanted} {name}" for name, (n, wanted) in missing.items())
 
     def as_dict(self) -> dict[str, Any]:
         """Flat, for CSV and JSON."""
@@ -91,8 +104,9 @@ class ResultRow:
             "supervision": self.supervision,
             "decoding": self.decoding,
             "splits": self.n_splits,
-            "splits wanted": self.n_wanted,
+            "splits wanted": self.n_splits_wanted,
             "seeds": self.n_seeds,
+            "seeds wanted": self.n_seeds_wanted,
             **{column: self.mean.get(column) for column in COLUMNS},
             **{f"{column} spread": self.spread.get(column) for column in COLUMNS},
         }
@@ -101,37 +115,56 @@ class ResultRow:
 def collect(cells: Sequence[Cell], out: Path) -> tuple[ResultRow, ...]:
     """The table of what is finished.
 
-    A row's mean is over the seeds with most finished splits; its `remark` says if some are missing.
+    A row's mean is over seeds that have the same splits, and as many as possible; its `remark`
+    says if some are missing.
     """
-    groups: dict[tuple[str, ...], dict[int, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+    groups: dict[tuple[str, ...], list[Cell]] = defaultdict(list)
     for cell in cells:
         config = cell.config
-        group = (cell.data, cell.model, config.model.kind, config.supervision.kind)
-        groups[group][cell.seed].append(cell)
+        groups[cell.data, cell.model, config.model.kind, config.supervision.kind].append(cell)
     rows = []
-    for key, seeds in groups.items():
-        names = {
-            name: None for group in seeds.values() for cell in group for name in cell.decodings
-        }
-        found = {s: [finished_scores(cell, out) for cell in group] for s, group in seeds.items()}
-        for name in names:
-            scores = {s: [one[name] for one in every if name in one] for s, every in found.items()}
-            if any(scores.values()):
-                n_wanted = max(map(len, found.values()))
-                rows.append(_row(key, name, n_wanted, scores.values()))
+    for key, group in groups.items():
+        found = [(cell, _scores(cell, out)) for cell in group]
+        for name in {name: None for cell in group for name in cell.decodings}:
+            seeds: dict[int, dict[int, Scores]] = {cell.seed: {} for cell in group}
+            for cell, scores in found:
+                if name in scores:
+                    seeds[cell.seed][cell.split] = scores[name]
+            if any(seeds.values()):
+                rows.append(_row(key, name, len({cell.split for cell in group}), seeds))
     return tuple(rows)
 
 
+def _scores(cell: Cell, out: Path) -> dict[str, Scores]:
+    """What a cell has; nothing if its file cannot be read, of which its outcome tells."""
+    try:
+        return finished_scores(cell, out)
+    except CorruptFileError:
+        return {}
+
+
 def _row(
-    key: tuple[str, ...], decoding: str, n_wanted: int, seeds: Iterable[list[Scores]]
+    key: tuple[str, ...],
+    decoding: str,
+    n_splits_wanted: int,
+    seeds: Mapping[int, Mapping[int, Scores]],
 ) -> ResultRow:
     dataset, model, kind, supervision = key
-    every = list(seeds)
-    n_splits = max(map(len, every))
-    mean, spread = summary([splits for splits in every if len(splits) == n_splits])
-    n_seeds = sum(len(splits) == n_splits for splits in every)
+    alike = Counter(frozenset(splits) for splits in seeds.values())
+    chosen = max(alike, key=lambda splits: (len(splits), alike[splits]))
+    mean, spread = summary([list(one.values()) for one in seeds.values() if one.keys() == chosen])
     return ResultRow(
-        dataset, model, kind, supervision, decoding, n_splits, n_wanted, n_seeds, mean, spread
+        dataset=dataset,
+        model=model,
+        kind=kind,
+        supervision=supervision,
+        decoding=decoding,
+        n_splits=len(chosen),
+        n_splits_wanted=n_splits_wanted,
+        n_seeds=alike[chosen],
+        n_seeds_wanted=len(seeds),
+        mean=mean,
+        spread=spread,
     )
 
 
@@ -185,9 +218,17 @@ def _method(row: ResultRow) -> str:
 
 
 def _size(rows: Sequence[ResultRow]) -> str:
-    splits, seeds = max(row.n_wanted for row in rows), max(row.n_seeds for row in rows)
+    splits = max(row.n_splits_wanted for row in rows)
+    seeds = max(row.n_seeds_wanted for row in rows)
     spread = ", ± over seeds" if seeds > 1 else ""
     return f"mean of {splits} split{'s' * (splits > 1)}, {seeds} seed{'s' * (seeds > 1)}{spread}"
+
+
+def with_earlier(cells: Sequence[Cell], out: Path) -> tuple[Cell, ...]:
+    """The cells, with the decodings and followed by the cells that earlier commands left there."""
+    earlier = {cell.key: cell for cell in earlier_cells(out)}
+    asked = [with_decodings(cell, earlier.pop(cell.key, cell)) for cell in cells]
+    return (*asked, *earlier.values())
 
 
 def write_results(out: Path, rows: Sequence[ResultRow]) -> None:

@@ -42,25 +42,24 @@ def benchmark(
     ],
     out: Annotated[Path, typer.Option(help="Folder of the benchmark.")],
     models: Annotated[
-        str, typer.Option(help="Presets by commas: small,gtea,asformer,ms-tcn,ms-tcn++ …")
+        str,
+        typer.Option(help="Presets by commas: uvast, small, asformer, ms-tcn, ms-tcn++, …"),
     ] = "small",
     base: Annotated[
-        str | None,
+        str,
         typer.Option(
-            help="A preset below each model's; auto: the one of the dataset's name.",
-            show_default="none",
+            help="A preset below each model's; auto: the one of the dataset's name, if there is "
+            "one; or none."
         ),
-    ] = None,
+    ] = "auto",
     supervision: Annotated[
-        str, typer.Option(help="full, timestamps, or full,timestamps.")
+        str, typer.Option(help="full, timestamps, or both by a comma.")
     ] = "full",
     durations: Annotated[
         str | None,
         typer.Option(
-            "--durations",
-            "--decodings",
-            help="Ways of decoding by commas, such as none,viterbi,fifa; by semicolons where a "
-            "name has a comma.",
+            help="Ways of decoding by commas: none, viterbi, fifa, …; by semicolons where a name "
+            "has a comma.",
             show_default="all that fit",
         ),
     ] = None,
@@ -79,24 +78,25 @@ def benchmark(
     """Train and score models on every split, and print one table.
 
     A run that is finished is never run again: start the same command after a break, and it does
-    what is left. Each run is an ordinary run folder below --out.
+    what is left. Each run is an ordinary run folder below --out. Several commands may fill one
+    --out part by part; its results.csv, results.json and results.md hold them all.
 
-    Example: `uvast benchmark data/gtea --models gtea,asformer --out bench --set train.epochs=50`
+    Example: `uvast benchmark data/gtea --models uvast,asformer --out bench --set train.epochs=50`
 
-    A model's own setting: `… --models gtea,asformer --set asformer:train.epochs=50`
+    A model's own setting: `… --models uvast,asformer --set asformer:train.epochs=50`
 
     From clicks: `uvast benchmark data/gtea --supervision full,timestamps --out bench --jobs 2`
 
-    On a cluster: `uvast benchmark data/gtea --models gtea --out /shared/bench --engine ray`
+    On a cluster: `uvast benchmark data/gtea --out /shared/bench --engine ray`
     """
     from uvast.benchmark.engine import run_cells
     from uvast.benchmark.matrix import Matrix
-    from uvast.benchmark.results import collect, layouts, write_results
+    from uvast.benchmark.results import collect, layouts, with_earlier, write_results
 
     matrix = Matrix(
         datasets=datasets,
         presets=names_of(models),
-        base=base,
+        base=None if base == "none" else base,
         supervision=names_of(supervision),
         decodings=None if durations is None else _decodings(durations),
         splits=None if splits == "all" else numbers_of(splits, "--splits"),
@@ -107,17 +107,20 @@ def benchmark(
     cells = matrix.cells()
     chosen = make_engine(engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus)
 
+    def write_all() -> None:
+        write_results(out, collect(with_earlier(cells, out), out))
+
     def outcomes() -> Iterable[CellOutcome]:
         written = time.monotonic()
         for outcome in run_cells(cells, out, chosen):
             yield outcome
             if time.monotonic() - written > SECONDS_BETWEEN_TABLES:
-                write_results(out, collect(cells, out))
+                write_all()
                 written = time.monotonic()
 
     n_failed = follow(outcomes(), len(cells))
+    write_all()
     rows = collect(cells, out)
-    write_results(out, rows)
     if as_json:
         print_json([row.as_dict() for row in rows])
     else:

@@ -73,10 +73,10 @@ def names_of(text: str, separator: str = ",") -> list[str]:
 
 
 def numbers_of(text: str, option: str) -> list[int]:
-    """`0,1,2` -> the numbers."""
-    try:
-        return [int(part) for part in names_of(text)]
-    except ValueError:
+    """`0,1,2` -> the numbers, none below zero."""
+    parts = names_of(text)
+    if not all(part.isdecimal() for part in parts):
         raise ConfigError(
             f"{text!r} are not numbers", where=option, remedy="write for example 0,1,2"
-        ) from None
+        )
+    return [int(part) for part in parts]

@@ -14,7 +14,11 @@ DECODINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "frames": {"transcript": "frames", "durations": "none"},
         "frames, mode filter": {"transcript": "frames", "durations": "none", "mode_filter": 25},
-        "frames + viterbi": {"transcript": "frames", "durations": "viterbi"},
+        "frames + viterbi": {
+            "transcript": "frames",
+            "durations": "viterbi",
+            "length_model": "poisson",
+        },
         "frames + fifa": {
             "transcript": "frames",
             "durations": "fifa",

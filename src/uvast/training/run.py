@@ -5,6 +5,7 @@ RUN/run.json             dataset, split, seed, versions, the videos of each part
 RUN/log.csv              one row per epoch
 RUN/last.safetensors     the newest state: weights, optimiser, averages, targets
 RUN/best.safetensors     the model to use
+RUN/run.lock             held by the process that trains
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import csv
 import dataclasses
 import io
 import platform
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
+from filelock import FileLock, Timeout
 
 from uvast._version import __version__
 from uvast.config import Config, load_config
@@ -32,7 +35,11 @@ from uvast.files import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+LOCK_SECONDS = 10.0
+"""How long a run waits for a process that is about to end, such as that of a lost node."""
 
 LOG_COLUMNS = (
     "stage",
@@ -141,6 +148,23 @@ class RunFolder:
         for path, text in files.items():
             write_text(path, text)
         write_json(self.path / "run.json", dataclasses.asdict(info))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keeps other processes from training the same run; one that dies leaves it free."""
+        lock = FileLock(self.path / "run.lock")
+        try:
+            lock.acquire(timeout=LOCK_SECONDS)
+        except Timeout:
+            raise OutputError(
+                "is being trained by another process",
+                where=self.path,
+                remedy="wait until it ends, or stop it",
+            ) from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     @classmethod
     def open(cls, path: Path) -> tuple[RunFolder, Config, RunInfo]:

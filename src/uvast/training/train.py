@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from uvast.training.state import read_state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from uvast.training.loop import Watcher
 
@@ -85,7 +87,8 @@ def train(
         if processes.is_first:
             folder.create(config, info)
         processes.wait()
-        session.run()
+        with _alone(folder, processes):
+            session.run()
     return folder
 
 
@@ -117,7 +120,7 @@ def resume(
     if settings:
         _check_changeable(folder, config)
     chosen = own_device(choose_device(device))
-    with join_processes(chosen) as processes:
+    with join_processes(chosen) as processes, _alone(folder, processes):
         if settings and processes.is_first:
             write_text(folder.path / "config.toml", config.as_toml())
         session = Session(
@@ -144,6 +147,11 @@ def _check_changeable(folder: RunFolder, config: Config) -> None:
                 where=folder.path,
                 remedy="start a new run with other settings",
             )
+
+
+def _alone(folder: RunFolder, processes: Processes) -> AbstractContextManager[None]:
+    """The first process holds the run for all of them."""
+    return folder.locked() if processes.is_first else nullcontext()
 
 
 def _first_only(watcher: Watcher | None, processes: Processes) -> Watcher:
