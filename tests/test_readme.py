@@ -17,12 +17,14 @@ import uvast
 
 README = Path(__file__).parents[1] / "README.md"
 LITTLE = "--set train.epochs=2 --set train.alignment_epochs=1 --set model.n_encoder_layers=5"
+LESS = {"train": LITTLE, "benchmark": f"{LITTLE} --splits 1 --durations none"}
+"""What the test adds to a command so that it takes seconds."""
 
 
 def blocks(language: str) -> list[str]:
     text = README.read_text("utf-8")
-    found = re.findall(rf"^( *)```{language}\n(.*?)^\1```", text, re.MULTILINE | re.DOTALL)
-    return [block for _, block in found]
+    found = re.findall(r"^( *)```(\w*)\n(.*?)^\1```$", text, re.MULTILINE | re.DOTALL)
+    return [block for _, named, block in found if named == language]
 
 
 def commands() -> list[str]:
@@ -74,10 +76,10 @@ def test_every_command_runs_on_own_data(own_data: Path) -> None:
     kinds = [command.split()[1] for command in commands()]
     assert kinds == [
         *("data", "data", "train", "segment", "evaluate", "report", "segment"),
-        *("pseudo-label", "train"),
+        *("pseudo-label", "train", "benchmark", "reproduce"),
     ]
-    for command in commands():
-        words = shlex.split(command) + (shlex.split(LITTLE) if " train " in command else [])
+    for kind, command in zip(kinds, commands(), strict=True):
+        words = shlex.split(f"{command} {LESS.get(kind, '')}")
         finished = subprocess.run(
             [sys.executable, "-m", *words],
             cwd=own_data,
@@ -88,3 +90,5 @@ def test_every_command_runs_on_own_data(own_data: Path) -> None:
         assert finished.returncode == 0, f"{command}\n{finished.stderr}"
     assert (own_data / "predictions" / "new.json").exists()
     assert (own_data / "click-run" / "best.safetensors").exists()
+    assert len(list((own_data / "table").rglob("scores.json"))) == 4
+    assert list((own_data / "tables").glob("k-medoids*.md"))

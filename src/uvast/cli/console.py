@@ -27,10 +27,11 @@ def print_json(value: object) -> None:
 
 
 def print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    """A table on stdout; the first column is text, the others are numbers."""
+    """A table on stdout; columns of words are aligned left, numbers right."""
     table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
     for index, column in enumerate(columns):
-        table.add_column(column, justify="left" if index == 0 else "right")
+        words = index == 0 or any(row[index][:1].isalpha() for row in rows)
+        table.add_column(column, justify="left" if words else "right")
     for row in rows:
         table.add_row(*row)
     results.print(table)
