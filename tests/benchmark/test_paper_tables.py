@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from uvast.benchmark.paper_tables import find_table, tables
+from uvast.benchmark.reproduce import Reproduction
 from uvast.benchmark.tables import Row, make_table, preset_settings
 from uvast.config import Config, load_config
 from uvast.errors import ConfigError
@@ -97,16 +98,34 @@ SHAPES = {
     "group-losses": ("50salads", 1, "edit"),
 }
 
-ALL_ROWS = [pytest.param(t, r, id=f"{t}/{r.slug}") for t in tables().values() for r in t.runnable]
-MODEL_ROWS = [one for one in ALL_ROWS if one.values[1].kind == "model"]
+MODEL_ROWS = [
+    pytest.param(table, row, id=f"{table.name}/{row.name}")
+    for table in tables().values()
+    for row in table.runnable
+    if row.kind == "model"
+]
 
 
 def paper_rows(name):
     return [line.strip() for line in PAPER[name].strip().splitlines()]
 
 
-def config_of(table, row, dataset="gtea"):
-    return find_table(table).row(row).config(load_config(preset=dataset))
+def row_of(table, name):
+    (found,) = (one for one in find_table(table).rows if one.name == name)
+    return found
+
+
+@pytest.fixture
+def config_of(tiny):
+    """What the command trains for a row, with the decoding that it scores."""
+
+    def config_of(table, row, preset="gtea"):
+        row = row_of(table, row) if isinstance(row, str) else row
+        cell = next(Reproduction(find_table(table), tiny, "paper", preset).cells_of(row))
+        (decoding,) = cell.decodings.values()
+        return cell.config.replaced(**{f"decode.{name}": one for name, one in decoding.items()})
+
+    return config_of
 
 
 @pytest.mark.parametrize("name", PAPER)
@@ -115,7 +134,7 @@ def test_every_row_of_the_paper_is_found_in_its_order(name):
     expected = paper_rows(name)
     assert [one.name for one in table.rows if one.in_paper] == [e.lstrip("*") for e in expected]
     for line in expected:
-        row = table.row(line.lstrip("*"))
+        row = row_of(name, line.lstrip("*"))
         assert (row.kind == "published") == line.startswith("*")
         assert row.published
 
@@ -128,26 +147,25 @@ def test_there_are_no_other_tables():
 def test_tables_are_about_the_datasets_splits_and_scores_of_the_paper(name):
     table = find_table(name)
     datasets, split, columns = SHAPES[name]
-    assert set(table.datasets) == set(datasets.split())
+    in_paper = [one for one in table.rows if one.in_paper]
+    assert {dataset for row in in_paper for dataset in row.published} == set(datasets.split())
     assert (table.split or 0) == split
     assert table.columns == tuple(columns.split())
+    assert ("(split 1)" if split else "(mean over all splits)") in table.source
     assert table.caption.endswith(".")
     assert table.mark == "published, I3D features"
 
 
 @pytest.mark.parametrize("name", PAPER)
-def test_names_and_folders_are_unique(name):
+def test_names_are_unique(name):
     rows = find_table(name).rows
     assert len({one.name for one in rows}) == len(rows)
-    assert len({one.slug for one in rows}) == len(rows)
-    for one in rows:
-        assert find_table(name).row(one.slug) is one
 
 
 @pytest.mark.parametrize(("table", "row"), MODEL_ROWS)
-def test_every_model_row_is_a_config_that_builds(table, row):
-    for base in (Config(), load_config(preset="50salads")):
-        config = row.config(base)
+def test_every_model_row_is_a_config_that_builds(config_of, table, row):
+    for preset in (None, "50salads"):
+        config = config_of(table.name, row, preset)
         assert config.model.kind in BUILDERS
     assert row.pseudo_labels is None
     assert all(name.startswith("decode.") for name in row.decode)
@@ -157,8 +175,8 @@ def test_every_model_row_is_a_config_that_builds(table, row):
 
 
 @pytest.mark.parametrize(("table", "row"), MODEL_ROWS)
-def test_every_decoding_fits_its_model(table, row):
-    config = row.config(Config())
+def test_every_decoding_fits_its_model(config_of, table, row):
+    config = config_of(table.name, row, None)
     is_uvast = config.model.kind == "uvast"
     if not is_uvast:
         assert config.decode.transcript in ("frames", "semi-markov")
@@ -172,8 +190,8 @@ def test_every_decoding_fits_its_model(table, row):
 
 
 @pytest.mark.parametrize(("table", "row"), MODEL_ROWS)
-def test_supervision_is_that_of_the_table(table, row):
-    supervision = row.config(Config()).supervision
+def test_supervision_is_that_of_the_table(config_of, table, row):
+    supervision = config_of(table.name, row, None).supervision
     by_timestamps = table.name == "timestamps" or "Timestamp" in row.name
     assert supervision.kind == ("timestamps" if by_timestamps else "full")
     if by_timestamps:
@@ -186,16 +204,25 @@ def test_supervision_is_that_of_the_table(table, row):
 
 @pytest.mark.parametrize("table", ["fully-supervised", "timestamps"])
 @pytest.mark.parametrize("model", ["UVAST", "MS-TCN", "MS-TCN++", "ASFormer"])
-def test_every_model_comes_with_every_decoding_from_one_training(table, model):
-    rows = [find_table(table).row(f"{model} + {way}") for way in ("Viterbi", "FIFA", "semi-Markov")]
-    rows.append(find_table(table).row("UVAST w/o duration" if model == "UVAST" else model))
-    assert all(one.settings == rows[0].settings for one in rows)
-    assert len({tuple(sorted(one.decode.items())) for one in rows}) == 4
-    assert rows[0].config(Config()).decode.durations == "viterbi"
-    assert rows[1].config(Config()).decode.durations == "fifa"
+def test_every_model_comes_with_every_decoding_from_one_training(tiny, config_of, table, model):
+    bare = "UVAST w/o duration" if model == "UVAST" else model
+    names = [*(f"{model} + {way}" for way in ("Viterbi", "FIFA", "semi-Markov")), bare]
+    task = Reproduction(find_table(table), tiny)
+    cells = [next(task.cells_of(row_of(table, name))) for name in names]
+    assert len({cell.key for cell in cells}) == 1
+    assert len({name for cell in cells for name in cell.decodings}) == 4
+    assert config_of(table, names[0]).decode.durations == "viterbi"
+    assert config_of(table, names[1]).decode.durations == "fifa"
 
 
-def test_baselines_keep_their_published_settings_on_a_datasets_preset():
+@pytest.mark.parametrize("preset", ["ms-tcn", "asformer"])
+def test_rows_are_of_the_model_they_name_whatever_the_preset(config_of, preset):
+    assert config_of("fully-supervised", "UVAST + Viterbi", preset).model.kind == "uvast"
+    assert config_of("encoders", "UVAST with Simple Encoder", preset).model.kind == "uvast"
+    assert config_of("fully-supervised", "MS-TCN++", preset).model.kind == "ms-tcn++"
+
+
+def test_baselines_keep_their_published_settings_on_a_datasets_preset(config_of):
     config = config_of("fully-supervised", "ASFormer + FIFA")
     assert (config.model.kind, config.train.epochs, config.loss.smoothing) == (
         "asformer",
@@ -208,7 +235,7 @@ def test_baselines_keep_their_published_settings_on_a_datasets_preset():
     assert (plain.model.channel_dropout, plain.train.weight_decay) == (0.0, 0.0)
 
 
-def test_the_loss_terms_are_those_of_the_names():
+def test_the_loss_terms_are_those_of_the_names(config_of):
     for name in paper_rows("loss-terms"):
         loss = config_of("loss-terms", name).loss
         terms = name.split(" + ")
@@ -221,7 +248,7 @@ def test_the_loss_terms_are_those_of_the_names():
     assert full.loss == load_config(preset="gtea").loss
 
 
-def test_the_steps_of_duration_prediction():
+def test_the_steps_of_duration_prediction(config_of):
     steps = [config_of("duration-prediction", name) for name in paper_rows("duration-prediction")]
     assert [one.model.explicit_durations for one in steps] == [True, True, True, False, False]
     assert [one.loss.frame for one in steps] == [False, True, True, True, True]
@@ -229,7 +256,7 @@ def test_the_steps_of_duration_prediction():
     assert [one.decode.durations for one in steps] == ["explicit"] * 3 + ["alignment"] * 2
 
 
-def test_encoders_chunks_and_group_forms():
+def test_encoders_chunks_and_group_forms(config_of):
     encoders = [config_of("encoders", name).model.encoder for name in paper_rows("encoders")]
     assert encoders == ["plain", "asformer", "uvast", "asformer", "uvast"]
     for name in paper_rows("split-values"):
@@ -261,17 +288,17 @@ def test_rows_beyond_the_paper_follow_and_say_so():
     rows = find_table("fully-supervised").rows
     flags = [one.in_paper for one in rows]
     assert flags == sorted(flags, reverse=True)
-    peer = find_table("fully-supervised").row("MS-TCN")
+    peer = row_of("fully-supervised", "MS-TCN")
     assert (peer.kind, peer.in_paper) == ("model", False)
     assert peer.published["gtea"]["edit"] == 79.0
-    assert not find_table("timestamps").row("MS-TCN++ + FIFA").published
+    assert not row_of("timestamps", "MS-TCN++ + FIFA").published
 
 
 def test_a_row_without_numbers_of_a_paper_is_kept():
     table = make_table("split-segment", "A test.", [Row("Ours", settings={"train.epochs": 3})])
     assert [one.name for one in table.rows] == ["No Split-Segment", "With Split-Segment", "Ours"]
     assert [one.kind for one in table.rows] == ["published", "published", "model"]
-    assert table.row("ours").config(Config()).train.epochs == 3
+    assert table.runnable[0].config(Config()).train.epochs == 3
 
 
 def test_preset_settings_rebuild_the_preset():
@@ -288,5 +315,3 @@ def test_a_baselines_settings_win_over_another_preset_also_where_they_are_the_de
 def test_unknown_names_are_refused():
     with pytest.raises(ConfigError, match="no table 'losses'; choose from fully-supervised"):
         find_table("losses")
-    with pytest.raises(ConfigError, match="has no row 'x'; choose from 'No Split-Segment'"):
-        find_table("split-segment").row("x")

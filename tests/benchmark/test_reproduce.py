@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
+from uvast.benchmark import paper_tables
 from uvast.benchmark.engine import CellOutcome, SerialEngine
 from uvast.benchmark.layout import OURS
 from uvast.benchmark.paper_tables import find_table, tables
 from uvast.benchmark.reproduce import QUICK, Reproduction, write_table
+from uvast.cli.main import app
+from uvast.cli.reproduce import reproduce
 from uvast.config import Config, load_config
 from uvast.data import Dataset
 from uvast.errors import ConfigError
@@ -20,6 +27,10 @@ from uvast.segments import Segmentation
 from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
 
 MARK = "published, I3D features"
+
+
+def uvast(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [*map(str, arguments)], env={"COLUMNS": "80"})
 
 
 @pytest.fixture(scope="module")
@@ -99,10 +110,48 @@ def test_every_seed_is_named_once(tiny: Dataset, seeds: tuple[int, ...], sentenc
         Reproduction(find_table("split-segment"), tiny, seeds=seeds)
 
 
+@pytest.mark.parametrize(
+    ("table", "setting"),
+    [
+        ("split-values", "train.chunk_fraction=0.2"),
+        ("split-segment", "train.chunk_fraction=0.0"),
+        ("fully-supervised", "model.kind=ms-tcn"),
+        ("fully-supervised", "supervision.kind=timestamps"),
+        ("timestamps", "supervision.method=midpoint"),
+        ("timestamps", "decode.durations=fifa"),
+        ("encoders", "model.encoder=plain"),
+        ("group-losses", "loss.group_frame=off"),
+        ("k-medoids", "supervision.prior=1.0"),
+    ],
+)
+def test_settings_that_rows_stand_for_are_refused(tiny: Dataset, table: str, setting: str) -> None:
+    name, _, _ = setting.partition("=")
+    with pytest.raises(ConfigError) as caught:
+        Reproduction(find_table(table), tiny, settings=("train.epochs=1", setting))
+    assert str(caught.value) == (
+        f"--set {name} would overwrite what the rows of {table} stand for; leave it out"
+    )
+
+
+def test_a_seed_among_the_settings_is_refused(tiny: Dataset) -> None:
+    sentence = "^--set train.seed would change nothing here; pass --seeds 7$"
+    with pytest.raises(ConfigError, match=sentence):
+        Reproduction(find_table("encoders"), tiny, settings=("train.seed=7",))
+
+
+def test_settings_reach_every_row_also_those_that_bring_their_own(tiny: Dataset) -> None:
+    settings = ("train.epochs=50", "train.alignment_epochs=75", "model.width=8")
+    for table in tables().values():
+        for cell in Reproduction(table, tiny, settings=settings).cells():
+            train = cell.config.train
+            assert (train.epochs, train.alignment_epochs, cell.config.model.width) == (50, 75, 8)
+
+
 def test_quick_keeps_the_second_stage_where_a_row_has_one(tiny: Dataset) -> None:
     stages = {
-        row.name: Reproduction(find_table("loss-terms"), tiny)._config(row).train.alignment_epochs
+        row.name: cell.config.train.alignment_epochs
         for row in find_table("loss-terms").runnable
+        for cell in Reproduction(find_table("loss-terms"), tiny).cells_of(row)
     }
     assert stages.pop("frame") == 0
     assert set(stages.values()) == {1}
@@ -161,3 +210,49 @@ def test_a_row_that_failed_says_so(tiny: Dataset, tmp_path: Path) -> None:
     assert (no.remark, bool(no.spread)) == ("", True)
     assert yes.remark == "1 of 2 seeds failed or not finished"
     assert yes.run == tuple(cell.key for cell in task.cells()[2:])
+
+
+def test_pseudo_labels_that_fail_are_told_and_the_other_tables_run(
+    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(tiny_path, tmp_path / "bare")
+    (tmp_path / "bare" / "timestamps.json").unlink()
+    chosen = {name: find_table(name) for name in ("k-medoids", "split-segment")}
+    monkeypatch.setattr(paper_tables, "tables", lambda: chosen)
+    ended = uvast("reproduce", "all", tmp_path / "bare", "--out", tmp_path / "out")
+    assert ended.exit_code == 1
+    assert f"failed: k-medoids, Midpoint: {tmp_path / 'bare'}: has no timestamps; add" in (
+        ended.stderr
+    )
+    assert "4 of 6 runs failed; the same command tries them again" in ended.stderr
+    assert "Midpoint [failed: has no timestamps]" in ended.stdout
+    assert "With Split-Segment" in ended.stdout
+    for name in chosen:
+        assert (tmp_path / "out" / f"{name}.md").exists()
+
+
+def test_a_wrong_setting_of_the_last_table_is_refused_before_the_first_runs(
+    tiny_path: Path, tmp_path: Path
+) -> None:
+    setting = ("--set", "loss.group_frame=off")
+    ended = uvast("reproduce", "all", tiny_path, "--out", tmp_path / "out", *setting)
+    assert isinstance(ended.exception, ConfigError)
+    assert not (tmp_path / "out").exists()
+
+
+def test_scores_that_cannot_be_read_are_a_failed_row(tiny: Dataset, tmp_path: Path) -> None:
+    task = Reproduction(find_table("split-segment"), tiny)
+    broken = tmp_path / task.cells()[0].key / "scores.json"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("{}")
+    outcomes = list(task.run(tmp_path, SerialEngine()))
+    assert [one.error is None for one in outcomes] == [False, True]
+    remarks = [line.remark for line in task.layout(tmp_path).lines]
+    assert remarks == ["failed or not finished", ""]
+
+
+def test_help_shows_examples_and_words_uncut_at_80_columns() -> None:
+    text = uvast("reproduce", "--help").stdout
+    for example in re.findall(r"`(.*?)`", inspect.getdoc(reproduce) or ""):
+        assert example in text
+    assert "…" not in text.replace("cuda, …", "")

@@ -24,7 +24,7 @@ STAGE_ONE = {"train.alignment_epochs": 0}
 BASELINES = {"MS-TCN": "ms-tcn", "MS-TCN++": "ms-tcn++", "ASFormer": "asformer"}
 """A baseline's name in the tables, and its preset."""
 
-TIMESTAMPS = {
+TIMESTAMPS: dict[str, object] = {
     "supervision.kind": "timestamps",
     "supervision.method": "k-medoids",
     "supervision.metric": "euclidean",
@@ -90,7 +90,7 @@ def _timestamps() -> Table:
     )
 
 
-def _uvast_rows(settings: Mapping[str, object]) -> Iterator[Row]:
+def _uvast_rows(settings: dict[str, object]) -> Iterator[Row]:
     yield Row("UVAST w/o duration", settings=settings, decode=NO_DURATIONS)
     yield Row("UVAST + alignment decoder", settings=settings, decode=ALIGNMENT)
     yield Row("UVAST + Viterbi", settings=settings, decode=_decoding("decoder", VITERBI))
@@ -99,18 +99,17 @@ def _uvast_rows(settings: Mapping[str, object]) -> Iterator[Row]:
     yield Row("UVAST, best candidate", settings=settings, decode=BEST)
 
 
-def _baseline_rows(settings: Mapping[str, object]) -> Iterator[Row]:
+def _baseline_rows(settings: dict[str, object]) -> Iterator[Row]:
     for name, preset in BASELINES.items():
-        changes = preset_settings(preset)
-        training = {key: one for key, one in changes.items() if not key.startswith("decode.")}
-        training |= settings
+        training = preset_settings(preset)
+        kind = {"model.kind": training.pop("model.kind")}
         for suffix, decode in (
             ("", _decoding("frames", "none")),
             (" + Viterbi", _decoding("frames", VITERBI)),
             (" + FIFA", _decoding("frames", FIFA)),
             (" + semi-Markov", SEMI_MARKOV),
         ):
-            yield Row(name + suffix, settings=training, decode=decode)
+            yield Row(name + suffix, settings=kind | settings, defaults=training, decode=decode)
 
 
 def _pseudo_labels(name: str, options: PseudoLabelOptions) -> Row:
@@ -158,19 +157,20 @@ def _losses(*terms: str) -> dict[str, object]:
 
 
 def _duration_prediction() -> Table:
-    explicit = {"model.explicit_durations": True, **STAGE_ONE}
+    explicit = {"model.explicit_durations": True}
     vanilla, plain = _losses("segment"), _losses("segment", "frame")
     return make_table(
         "duration-prediction",
         "From durations that the decoder regresses to durations by the alignment decoder.",
         [
-            Row("Vanilla Transformer: segment + MSE", settings=vanilla | explicit, decode=EXPLICIT),
-            Row(
-                "+ Frame-wise Loss: segment + frame + MSE",
-                settings=plain | explicit,
-                decode=EXPLICIT,
+            *(
+                Row(name, settings=losses | explicit, defaults=STAGE_ONE, decode=EXPLICIT)
+                for name, losses in (
+                    ("Vanilla Transformer: segment + MSE", vanilla),
+                    ("+ Frame-wise Loss: segment + frame + MSE", plain),
+                    ("+ Frame-wise Loss: full loss + MSE", {}),
+                )
             ),
-            Row("+ Frame-wise Loss: full loss + MSE", settings=explicit, decode=EXPLICIT),
             Row("+ Alignment Decoder: segment + frame + AD", settings=plain, decode=ALIGNMENT),
             Row("+ Alignment Decoder: full loss + AD", decode=ALIGNMENT),
         ],
@@ -192,7 +192,10 @@ def _loss_terms() -> Table:
         (*both, "g-frame", "g-segment", "CA"),
     )
     frames_only = Row(
-        "frame", settings=_losses("frame") | STAGE_ONE, decode=_decoding("frames", "none")
+        "frame",
+        settings=_losses("frame"),
+        defaults=STAGE_ONE,
+        decode=_decoding("frames", "none"),
     )
     return make_table(
         "loss-terms",
@@ -213,7 +216,8 @@ def _encoders() -> Table:
     rows = [
         Row(
             f"{model} with {name} Encoder",
-            settings={"model.encoder": encoder, **STAGE_ONE, **supervision},
+            settings={"model.encoder": encoder, **supervision},
+            defaults=STAGE_ONE,
             decode=NO_DURATIONS,
         )
         for model, supervision in (("UVAST", {}), ("UVAST Timestamp", TIMESTAMPS))
@@ -229,10 +233,11 @@ def _split_segment() -> Table:
         [
             Row(
                 "No Split-Segment",
-                settings={"train.chunk_fraction": 0.0, **STAGE_ONE},
+                settings={"train.chunk_fraction": 0.0},
+                defaults=STAGE_ONE,
                 decode=NO_DURATIONS,
             ),
-            Row("With Split-Segment", settings=STAGE_ONE, decode=NO_DURATIONS),
+            Row("With Split-Segment", defaults=STAGE_ONE, decode=NO_DURATIONS),
         ],
         split=1,
     )
@@ -245,7 +250,8 @@ def _split_values() -> Table:
         [
             Row(
                 f"{value}",
-                settings={"train.chunk_fraction": value, **STAGE_ONE},
+                settings={"train.chunk_fraction": value},
+                defaults=STAGE_ONE,
                 decode=NO_DURATIONS,
             )
             for value in (0.05, 0.1, 0.15, 0.17, 0.2, 0.3)
@@ -265,7 +271,8 @@ def _group_losses() -> Table:
     rows = [
         Row(
             f"g-frame {frame}, g-segment {segment}",
-            settings={"loss.group_frame": frame, "loss.group_segment": segment, **STAGE_ONE},
+            settings={"loss.group_frame": frame, "loss.group_segment": segment},
+            defaults=STAGE_ONE,
             decode=NO_DURATIONS,
         )
         for frame, segment in forms

@@ -10,8 +10,6 @@ from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from uvast.errors import ConfigError
-
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -26,25 +24,16 @@ class PublishedTable:
     """One table of a paper.
 
     Args:
-        name: the table's name here.
         mark: what is to be printed beside every number of it.
-        source: the paper and the table in it.
-        splits: which splits the numbers are of.
+        source: the paper, the table in it, and the splits that its numbers are of.
         columns: `f1@10`, `f1@25`, `f1@50`, `edit`, `acc`, or some of them, in the paper's order.
         rows: row to dataset to column to number, in the paper's order; dashes are left out.
     """
 
-    name: str
     mark: str
     source: str
-    splits: str
     columns: tuple[str, ...]
     rows: Mapping[str, Mapping[str, Mapping[str, float]]]
-
-    @property
-    def datasets(self) -> tuple[str, ...]:
-        """The datasets of its rows, in order of their first mention."""
-        return tuple(dict.fromkeys(name for row in self.rows.values() for name in row))
 
 
 @lru_cache(maxsize=1)
@@ -53,18 +42,10 @@ def published_tables() -> Mapping[str, PublishedTable]:
     text = (resources.files("uvast") / "benchmark" / "published.toml").read_text("utf-8")
     values = tomllib.loads(text)
     mark, _ = values.pop("mark"), values.pop("paper")
-    return MappingProxyType({name: _table(name, mark, table) for name, table in values.items()})
+    return MappingProxyType({name: _table(mark, table) for name, table in values.items()})
 
 
-def published_table(name: str) -> PublishedTable:
-    """One of them."""
-    tables = published_tables()
-    if name not in tables:
-        raise ConfigError(f"no published table {name!r}", remedy=f"choose from {', '.join(tables)}")
-    return tables[name]
-
-
-def _table(name: str, mark: str, values: dict[str, Any]) -> PublishedTable:
+def _table(mark: str, values: dict[str, Any]) -> PublishedTable:
     columns = tuple(values["columns"])
     rows = {
         row: MappingProxyType(
@@ -72,9 +53,7 @@ def _table(name: str, mark: str, values: dict[str, Any]) -> PublishedTable:
         )
         for row, datasets in values["rows"].items()
     }
-    return PublishedTable(
-        name, mark, values["source"], values["splits"], columns, MappingProxyType(rows)
-    )
+    return PublishedTable(mark, values["source"], columns, MappingProxyType(rows))
 
 
 def _named(columns: tuple[str, ...], numbers: list[float]) -> Mapping[str, float]:

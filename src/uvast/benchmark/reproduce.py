@@ -8,7 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +21,7 @@ from uvast.benchmark.matrix import check_once, chosen_splits, preset_of, resolve
 from uvast.benchmark.results import as_csv, summary
 from uvast.benchmark.tables import changed_settings
 from uvast.config import load_config, parse_setting
+from uvast.errors import ConfigError, CorruptFileError, UvastError
 from uvast.files import write_json, write_text
 from uvast.supervision import pseudo_segmentations
 
@@ -52,11 +55,6 @@ QUICK: Mapping[str, object] = MappingProxyType(
 )
 """The quick budget: it shows that every row runs, not what it is worth. One split is enough."""
 
-FRAMES: Mapping[str, object] = MappingProxyType(
-    {"decode.transcript": "frames", "decode.durations": "none"}
-)
-"""The decoding of a frame-wise model while it trains: the preset's may need a decoder."""
-
 
 @dataclass(frozen=True)
 class Reproduction:
@@ -70,7 +68,8 @@ class Reproduction:
         splits: split numbers; None takes the table's own.
         seeds: of training.
         timestamps: the timestamps file; None finds the dataset's own.
-        settings: further settings of every row, such as `train.epochs=50`.
+        settings: further settings of every row, such as `train.epochs=50`; none that a row of the
+            table stands for.
     """
 
     table: Table
@@ -84,16 +83,42 @@ class Reproduction:
 
     def __post_init__(self) -> None:
         check_once("seeds", self.seeds)
+        chosen_splits(self.dataset, self.splits)
+        for name, value in self._given.items():
+            if name == "train.seed":
+                raise ConfigError(
+                    "--set train.seed would change nothing here", remedy=f"pass --seeds {value}"
+                )
+            if any(name in row.fixed for row in self.table.runnable):
+                raise ConfigError(
+                    f"--set {name} would overwrite what the rows of {self.table.name} stand for",
+                    remedy="leave it out",
+                )
 
     def cells(self) -> tuple[Cell, ...]:
         """What is to be trained: one cell for all rows of equal settings."""
         found: dict[str, Cell] = {}
         for row in self.table.runnable:
             if row.kind == "model":
-                for one in self._cells_of(row):
+                for one in self.cells_of(row):
                     known = found.get(one.key, one)
                     found[one.key] = replace(known, decodings={**known.decodings, **one.decodings})
         return tuple(found.values())
+
+    def cells_of(self, row: Row) -> Iterator[Cell]:
+        """A row's training on every split and seed, with its own decoding alone."""
+        config = self._config(row)
+        for seed in self.seeds:
+            for split in self._splits:
+                yield Cell(
+                    model=f"{config.model.kind}-{_digest(config)}",
+                    dataset=str(self.dataset.path.resolve()),
+                    split=split,
+                    seed=seed,
+                    config=config,
+                    decodings={_decoding_name(row): _decoding(row)},
+                    timestamps=resolved(self.timestamps),
+                )
 
     def run(self, out: Path, engine: Engine) -> Iterator[CellOutcome]:
         """Runs what is left of the cells."""
@@ -109,6 +134,16 @@ class Reproduction:
         title = f"{self.table.name} on {self.dataset.name}, budget {self.budget}: {size}"
         return laid_out(title, self.table.columns, self.table, self.dataset.name, ours)
 
+    @cached_property
+    def pseudo_labels(self) -> Mapping[str, Scores | UvastError]:
+        """Row of pseudo-labels to its scores, or to why it has none."""
+        rows = [row for row in self.table.runnable if row.kind == "pseudo-labels"]
+        return {row.name: self._pseudo_label_scores(row) for row in rows}
+
+    @property
+    def _given(self) -> dict[str, object]:
+        return dict(map(parse_setting, self.settings))
+
     @property
     def _splits(self) -> tuple[int, ...]:
         wanted = self.splits
@@ -118,44 +153,26 @@ class Reproduction:
         return chosen[:1] if wanted is None and self.budget == "quick" else chosen
 
     def _config(self, row: Row) -> Config:
-        """The training of a row; how it is decoded is no part of it."""
-        preset = self.preset or preset_of(self.dataset.name)
-        config = load_config(preset).replaced(**row.settings)
-        if config.model.kind != "uvast":
-            config = config.replaced(**FRAMES)
+        config = row.config(load_config(self.preset or preset_of(self.dataset.name)))
         if self.budget == "quick":
             stages = min(config.train.alignment_epochs, 1)
             config = config.replaced(**QUICK, **{"train.alignment_epochs": stages})
-        if self.settings:
-            given = dict(map(parse_setting, self.settings))
-            config = config.replaced(**given)
-        return config
-
-    def _cells_of(self, row: Row) -> Iterator[Cell]:
-        config = self._config(row)
-        for seed in self.seeds:
-            for split in self._splits:
-                yield Cell(
-                    model=f"{config.model.kind}-{_digest(config)}",
-                    dataset=str(self.dataset.path.resolve()),
-                    split=split,
-                    seed=seed,
-                    config=config,
-                    decodings={_decoding_name(row): _decoding(row)},
-                    timestamps=resolved(self.timestamps),
-                )
+        return config.replaced(**self._given)
 
     def _line(self, row: Row, out: Path) -> Line:
         if row.kind == "pseudo-labels":
-            mean, _ = summary([[self._pseudo_label_scores(row, one) for one in self._splits]])
-            return Line(row.name, scores=mean)
+            found = self.pseudo_labels[row.name]
+            if isinstance(found, UvastError):
+                return Line(row.name, remark=f"failed: {found.what}")
+            return Line(row.name, scores=found)
         name = _decoding_name(row)
         seeds: dict[int, list[Scores]] = defaultdict(list)
-        cells = tuple(self._cells_of(row))
+        cells = tuple(self.cells_of(row))
         for cell in cells:
-            scores = finished_scores(cell, out)
-            if name in scores:
-                seeds[cell.seed].append(scores[name])
+            with suppress(CorruptFileError):  # of which the cell's outcome tells
+                scores = finished_scores(cell, out)
+                if name in scores:
+                    seeds[cell.seed].append(scores[name])
         runs = tuple(cell.key for cell in cells)
         whole = [one for one in seeds.values() if len(one) == len(self._splits)]
         if not whole:
@@ -165,7 +182,14 @@ class Reproduction:
         remark = f"{missing} of {len(self.seeds)} seeds failed or not finished" if missing else ""
         return Line(row.name, scores=mean, spread=spread, remark=remark, run=runs)
 
-    def _pseudo_label_scores(self, row: Row, split: int) -> Scores:
+    def _pseudo_label_scores(self, row: Row) -> Scores | UvastError:
+        try:
+            mean, _ = summary([[self._scores_of_split(row, split) for split in self._splits]])
+        except UvastError as error:  # one row that fails must not stop the others
+            return error
+        return mean
+
+    def _scores_of_split(self, row: Row, split: int) -> Scores:
         """Pseudo-labels of a split's training side against its true labels."""
         assert row.pseudo_labels is not None, "a row of pseudo-labels says how they are made"
         dataset = self.dataset

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from uvast.benchmark.published import PublishedTable, published_tables
 from uvast.config import Config, read_preset
-from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,6 +18,9 @@ PEERS = "peers-"
 """Published tables of this prefix hold further rows of the table whose name follows."""
 
 NOTHING: Mapping[str, object] = MappingProxyType({})
+UVAST: Mapping[str, object] = MappingProxyType({"model.kind": "uvast", "supervision.kind": "full"})
+"""What a row is unless it says otherwise, whatever the preset below it."""
+
 RowKind = Literal["model", "pseudo-labels", "published"]
 
 
@@ -27,13 +28,14 @@ RowKind = Literal["model", "pseudo-labels", "published"]
 class Row:
     """One row: a configuration, or a method of which only published numbers exist.
 
-    Rows of equal `settings` share one trained model; they differ in `decode` alone.
+    Rows that differ in `decode` alone share one trained model.
 
     Args:
         name: unique in its table; the paper's name of the row where it is in the paper.
         kind: what makes its numbers: a trained model, pseudo-labels of the training side, or no one
             here.
-        settings: changes of model, loss, training and supervision: `{"loss.frame": False}`.
+        settings: what the row stands for: `{"loss.frame": False}`.
+        defaults: what it brings along and a user may change: a baseline's published training.
         decode: changes of the decoding: `{"decode.durations": "fifa"}`.
         pseudo_labels: of a row of pseudo-labels, how they are made.
         published: dataset to column to number, empty if there are none.
@@ -43,6 +45,7 @@ class Row:
     name: str
     kind: RowKind = "model"
     settings: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    defaults: Mapping[str, object] = field(default_factory=lambda: NOTHING)
     decode: Mapping[str, object] = field(default_factory=lambda: NOTHING)
     pseudo_labels: PseudoLabelOptions | None = None
     published: Mapping[str, Mapping[str, float]] = field(
@@ -50,15 +53,17 @@ class Row:
     )
     in_paper: bool = False
 
-    @property
-    def slug(self) -> str:
-        """The name for folders: lower case, words joined by hyphens, `+` spelled `plus`."""
-        words = re.findall(r"[a-z0-9.]+", self.name.lower().replace("+", " plus "))
-        return "-".join(words)
-
     def config(self, base: Config) -> Config:
-        """`base`, usually a dataset's preset, with this row's changes."""
-        return base.replaced(**self.settings, **self.decode)
+        """The training of the row on `base`, usually a dataset's preset; `decode` is no part."""
+        return base.replaced(**{**UVAST, **self.defaults, **self.settings})
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """The settings without which it would not be this row."""
+        labels = {} if self.pseudo_labels is None else asdict(self.pseudo_labels)
+        return frozenset(
+            (*UVAST, *self.settings, *self.decode, *(f"supervision.{n}" for n in labels))
+        )
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,6 @@ class Table:
         caption: what it compares.
         rows: in the paper's order, then those that are ours.
         columns: the scores that the paper's table shows, in its order.
-        datasets: those of the paper's table; any other works as well.
         split: the one split it is about, None for the mean over all.
         mark: what is printed beside published numbers.
         source: where these are from.
@@ -80,18 +84,9 @@ class Table:
     caption: str
     rows: tuple[Row, ...]
     columns: tuple[str, ...]
-    datasets: tuple[str, ...]
     split: int | None
     mark: str
     source: str
-
-    def row(self, name: str) -> Row:
-        """The row of this name or slug."""
-        for one in self.rows:
-            if name in (one.name, one.slug):
-                return one
-        known = ", ".join(repr(one.name) for one in self.rows)
-        raise ConfigError(f"table {self.name} has no row {name!r}", remedy=f"choose from {known}")
 
     @property
     def runnable(self) -> tuple[Row, ...]:
@@ -119,7 +114,6 @@ def make_table(name: str, caption: str, rows: Iterable[Row], *, split: int | Non
         caption=caption,
         rows=tuple(merged),
         columns=paper.columns,
-        datasets=paper.datasets,
         split=split,
         mark=paper.mark,
         source=source,
@@ -129,15 +123,7 @@ def make_table(name: str, caption: str, rows: Iterable[Row], *, split: int | Non
 def _published(source: PublishedTable, name: str, ours: dict[str, Row], *, in_paper: bool) -> Row:
     """The row of this name with its numbers; taken out of `ours` if it is there."""
     row = ours.pop(name, Row(name, "published"))
-    return Row(
-        name,
-        row.kind,
-        row.settings,
-        row.decode,
-        row.pseudo_labels,
-        published=source.rows[name],
-        in_paper=in_paper,
-    )
+    return replace(row, published=source.rows[name], in_paper=in_paper)
 
 
 def preset_settings(preset: str) -> dict[str, object]:

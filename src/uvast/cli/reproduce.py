@@ -25,10 +25,12 @@ from uvast.cli.options import (
     make_engine,
     numbers_of,
 )
-from uvast.errors import ConfigError
+from uvast.errors import ConfigError, UvastError
 
 if TYPE_CHECKING:
     from uvast.benchmark.engine import Engine
+    from uvast.benchmark.layout import Layout
+    from uvast.benchmark.reproduce import Reproduction
     from uvast.data import Dataset
 
 
@@ -81,7 +83,7 @@ def reproduce(
 
     Smoke test: `uvast data generate demo && uvast reproduce all demo --out tables`
 
-    In earnest: `uvast reproduce fully-supervised data/gtea --budget paper --out tables`
+    In earnest: `uvast reproduce timestamps data/gtea --budget paper --out tables`
     """
     from uvast.benchmark.paper_tables import find_table, tables
 
@@ -104,33 +106,44 @@ def reproduce(
         chosen = SerialEngine(device)
     opened = _different([Dataset.open(path) for path in datasets])
     wanted = tuple(tables().values()) if table == "all" else (find_table(table),)
-    n_failed = n_cells = 0
-    shown = []
-    for one in wanted:
-        layouts = []
-        for dataset in opened:
-            task = Reproduction(
-                one,
-                dataset,
-                budget.value,
-                preset,
-                _splits(splits, dataset),
-                numbers_of(seeds, "--seeds"),
-                timestamps,
-                settings or (),
-            )
-            cells = task.cells()
-            n_cells += len(cells)
-            n_failed += follow(task.run(out, chosen), len(cells))
-            layouts.append(task.layout(out))
-        write_table(out, one.name, layouts)
-        shown += layouts
+    tasks = [
+        Reproduction(
+            one,
+            dataset,
+            budget.value,
+            preset,
+            _splits(splits, dataset),
+            numbers_of(seeds, "--seeds"),
+            timestamps,
+            settings or (),
+        )
+        for one in wanted
+        for dataset in opened
+    ]
+    # of all tables before the first run: what is wrong is told while it costs nothing
+    n_cells = [len(task.cells()) for task in tasks]
+    n_failed = 0
+    layouts: dict[str, list[Layout]] = {one.name: [] for one in wanted}
+    for task, n_mine in zip(tasks, n_cells, strict=True):
+        n_failed += follow(task.run(out, chosen), n_mine) + _tell_failures(task)
+        finished = layouts[task.table.name]
+        finished.append(task.layout(out))
+        write_table(out, task.table.name, finished)
+    shown = [layout for every in layouts.values() for layout in every]
     if as_json:
         print_json([layout.figure() for layout in shown])
     else:
         print_layouts(shown)
-    note(f"tables in {out}: {', '.join(f'{one.name}.md' for one in wanted)}, .tex, .csv, .json")
-    end(n_failed, n_cells)
+    note(f"tables in {out}: {', '.join(f'{name}.md' for name in layouts)}, .tex, .csv, .json")
+    end(n_failed, sum(n_cells) + sum(len(task.pseudo_labels) for task in tasks))
+
+
+def _tell_failures(task: Reproduction) -> int:
+    """Tells of pseudo-labels that fail, as `follow` does of runs; how many do."""
+    failed = {row: one for row, one in task.pseudo_labels.items() if isinstance(one, UvastError)}
+    for row, error in failed.items():
+        note(f"failed: {task.table.name}, {row}: {error}")
+    return len(failed)
 
 
 def _splits(text: str | None, dataset: Dataset) -> tuple[int, ...] | None:
