@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from uvast.benchmark import sweep as sweeps
 from uvast.benchmark.engine import CellOutcome, SerialEngine
 from uvast.benchmark.sweep import Range, Sweep, parse_range, validation_score
+from uvast.cli.main import app, main
 from uvast.config import Config, load_config
-from uvast.errors import ConfigError, OutputError, TrainingError
+from uvast.data import generate_dataset
+from uvast.errors import (
+    ConfigError,
+    InputError,
+    MissingFileError,
+    OutputError,
+    SplitError,
+    TrainingError,
+    UvastError,
+)
+from uvast.models.build import build_model
 
 
 @pytest.fixture
@@ -24,13 +38,29 @@ def task(tiny_path: Path, small_config: Config) -> Sweep:
             "model.n_encoder_layers": 2,
             "model.n_stages": 1,
             "train.epochs": 1,
-            "train.validation": 0.3,
             "decode.transcript": "frames",
             "decode.durations": "none",
         }
     )
     ranges = [parse_range("train.learning_rate=1e-4..1e-1:log"), parse_range("model.width=8,16")]
-    return Sweep(tiny_path, 1, config, ranges)
+    return Sweep(tiny_path, 1, config, ranges, validation=0.3)
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    """`uvast sweep` in this process; it gives the exit code."""
+    monkeypatch.setattr("uvast.cli.sweep.make_engine", lambda *_, **__: SerialEngine())
+    small = ("model.n_encoder_layers=2", "model.n_stages=1", "train.epochs=1")
+
+    def run(*arguments: object) -> int:
+        settings = (part for one in small for part in ("--set", one))
+        words = ["uvast", "sweep", *map(str, arguments), "--preset", "ms-tcn", *settings]
+        monkeypatch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as end:
+            main()
+        return int(end.value.code or 0)
+
+    return run
 
 
 class Planted:
@@ -41,9 +71,11 @@ class Planted:
 
     def __init__(self, breaks_at: int | None = None, fails_at: int | None = None) -> None:
         self.breaks_at, self.fails_at, self.seen = breaks_at, fails_at, []
+        self.cells = []
 
     def run(self, cells, out: Path) -> Iterator[CellOutcome]:
         for cell in cells:
+            self.cells.append(cell)
             number = int(cell.model.removeprefix("trial"))
             self.seen.append((number, cell.config.train.learning_rate, cell.config.model.width))
             if number == self.breaks_at:
@@ -61,7 +93,7 @@ class Planted:
     ("text", "expected"),
     [
         ("train.learning_rate=1e-4..1e-2:log", Range("train.learning_rate", (), 1e-4, 1e-2, True)),
-        ("model.width=32..64", Range("model.width", (), 32, 64)),
+        ("train.epochs=32..64", Range("train.epochs", (), 32, 64)),
         ("train.averaging=0.5..0.99", Range("train.averaging", (), 0.5, 0.99)),
         ("loss.frame=true,false", Range("loss.frame", (True, False))),
         ("decode.transcript=decoder,best", Range("decode.transcript", ("decoder", "best"))),
@@ -125,11 +157,53 @@ def test_a_trial_that_fails_stops_no_other_and_is_listed_last(task: Sweep, tmp_p
     assert [one.score is None for one in task.trials(tmp_path)] == [False, False, False, True]
 
 
+def test_a_failed_trial_keeps_its_error_and_another_takes_its_place(
+    task: Sweep, tmp_path: Path
+) -> None:
+    assert [one.error for one in task.run(tmp_path, Planted(fails_at=0), n_trials=1)] == ["lost"]
+    assert not (tmp_path / "best.toml").exists()
+    assert [one.error for one in task.trials(tmp_path)] == ["lost"]
+    assert [one.number for one in task.run(tmp_path, Planted(), n_trials=1)] == [1]
+    assert [(one.number, one.error) for one in task.trials(tmp_path)] == [(1, None), (0, "lost")]
+    first, second = (one.values["train.learning_rate"] for one in task.trials(tmp_path))
+    assert first != second
+    assert list(task.run(tmp_path, Planted(), n_trials=1)) == []
+
+
+def test_a_trial_that_was_stopped_while_its_values_were_drawn_is_replaced(
+    task: Sweep, tmp_path: Path
+) -> None:
+    task._study(sweeps._import_optuna(), tmp_path).ask()
+    assert [one.number for one in task.run(tmp_path, Planted(), n_trials=1)] == [1]
+    assert task.trials(tmp_path)[1].error == "was stopped while its values were drawn"
+
+
+def test_a_trial_trains_with_the_seed_of_its_values(task: Sweep, tmp_path: Path) -> None:
+    engine = Planted()
+    sweep = replace(task, ranges=[parse_range("train.seed=1..9")])
+    trials = list(sweep.run(tmp_path, engine, n_trials=3))
+    seeds = [one.values["train.seed"] for one in trials]
+    assert [cell.training.train.seed for cell in engine.cells] == seeds
+    assert len(set(seeds)) > 1
+
+
+def test_trials_are_judged_by_the_sweeps_part_and_the_best_settings_keep_their_own(
+    task: Sweep, tmp_path: Path
+) -> None:
+    for own in (0.0, 0.1):
+        engine = Planted()
+        sweep = replace(task, config=task.config.replaced(**{"train.validation": own}))
+        list(sweep.run(tmp_path / str(own), engine, n_trials=1))
+        assert engine.cells[0].config.train.validation == 0.3
+        assert load_config(file=tmp_path / str(own) / "best.toml").train.validation == own
+
+
 def test_other_settings_in_the_same_place_are_refused(task: Sweep, tmp_path: Path) -> None:
     list(task.run(tmp_path, Planted(), n_trials=1))
     other = Sweep(task.dataset, 2, task.config, task.ranges)
     clicks = replace(task, timestamps=tmp_path / "clicks.csv")
-    for one in (other, clicks):
+    half = replace(task, validation=0.5)
+    for one in (other, clicks, half):
         with pytest.raises(OutputError, match="holds a sweep of other settings; choose another"):
             list(one.run(tmp_path, Planted(), n_trials=2))
 
@@ -165,9 +239,24 @@ def test_stage_two_is_trained_only_to_judge_its_durations(task: Sweep) -> None:
 
 
 def test_impossible_sweeps_are_refused(task: Sweep, tmp_path: Path) -> None:
-    blind = Sweep(task.dataset, 1, task.config.replaced(**{"train.validation": 0.0}), task.ranges)
-    with pytest.raises(ConfigError, match="a sweep needs a validation part"):
-        list(blind.run(tmp_path, Planted(), n_trials=1))
+    lone = tmp_path / "lone"
+    generate_dataset(lone, n_videos=2, n_subjects=2, n_splits=2, n_frames=60, seed=0)
+    clicks = task.config.replaced(**{"supervision.kind": "timestamps"})
+    for changes, kind, sentence in (
+        ({"validation": 0.0}, ConfigError, "--validation: a sweep needs a validation part"),
+        ({"validation": 1.5}, ConfigError, "train.validation = 1.5"),
+        ({"dataset": tmp_path / "nowhere"}, MissingFileError, "nowhere: does not exist"),
+        ({"dataset": lone}, InputError, "no validation part from 1 subject"),
+        ({"split": 9}, SplitError, "has no split 9; choose from 1, 2"),
+        ({"config": clicks, "timestamps": tmp_path / "no.csv"}, UvastError, "no.csv"),
+        (
+            {"ranges": [*task.ranges, parse_range("model.width=8..16")]},
+            ConfigError,
+            "model.width is named twice among the settings of --set-range; name each once",
+        ),
+    ):
+        with pytest.raises(kind, match=sentence):
+            list(replace(task, **changes).run(tmp_path / "new", Planted(), n_trials=1))
     for text, sentence in (
         ("train.speed=1..2", "train.speed: no such setting"),
         ("train.averaging=0.5..1.5", "train.averaging = 1.5"),
@@ -194,3 +283,70 @@ def test_a_missing_extra_is_one_sentence(
     monkeypatch.setattr(sweeps, "import_module", absent)
     with pytest.raises(ConfigError, match=r"needs the package optuna; .*'uvast\[sweep\]'"):
         list(task.run(tmp_path, Planted(), n_trials=1))
+
+
+def test_a_dataset_that_is_not_there_yet_costs_no_trials(
+    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (tmp_path / "later", "--out", tmp_path / "out", "--set-range", "model.width=8,16")
+    assert command(*words, "--trials", 1) == 2
+    assert "later: does not exist; give the folder of a dataset" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    generate_dataset(tmp_path / "later", n_videos=8, n_subjects=4, n_frames=60, seed=0)
+    assert command(*words, "--trials", 1, "--split", 9) == 2
+    assert not (tmp_path / "out").exists()
+    assert command(*words, "--trials", 1) == 0
+    assert load_config(file=tmp_path / "out" / "best.toml").train.validation == 0.0
+
+
+def test_values_that_cannot_work_are_one_sentence_now_and_later(
+    command: Callable[..., int],
+    tiny_path: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    uvast = ("--set", "model.kind=uvast", "--set", "decode.transcript=frames")
+    words = (tiny_path, "--out", tmp_path, "--set-range", "model.width=7,9", "--trials", 1, *uvast)
+    assert command(*words) == 2
+    said = capsys.readouterr().err
+    first = re.search(r"failed: (trial 0 \(model.width=[79]\): width is [79]; .*even width)", said)
+    assert first is not None, said
+    assert "1 of the trials failed; the same command tries as many others" in said
+    assert command(*words, "--json") == 2
+    captured = capsys.readouterr()
+    assert f"failed earlier: {first[1]}" in captured.err
+    assert "\nfailed: trial 1 (model.width=" in f"\n{captured.err}"
+    errors = [one["error"] for one in json.loads(captured.out)]
+    assert len(errors) == 2
+    assert all("an even width" in one for one in errors)
+
+
+def test_the_settings_own_validation_part_judges_unless_another_is_given(
+    command: Callable[..., int], tiny_path: Path, tmp_path: Path
+) -> None:
+    words = (tiny_path, "--set-range", "model.width=8,16", "--trials", 1)
+    for name, options, expected in (
+        ("default", (), (0.2, 0.0)),
+        ("set", ("--set", "train.validation=0.4"), (0.4, 0.4)),
+        ("both", ("--set", "train.validation=0.4", "--validation", 0.3), (0.3, 0.4)),
+    ):
+        out = tmp_path / name
+        assert command(*words, *options, "--out", out) == 0
+        trial = load_config(file=next(out.glob("tiny/trial0000-full/*/config.toml")))
+        best = load_config(file=out / "best.toml")
+        assert (trial.train.validation, best.train.validation) == expected
+
+
+def test_help_is_whole_at_80_columns_and_every_example_can_work() -> None:
+    found = CliRunner().invoke(app, ["sweep", "--help"], env={"COLUMNS": "80"})
+    assert found.exit_code == 0
+    assert re.findall(r"\S…", found.output) == []
+    assert re.search(r"--jobs .*Trials chosen at a time", found.output)
+    docs = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text("utf-8")
+    texts = re.findall(r"\w+\.\w+=\w[\w.-]*(?:\.\.|,)[\w.,:-]*\w", f"{found.output}{docs}")
+    assert len(texts) >= 6
+    for one in map(parse_range, texts):
+        whole = isinstance(one.low, int) and isinstance(one.high, int)
+        ends = range(int(one.low), int(one.high) + 1) if whole else (one.low, one.high)
+        for value in one.choices or ends:
+            build_model(Config().replaced(**{one.name: value}).model, n_features=4, n_classes=3)

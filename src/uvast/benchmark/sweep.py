@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from uvast.benchmark.cell import Cell
 from uvast.benchmark.engine import run_cells
-from uvast.benchmark.matrix import resolved
+from uvast.benchmark.matrix import check_once, resolved
 from uvast.config import parse_setting
+from uvast.data import Dataset, validation_part
 from uvast.errors import ConfigError, OutputError, TrainingError
 from uvast.files import write_text
 from uvast.training.run import RunFolder
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 STUDY_FILE = "study.log"
 BEST_FILE = "best.toml"
+VALIDATION = 0.2
 _BOUNDS = re.compile(r"(?P<low>[^.]\S*?)\.\.(?P<high>\S+?)(?P<log>:log)?")
 
 
@@ -58,7 +60,7 @@ class Range:
 
 
 def parse_range(text: str) -> Range:
-    """`train.learning_rate=1e-4..1e-2:log`, `model.width=32..64` or `loss.frame=true,false`."""
+    """`train.learning_rate=1e-4..1e-2:log`, `train.epochs=20..60` or `loss.frame=true,false`."""
     name, _, values = text.partition("=")
     bounds = _BOUNDS.fullmatch(values.strip())
     if bounds is None:
@@ -112,6 +114,8 @@ class Sweep:
         config: all settings; those of `ranges` are replaced.
         ranges: what to vary.
         timestamps: the timestamps file; None finds the dataset's own.
+        validation: the share of the training side that judges trials; the best settings keep the
+            config's own.
     """
 
     dataset: Path
@@ -119,46 +123,54 @@ class Sweep:
     config: Config
     ranges: Sequence[Range]
     timestamps: Path | None = None
+    validation: float = VALIDATION
 
     def run(self, out: Path, engine: Engine, *, n_trials: int, jobs: int = 1) -> Iterator[Trial]:
-        """Runs trials until there are `n_trials`, those of earlier calls included.
+        """Runs as many trials as are missing to `n_trials` with a score, earlier calls included.
+
+        A trial that fails is not made up for in the same call: all might fail.
 
         Args:
             out: the sweep's folder.
             engine: where trials run.
-            n_trials: how many there are in the end.
+            n_trials: how many have a score in the end, if none fails.
             jobs: trials chosen at a time, to run side by side.
         """
         self._check()
         optuna = _import_optuna()
+        states = optuna.trial.TrialState
         study = self._study(optuna, out)
-        while True:
-            trials = study.get_trials(deepcopy=False)
-            begun = [one for one in trials if one.state == optuna.trial.TrialState.RUNNING]
-            broken = [one for one in begun if set(one.params) != {r.name for r in self.ranges}]
-            for one in broken:  # the sweep was stopped while its values were drawn
-                study.tell(one.number, state=optuna.trial.TrialState.FAIL)
-            orders = {one.number: one.params for one in begun if one not in broken}
-            distributions = {one.name: _distribution(optuna, one) for one in self.ranges}
-            for _ in range(min(jobs - len(orders), n_trials - len(trials))):
+        distributions = {one.name: _distribution(optuna, one) for one in self.ranges}
+        orders = {}
+        for one in study.get_trials(deepcopy=False, states=(states.RUNNING,)):
+            if set(one.params) == set(distributions):
+                orders[one.number] = one.params
+            else:
+                _tell_failure(study, one.number, "was stopped while its values were drawn", states)
+        n_scored = len(study.get_trials(deepcopy=False, states=(states.COMPLETE,)))
+        n_missing = n_trials - n_scored - len(orders)
+        while orders or n_missing > 0:
+            for _ in range(min(jobs - len(orders), n_missing)):
                 asked = study.ask(fixed_distributions=distributions)
                 orders[asked.number] = asked.params
-            if not orders:
-                break
+                n_missing -= 1
             for trial in self._run_trials(orders, out, engine):
                 if trial.score is None:
-                    study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+                    _tell_failure(study, trial.number, trial.error, states)
                 else:
                     study.tell(trial.number, trial.score)
                 yield trial
+            orders = {}
         self._write_best(study, optuna, out)
 
     def trials(self, out: Path) -> tuple[Trial, ...]:
         """All trials so far, the best first, failed ones last."""
-        optuna = _import_optuna()
+        study = self._study(_import_optuna(), out)
         found = [
-            Trial(one.number, one.params, one.value if one.values else None)
-            for one in self._study(optuna, out).get_trials(deepcopy=False)
+            Trial(one.number, one.params, one.value)
+            if one.values
+            else Trial(one.number, one.params, error=study.user_attrs.get(_error_of(one.number)))
+            for one in study.get_trials(deepcopy=False)
             if one.state.is_finished()
         ]
         return tuple(
@@ -166,15 +178,21 @@ class Sweep:
         )
 
     def _check(self) -> None:
-        if not self.config.train.validation:
+        if not self.validation:
             raise ConfigError(
                 "a sweep needs a validation part",
-                where="train.validation",
-                remedy="set it to a share of the videos such as 0.2",
+                where="--validation",
+                remedy=f"give a share of the videos such as {VALIDATION}",
             )
+        check_once("settings of --set-range", [one.name for one in self.ranges])
         for one in self.ranges:
             for value in one.choices or (one.low, one.high):
-                self.config.replaced(**{one.name: value})
+                self._trial_config({one.name: value})
+        data = Dataset.open(self.dataset)
+        names = data.side(self.split, "train")
+        validation_part(names, self.validation, group_by=data.spec.group_by)
+        if self.config.supervision.kind == "timestamps":
+            data.timestamps(self.timestamps)
 
     def _study(self, optuna: Any, out: Path) -> Any:
         out.mkdir(parents=True, exist_ok=True)
@@ -191,6 +209,7 @@ class Sweep:
             "config": self.config.as_dict(),
             "ranges": [one.as_text() for one in self.ranges],
             "timestamps": resolved(self.timestamps),
+            "validation": self.validation,
         }
         before = study.user_attrs.get("sweep", described)
         if before != described:
@@ -220,19 +239,20 @@ class Sweep:
             yield Trial(number, orders[number], score, error)
 
     def _cell(self, number: int, values: Mapping[str, Any]) -> Cell:
+        config = self._trial_config(values)
         return Cell(
             model=f"trial{number:04d}",
             dataset=str(self.dataset.resolve()),
             split=self.split,
-            seed=self.config.train.seed,
-            config=self._trial_config(values),
+            seed=config.train.seed,
+            config=config,
             decodings={},
             timestamps=resolved(self.timestamps),
         )
 
     def _trial_config(self, values: Mapping[str, Any]) -> Config:
         """Stage 2 is trained only where its durations are what is judged."""
-        config = self.config.replaced(**values)
+        config = self.config.replaced(**{"train.validation": self.validation, **values})
         if config.decode.durations == "alignment":
             return config
         return config.replaced(**{"train.alignment_epochs": 0})
@@ -253,6 +273,15 @@ def validation_score(run: Path) -> float:
     stage = [row for row in rows if row["stage"] == rows[-1]["stage"]]
     chosen = max(stage, key=lambda row: row.get("validation_selection", row["validation_score"]))
     return chosen["validation_score"]
+
+
+def _tell_failure(study: Any, number: int, error: str | None, states: Any) -> None:
+    study.set_user_attr(_error_of(number), error)
+    study.tell(number, state=states.FAIL)
+
+
+def _error_of(number: int) -> str:
+    return f"error of trial {number}"
 
 
 def _distribution(optuna: Any, values: Range) -> Any:

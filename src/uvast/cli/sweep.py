@@ -15,7 +15,6 @@ from uvast.cli.options import (
     EngineName,
     EngineOption,
     GpusOption,
-    JobsOption,
     JsonOption,
     SettingsOption,
     TimestampsOption,
@@ -34,12 +33,13 @@ def sweep(
         list[str],
         typer.Option(
             "--set-range",
-            help="What to vary: train.learning_rate=1e-4..1e-2:log, model.width=32..96, or "
-            "decode.transcript=decoder,best; repeatable.",
+            help="What to vary: single values, model.width=32,48,64,96, or a range, "
+            "train.averaging=0.5..0.99; :log behind a range spreads it by the logarithm; "
+            "repeatable.",
         ),
     ],
     trials: Annotated[
-        int, typer.Option(min=1, help="Runs in the end, earlier ones included.")
+        int, typer.Option(min=1, help="Trials with a score in the end, earlier ones included.")
     ] = 20,
     preset: Annotated[
         str | None, typer.Option(help="All other settings.", show_default="the defaults")
@@ -47,11 +47,17 @@ def sweep(
     settings: SettingsOption = None,
     split: Annotated[int, typer.Option(help="Whose training side is used.")] = 1,
     validation: Annotated[
-        float, typer.Option(help="Share of the training side that judges the settings.")
-    ] = 0.2,
+        float | None,
+        typer.Option(
+            help="Share of the training side that judges the settings.",
+            show_default="train.validation, or 0.2 if that is 0",
+        ),
+    ] = None,
     timestamps: TimestampsOption = None,
     engine: EngineOption = EngineName.local,
-    jobs: JobsOption = 1,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Trials chosen at a time and run side by side, on Ray too.")
+    ] = 1,
     address: AddressOption = "auto",
     cpus: CpusOption = 1,
     gpus: GpusOption = 0,
@@ -60,37 +66,60 @@ def sweep(
 ) -> None:
     """Search settings by the score on a validation part of the training side.
 
-    The test side is never seen. Start it again after a break, or with more --trials, and it goes
-    on. --jobs trials are chosen at a time, on Ray too. The best settings are in OUT/best.toml, for
-    uvast train --config. It needs the extra: `pip install 'uvast[sweep]'`.
+    The test side is never seen. Start it again after a break or failures, or with more --trials,
+    and it goes on. The best settings are in OUT/best.toml, for uvast train --config. It needs the
+    extra: `pip install 'uvast[sweep]'`.
 
     Example: `uvast sweep data/gtea --preset gtea --set train.epochs=50 --out sweep --set-range
     train.learning_rate=1e-4..1e-2:log`
     """
-    from uvast.benchmark.sweep import Sweep, parse_range
+    from uvast.benchmark.sweep import VALIDATION, Sweep, parse_range
     from uvast.config import load_config
 
-    config = load_config(preset, settings=[f"train.validation={validation}", *(settings or ())])
-    task = Sweep(dataset, split, config, [parse_range(one) for one in ranges], timestamps)
+    config = load_config(preset, settings=settings or ())
+    if validation is None:
+        validation = config.train.validation or VALIDATION
+    varied = [parse_range(one) for one in ranges]
+    task = Sweep(dataset, split, config, varied, timestamps, validation)
     chosen = make_engine(engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus)
+    told = set()
     with progress_bar() as progress:
         bar = progress.add_task("trials", total=trials)
         for trial in task.run(out, chosen, n_trials=trials, jobs=jobs):
             progress.advance(bar)
             if trial.error is not None:
-                note(f"failed: trial {trial.number}: {trial.error}")
+                told.add(trial.number)
+                note(f"failed: {_failure(trial)}")
     found = task.trials(out)
+    for trial in found:
+        if trial.error is not None and trial.number not in told:
+            note(f"failed earlier: {_failure(trial)}")
     if as_json:
-        print_json([{"trial": t.number, "score": t.score, "values": dict(t.values)} for t in found])
+        print_json([_as_dict(trial) for trial in found])
     else:
-        _print(found)
+        _print(found, [one.name for one in varied])
+    if told:
+        note(f"{len(told)} of the trials failed; the same command tries as many others")
     if found[0].score is None:
         raise ConfigError("every trial failed", where=out, remedy="see the sentences above")
     note(f"the best settings are in {out}/best.toml; try uvast train --config {out}/best.toml")
 
 
-def _print(trials: tuple[Trial, ...]) -> None:
-    names = list(trials[0].values)
+def _failure(trial: Trial) -> str:
+    values = ", ".join(f"{name}={_short(value)}" for name, value in trial.values.items())
+    return f"trial {trial.number} ({values}): {trial.error}"
+
+
+def _as_dict(trial: Trial) -> dict[str, object]:
+    return {
+        "trial": trial.number,
+        "score": trial.score,
+        "values": dict(trial.values),
+        "error": trial.error,
+    }
+
+
+def _print(trials: tuple[Trial, ...], names: list[str]) -> None:
     rows = [
         [
             str(one.number),
