@@ -105,10 +105,10 @@ def missing(path: Path, *, remedy: str = "check the path") -> MissingFileError:
     return MissingFileError("does not exist", where=path, remedy=remedy)
 
 
-def unwritable(path: Path, error: OSError) -> OutputError:
+def unwritable(path: Path, error: Exception) -> OutputError:
     """The error for a place that cannot be written."""
     return OutputError(
-        f"cannot be written ({_reason(error)})",
+        f"cannot be written ({getattr(error, 'strerror', None) or error})",
         where=path,
         remedy="choose another place or change its permissions",
     )

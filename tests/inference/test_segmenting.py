@@ -13,6 +13,7 @@ import torch
 import uvast
 from uvast.config import Config
 from uvast.data import Dataset
+from uvast.durations import viterbi
 from uvast.errors import CheckpointError, ConfigError, FeatureError, InputError, MissingFileError
 from uvast.inference.inputs import find_sources
 from uvast.inference.knowledge import Knowledge
@@ -89,6 +90,25 @@ def test_the_cap_on_segments_is_never_silent(model: uvast.Segmenter, tiny: Datas
     assert len(capped.transcript) == 1
     assert not capped.complete
     assert model.segment(features).complete
+
+
+def test_noise_makes_no_candidate_longer_than_the_cap(
+    model: uvast.Segmenter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths = []
+
+    def counted(log_probabilities: object, transcript: np.ndarray, **options: object) -> object:
+        lengths.append(len(transcript))
+        return viterbi(log_probabilities, transcript, **options)
+
+    monkeypatch.setattr("uvast.inference.decoding.viterbi", counted)
+    noise = np.random.default_rng(0).normal(scale=9, size=(400, model.n_features))
+    features = noise.astype(np.float32)
+    runs = model.segment(features, transcript="frames", durations="none")
+    assert len(runs.transcript) > 40, "a noisy head is needed for this test"
+    best = model.segment(features, transcript="best", max_segments=40)
+    assert best.segmentation.n_frames == 400
+    assert max(lengths) <= 40
 
 
 @pytest.mark.parametrize("n_frames", [1, 2, 3])

@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 import uvast
 from uvast.config import Config
 from uvast.data import Dataset
-from uvast.errors import ConfigError, OutputError, TrainingError, UvastError
+from uvast.errors import CheckpointError, ConfigError, OutputError, TrainingError, UvastError
 from uvast.models.checkpoint import load_model
 from uvast.training import EpochReport, RunFolder, resume, train
 from uvast.training.session import Session
@@ -156,6 +156,20 @@ def test_a_killed_run_resumes_to_equal_weights(
     assert process.wait() == -signal.SIGKILL
     resume(tmp_path / "killed")
     assert_equal_weights(tmp_path / "whole", tmp_path / "killed")
+
+
+def test_a_dataset_that_changed_under_a_run_is_one_sentence(
+    tiny_path: Path, small_config: Config, tmp_path: Path
+) -> None:
+    shutil.copytree(tiny_path, tmp_path / "data")
+    changed = small_config.replaced(**{"train.checkpoint_seconds": 0.0})
+    with pytest.raises(StopError):
+        train(tmp_path / "data", tmp_path / "run", config=changed, split=1, watcher=StopAfter(2))
+    for path in (tmp_path / "data" / "features").glob("*.npy"):
+        features = np.load(path)  # [F x T]
+        np.save(path, np.concatenate((features, features[:1])))
+    with pytest.raises(CheckpointError, match=r"run: does not fit the dataset .*start a new run"):
+        resume(tmp_path / "run")
 
 
 def test_two_processes_never_train_one_run(

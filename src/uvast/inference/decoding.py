@@ -244,13 +244,14 @@ class Decoder:
         return Decoding(winner.transcript, winner)
 
     def _candidates(self, job: Job) -> list[Segmentation]:
-        n_frames = len(job.frames.log_probabilities)
+        """Distinct ones; none longer than the decoder may write, or noise would cost T x T."""
+        longest = min(len(job.frames.log_probabilities), self._options.max_segments)
         joint = self._semi_markov(job.frames).segmentation
         transcripts = [one.actions for one in job.transcripts] + [
             smoothed_transcript(job.frames.log_probabilities, width=width, least=(width + 1) // 2)
             for width in SMOOTHING_WIDTHS
         ]
-        distinct = {tuple(t.tolist()): t for t in transcripts if len(t) <= n_frames}
+        distinct = {tuple(t.tolist()): t for t in transcripts if len(t) <= longest}
         distinct.pop(tuple(joint.transcript.tolist()), None)
         return [joint] + [
             Segmentation(

@@ -13,6 +13,7 @@ from uvast.models.uvast import Encoded, Uvast, UvastDimensions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from torch import Tensor, nn
 
@@ -129,11 +130,12 @@ def build_model(config: ModelConfig, *, n_features: int, n_classes: int) -> nn.M
     return builder.model(builder.from_config(config, n_features, n_classes))
 
 
-def rebuild_model(kind: str, dimensions: dict[str, Any]) -> nn.Module:
-    """The model of a checkpoint, its weights still to be loaded."""
+def rebuild_model(kind: str, dimensions: dict[str, Any], *, where: Path) -> nn.Module:
+    """The model of the checkpoint `where`, its weights still to be loaded."""
     if kind not in BUILDERS:
         raise CheckpointError(
             f"holds a model of unknown kind {kind!r}",
+            where=where,
             remedy="load it with the uvast version that wrote it",
         )
     builder = BUILDERS[kind]
@@ -141,6 +143,7 @@ def rebuild_model(kind: str, dimensions: dict[str, Any]) -> nn.Module:
     if set(dimensions) - names:
         raise CheckpointError(
             f"has unknown dimensions {sorted(set(dimensions) - names)}",
+            where=where,
             remedy="load it with the uvast version that wrote it",
         )
     return builder.model(builder.dimensions(**dimensions))

@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from uvast.errors import CheckpointError
-from uvast.files import atomic_path, missing
+from uvast.files import atomic_path, missing, unwritable
 from uvast.models.build import rebuild_model
 from uvast.vocabulary import Vocabulary
 
@@ -93,7 +93,10 @@ def write_checkpoint(
     # Names of one storage (shared weights) would be refused: every tensor is written on its own.
     owned = {name: value.detach().cpu().clone() for name, value in tensors.items()}
     with atomic_path(path) as temporary:
-        save_file(owned, temporary, metadata=metadata)
+        try:
+            save_file(owned, temporary, metadata=metadata)
+        except SafetensorError as error:  # such as a full disk
+            raise unwritable(path, error) from error
 
 
 def read_checkpoint(path: Path, *, prefix: str = "") -> TensorFile:
@@ -134,14 +137,18 @@ def load_model(path: Path) -> tuple[nn.Module, ModelCard]:
     """The model of a checkpoint, with its weights, in eval mode."""
     contents = read_checkpoint(path, prefix=MODEL_PREFIX)
     card = read_card(path, contents.metadata)
-    model = rebuild_model(card.kind, card.dimensions)
     state = {name[len(MODEL_PREFIX) :]: value for name, value in contents.tensors.items()}
-    if any(name.startswith("alignment.") for name in state):
-        model.add_alignment()  # type: ignore[operator]
     try:
+        model = rebuild_model(card.kind, card.dimensions, where=path)
+        if any(name.startswith("alignment.") for name in state):
+            model.add_alignment()  # type: ignore[operator]
         model.load_state_dict(state)
-    except RuntimeError as error:
-        raise CheckpointError(
-            f"does not fit its own model card ({error})", where=path, remedy="train again"
-        ) from error
+    except (AttributeError, RuntimeError, TypeError) as error:
+        raise misfit(error, "its own model card", where=path, remedy="train again") from error
     return model.eval(), card
+
+
+def misfit(error: Exception, what: str, *, where: Path, remedy: str) -> CheckpointError:
+    """Weights that do not fit; torch's words are many lines, of which the last one says most."""
+    reason = str(error).strip().splitlines()[-1].strip()
+    return CheckpointError(f"does not fit {what} ({reason})", where=where, remedy=remedy)

@@ -15,6 +15,7 @@ from uvast.models import Uvast
 from uvast.models.build import build_model
 from uvast.models.checkpoint import (
     MODEL_PREFIX,
+    misfit,
     model_tensors,
     read_card,
     read_checkpoint,
@@ -297,7 +298,15 @@ class Session:
     def _load_weights(self, tensors: Mapping[str, Tensor]) -> None:
         start = len(MODEL_PREFIX)
         weights = {n[start:]: v for n, v in tensors.items() if n.startswith(MODEL_PREFIX)}
-        self._model.load_state_dict(weights)
+        try:
+            self._model.load_state_dict(weights)
+        except RuntimeError as error:
+            raise misfit(
+                error,
+                "the dataset",
+                where=self._folder.path,
+                remedy="its features or classes have changed: start a new run",
+            ) from error
 
     def _write_best(self) -> None:
         if self._processes.is_first:
