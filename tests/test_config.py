@@ -107,6 +107,13 @@ def test_settings_may_be_quoted_or_bare():
     assert load_config(settings=["train.learning_rate=1"]).train.learning_rate == 1
 
 
+@pytest.mark.parametrize("setting", ["decode.mode_filter=4", "decode.fifa_sharpness=900"])
+def test_values_that_decoding_would_refuse_are_refused_at_once(setting):
+    with pytest.raises(ConfigError, match=setting.partition("=")[0]):
+        load_config(settings=[setting])
+    assert load_config(settings=["decode.mode_filter=5"]).decode.mode_filter == 5
+
+
 def test_configs_are_frozen_and_replaced_copies():
     config = Config()
     with pytest.raises(dataclasses.FrozenInstanceError):

@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+
+def _odd(width: int) -> int:
+    if width and width % 2 == 0:
+        raise ValueError("a width is odd, or 0 for none")
+    return width
+
+
 # strict: TOML has types, so `epochs = true` is a slip and not a 1
 Count = Annotated[int, Field(ge=0, strict=True)]
 Positive = Annotated[int, Field(ge=1, strict=True)]
@@ -36,6 +43,8 @@ Probability = Annotated[float, Field(ge=0, lt=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 NonNegative = Annotated[float, Field(ge=0)]
 Above = Annotated[float, Field(gt=0)]
+Sharpness = Annotated[float, Field(gt=0, le=700)]  # exp(-sharpness) has to be a float64
+OddWidth = Annotated[Count, pydantic.AfterValidator(_odd)]
 GroupForm = Literal["off", "mean-probability", "mean-logit", "mean-log-probability"]
 STRICT = pydantic.ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -134,9 +143,9 @@ class DecodeConfig:
     length_model: Literal["poisson", "gamma", "none"] = "poisson"
     frame_sampling: Positive = 1
     alpha: NonNegative = 0.0
-    mode_filter: Count = 0
+    mode_filter: OddWidth = 0
     fifa_optimiser: Literal["gradient-descent", "fast"] = "gradient-descent"
-    fifa_sharpness: Above = 80.0
+    fifa_sharpness: Sharpness = 80.0
     fifa_steps: Positive = 3000
     fifa_step_size: Above = 0.01
     fifa_length_weight: NonNegative = 0.0

@@ -68,14 +68,14 @@ def brute_force_durations(frames, transcript, lengths, *, allowed=None, held=Non
         transcript: actions `(S,)`.
         lengths: length model.
         allowed: frames where a boundary may lie; all without.
-        held: timestamps `(S,)`.
+        held: first and last timestamp of each segment `(S, 2)`.
     """
     ends = all_ends(len(frames), len(transcript))
     if allowed is not None:
         ends = ends[np.isin(ends, allowed).all(axis=1)]
     starts = np.concatenate((np.zeros((len(ends), 1), dtype=np.int64), ends[:, :-1]), axis=1)
     if held is not None:
-        inside = ((starts <= held) & (held < ends)).all(axis=1)
+        inside = ((starts <= held[:, 0]) & (held[:, 1] < ends)).all(axis=1)
         starts, ends = starts[inside], ends[inside]
     if not len(ends):
         return None

@@ -77,7 +77,9 @@ def test_held_timestamps_equal_brute_force(seed, n_frames, n_segments, frame_sam
     generator, transcript = drawn_problem(seed, n_frames, n_segments)
     frames = integer_frames(generator, n_frames, 3)
     lengths = TableLengths(concave_table(generator, 3, n_frames))
-    held = np.sort(generator.choice(n_frames, len(transcript), replace=False))
+    first = np.sort(generator.choice(n_frames, len(transcript), replace=False))
+    last = generator.integers(first, np.append(first[1:], n_frames))
+    held = np.stack((first, last), axis=1)
     allowed = [*range(0, n_frames, frame_sampling), n_frames]
     expected = brute_force_durations(frames, transcript, lengths, allowed=allowed, held=held)
     options = {"length_model": lengths, "frame_sampling": frame_sampling, "held": held}
@@ -89,8 +91,11 @@ def test_held_timestamps_equal_brute_force(seed, n_frames, n_segments, frame_sam
     assert found.score == expected[1]
     np.testing.assert_array_equal(found.durations, expected[0])
     ends = np.cumsum(found.durations)
-    assert (ends - found.durations <= held).all()
-    assert (held < ends).all()
+    assert (ends - found.durations <= first).all()
+    assert (last < ends).all()
+    alone = viterbi(frames, transcript, length_model=lengths, held=first)
+    pairs = viterbi(frames, transcript, length_model=lengths, held=np.stack((first, first), axis=1))
+    np.testing.assert_array_equal(alone.durations, pairs.durations)
 
 
 @pytest.mark.parametrize("kind", ["poisson", "gamma", "none"])
@@ -187,6 +192,7 @@ def test_the_result_is_frozen():
         (np.zeros((3, 2)), [0], {"alpha": 0.0}, "alpha"),
         (np.zeros((3, 2)), [0, 1], {"held": [1]}, "1 timestamps for 2 segments"),
         (np.zeros((3, 2)), [0, 1], {"held": [1, 3]}, "outside"),
+        (np.zeros((5, 2)), [0, 1], {"held": [[0, 2], [2, 3]]}, "segments that overlap"),
         (
             np.zeros((3, 2)),
             [0],

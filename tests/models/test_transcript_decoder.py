@@ -82,7 +82,7 @@ def test_outputs_only_when_asked_for(small_model):
     encoded = encoded_frames(model, 1, 20)
     decoded = model.decode(encoded, None, random_tokens(model, 1, 4))
     assert decoded.cross_attention is None
-    assert decoded.durations is None
+    assert decoded.fractions is None
     weighted = model.decode(encoded, None, random_tokens(model, 1, 4), need_weights=True)
     torch.testing.assert_close(weighted.cross_attention.sum(-1), torch.ones(2, 1, 4))
 
@@ -90,8 +90,8 @@ def test_outputs_only_when_asked_for(small_model):
 def test_explicit_durations_are_shares(small_model):
     model = small_model()
     decoded = model.decode(encoded_frames(model, 1, 20), None, random_tokens(model, 1, 4))
-    assert decoded.durations.shape == (2, 1, 4)
-    assert ((decoded.durations > 0) & (decoded.durations < 1)).all()
+    assert decoded.fractions.shape == (2, 1, 4)
+    assert ((decoded.fractions > 0) & (decoded.fractions < 1)).all()
 
 
 def test_smoothed_weights_pool_the_scores(small_model):

@@ -86,7 +86,7 @@ def assert_same_in_a_batch(model, sizes, garbage=123.0):
                 batch[1].cross_attention[:, row, :length, :n_frames],
                 alone[1].cross_attention[:, 0],
             ),
-            "durations": (batch[1].durations[:, row, :length], alone[1].durations[:, 0]),
+            "durations": (batch[1].fractions[:, row, :length], alone[1].fractions[:, 0]),
             "alignment": (batch[2][row, :n_frames, :n_segments], alone[2][0]),
         }
         for name, (together, apart) in pairs.items():
@@ -144,7 +144,7 @@ def test_gradients_are_the_same_alone_and_in_a_batch(small_model, changes):
         return (
             encoded.logits[mask].square().sum()
             + decoded.logits[:, token_mask].square().sum()
-            + decoded.durations[:, token_mask].sum()
+            + decoded.fractions[:, token_mask].sum()
             + scores[mask.unsqueeze(2) & segment_mask.unsqueeze(1)].square().sum()
         )
 

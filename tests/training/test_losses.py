@@ -411,7 +411,7 @@ def model_outputs(batch):
     decoded = SimpleNamespace(
         logits=batch.decoder_logits,
         cross_attention=batch.cross_attention,
-        durations=batch.durations,
+        fractions=batch.durations,
     )
     return encoded, decoded
 
@@ -493,7 +493,7 @@ def test_stage_one_reaches_every_output():
         assert torch.isfinite(output.grad).all()
 
 
-@pytest.mark.parametrize("name", ["cross_attention", "durations"])
+@pytest.mark.parametrize("name", ["cross_attention", "fractions"])
 def test_a_missing_output_is_named(name):
     batch = batched(random_videos(10, [(9, 4)]))
     encoded, decoded = model_outputs(batch)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 from uvast.config import Config
-from uvast.data import Dataset, collate
+from uvast.data import Dataset, Timestamps, collate
+from uvast.durations import LengthModel
 from uvast.errors import ConfigError, LabelError, MissingFileError, OutputError, TrainingError
 from uvast.models.checkpoint import read_card, read_checkpoint
+from uvast.segments import Segmentation
 from uvast.training import EpochReport, RunFolder, resume, train
 from uvast.training.augmentation import augment
 from uvast.training.distributed import own_device
 from uvast.training.objectives import StageOne
 from uvast.training.refresh import refreshed_targets
+from uvast.training.state import read_state
 
 
 @pytest.mark.parametrize(
@@ -25,6 +29,14 @@ from uvast.training.refresh import refreshed_targets
     [
         ({"supervision.refresh_every": 2}, "full labels are not refreshed"),
         ({"model.kind": "ms-tcn"}, "needs a uvast model"),
+        (
+            {
+                "model.kind": "ms-tcn",
+                "decode.transcript": "frames",
+                "decode.durations": "alignment",
+            },
+            "need a model with an alignment decoder; pass --durations viterbi",
+        ),
         ({"decode.durations": "explicit"}, "trained to predict them"),
         (
             {
@@ -223,3 +235,69 @@ def test_refreshing_by_k_medoids_clusters_whatever_came_first(
     ).supervision
     found = refreshed_targets(Encoder(), tiny, [name], tiny.timestamps(), config)
     np.testing.assert_array_equal(found[name].labels, truth.labels)
+
+
+def test_several_clicks_in_a_segment_are_one_segment_when_targets_are_refreshed(
+    tiny: Dataset, small_config: Config
+) -> None:
+    name, n_classes = tiny.names[0], len(tiny.vocabulary)
+    n_frames = tiny.video(name).n_frames
+    lengths = np.full(n_classes, n_frames / 2)
+    lengths[0] = n_frames / 4  # the first action is the short one
+
+    class Undecided:
+        """Every class everywhere: only lengths decide."""
+
+        knowledge = SimpleNamespace(gamma=LengthModel.poisson(lengths), alpha=1.0)
+
+        def frames(self, features: np.ndarray) -> SimpleNamespace:
+            return SimpleNamespace(log_probabilities=np.zeros((len(features), n_classes)))
+
+    def refreshed(frames: list[int], transcript: list[int]) -> Segmentation:
+        clicks = {name: Timestamps(np.array(frames), np.array(transcript))}
+        config = small_config.replaced(**{"supervision.kind": "timestamps"}).supervision
+        return refreshed_targets(Undecided(), tiny, [name], clicks, config)[name]
+
+    once = refreshed([4, n_frames - 1], [0, 1])
+    often = refreshed([2, 3, 4, n_frames - 1], [0, 0, 0, 1])
+    np.testing.assert_array_equal(often.labels, once.labels)
+    assert often.n_segments == 2
+
+
+def test_a_second_stage_is_never_cut_below_what_it_has(
+    tiny: Dataset, small_config: Config, tmp_path: Path
+) -> None:
+    class Stop:
+        def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None: ...
+
+        def epoch(self, report: EpochReport) -> None:
+            if (report.stage, report.epoch) == (2, 2):
+                raise KeyboardInterrupt
+
+    config = small_config.replaced(
+        **{"train.epochs": 1, "train.alignment_epochs": 4, "train.checkpoint_seconds": 0.0}
+    )
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny, tmp_path / "run", config=config, split=1, watcher=Stop())
+    with pytest.raises(ConfigError, match=r"has trained 2 epochs of stage 2 already"):
+        resume(tmp_path / "run", settings=["train.alignment_epochs=1"])
+
+
+def test_the_newest_state_never_names_a_best_epoch_that_was_replaced(
+    tiny: Dataset, small_config: Config, tmp_path: Path
+) -> None:
+    changes = {"train.validation": 0.3, "train.validate_every": 1, "train.checkpoint_seconds": 1e9}
+    run = RunFolder(tmp_path / "run")
+    seen = []
+
+    class Compare:
+        def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None: ...
+
+        def epoch(self, report: EpochReport) -> None:
+            progress, _ = read_state(run.last)
+            card = read_card(run.best, read_checkpoint(run.best).metadata)
+            seen.append((progress.stage, progress.best_epoch, card.epoch))
+
+    train(tiny, run.path, config=small_config.replaced(**changes), split=1, watcher=Compare())
+    assert seen
+    assert all(best == card for _, best, card in seen)

@@ -51,7 +51,8 @@ def viterbi(
         length_model: any length score instead; without either, lengths are not scored.
         frame_sampling: boundaries only at multiples of it (and at T).
         alpha: the power of the frame probabilities.
-        held: timestamps `(S,)`, segment i has to contain frame `held[i]`.
+        held: timestamps `(S,)`, segment i has to contain frame `held[i]`; or, of segments with
+            several, the first and last one `(S, 2)`.
 
     Returns:
         Durations `(S,)` and their score.
@@ -105,12 +106,10 @@ def _boundary_ranges(
     steps = np.arange(n_segments)
     low, high = steps + 1, steps + last - n_segments + 1
     if held is not None:
-        timestamps = check_timestamps(held, n_frames)
-        if len(timestamps) != n_segments:
-            raise InputError(f"{len(timestamps)} timestamps for {n_segments} segments")
-        # Segment i ends after its own timestamp and not after the next one.
-        after = np.searchsorted(grid, timestamps, side="right")
-        until = np.append(after[1:] - 1, last)
+        first_held, last_held = _checked_held(held, n_segments, n_frames)
+        # Segment i ends after its own timestamps and not after the next one's.
+        after = np.searchsorted(grid, last_held, side="right")
+        until = np.append(np.searchsorted(grid, first_held[1:], side="right") - 1, last)
         low = np.maximum.accumulate(np.maximum(low, after) - steps) + steps
         high = np.minimum.accumulate((np.minimum(high, until) - steps)[::-1])[::-1] + steps
     if (low > high).any():
@@ -120,6 +119,18 @@ def _boundary_ranges(
         )
     low[-1] = last
     return low, high
+
+
+def _checked_held(held: ArrayLike, n_segments: int, n_frames: int) -> tuple[IntArray, IntArray]:
+    """The first and the last timestamp of each segment, two arrays `(S,)`."""
+    given = np.asarray(held)
+    first, last = (given, given) if given.ndim == 1 else (given[:, 0], given[:, 1])
+    if len(given) != n_segments:
+        raise InputError(f"{len(given)} timestamps for {n_segments} segments")
+    first, last = check_timestamps(first, n_frames), check_timestamps(last, n_frames)
+    if (first > last).any() or (last[:-1] >= first[1:]).any():
+        raise InputError("timestamps of segments that overlap", remedy="order the timestamps")
+    return first, last
 
 
 @kernel

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uvast.evaluation.metrics import score
+from uvast.inference.decodings import DECODINGS
 from uvast.models import Uvast
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def calibrate(
         for value in values:
             change: dict[str, Any] = {name: value}
             segmenter.knowledge = dataclasses.replace(segmenter.knowledge, **change)
-            scores = score_videos(segmenter, videos, truths, transcript=way)
+            scores = score_videos(segmenter, videos, truths, **DECODINGS[way])
             results[value] = selection_score(scores)
         return max(results, key=lambda value: (results[value], -abs(value - default)))
 

@@ -214,8 +214,8 @@ class Decoder:
         assert isinstance(self._model, Uvast), "checked with the options"
         tokens = self._teacher_tokens(transcript.tokens, job.mask)
         decoded = self._model.decode(job.encoded, job.mask, tokens, need_weights=False)
-        assert decoded.durations is not None, "checked with the options"
-        fractions = decoded.durations[-1, 0, :-1].clamp(min=0).cpu().numpy()
+        assert decoded.fractions is not None, "checked with the options"
+        fractions = decoded.fractions[-1, 0, :-1].clamp(min=0).cpu().numpy()
         durations = round_durations(fractions, job.mask.shape[1])
         return Segmentation(transcript.tokens, durations).merged()
 
@@ -291,10 +291,12 @@ def check_options(model: nn.Module, options: DecodeConfig) -> None:
     if options.transcript in ("semi-markov", "best"):
         return  # they find durations of their own
     if options.durations == "alignment" and (network is None or network.alignment is None):
+        second = (
+            "" if network is None else "train stage 2 with uvast train --resume RUN --stage 2, or "
+        )
         raise ConfigError(
             "durations 'alignment' need a model with an alignment decoder",
-            remedy="train stage 2 with uvast train --resume RUN --stage 2, "
-            "or pass --durations viterbi",
+            remedy=f"{second}pass --durations viterbi",
         )
     if options.durations != "explicit":
         return

@@ -11,7 +11,7 @@ import torch
 
 from uvast.config import Config, DecodeConfig, parse_config, parse_setting
 from uvast.data import Video, collate
-from uvast.errors import CheckpointError, FeatureError
+from uvast.errors import CheckpointError, ConfigError, FeatureError
 from uvast.files import missing
 from uvast.inference.decoding import Decoder
 from uvast.inference.inputs import FeatureFile, sampled_video
@@ -66,9 +66,7 @@ def choose_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise CheckpointError(
-            f"device {name!r} cannot be used", remedy="pass --device cpu"
-        ) from error
+        raise ConfigError(f"device {name!r} cannot be used", remedy="pass --device cpu") from error
     return device
 
 

@@ -26,14 +26,14 @@ class Decoded:
         features: the last layer's output `(B, L, D)`.
         cross_attention: weights over the frames, averaged over heads `(N, B, L, T)`; None unless
             asked for.
-        durations: share of the video of the next segment `(N, B, L)`; None unless the model has
+        fractions: share of the video of the next segment `(N, B, L)`; None unless the model has
             explicit durations.
     """
 
     logits: Tensor
     features: Tensor
     cross_attention: Tensor | None
-    durations: Tensor | None
+    fractions: Tensor | None
 
 
 class TranscriptDecoderLayer(nn.Module):
@@ -107,7 +107,7 @@ class TranscriptDecoder(nn.Module):
             logits=logits,
             features=features[-1],
             cross_attention=torch.stack(weights).mean(2) if need_weights else None,
-            durations=None if self.regress is None else self.regress(features)[..., 0].sigmoid(),
+            fractions=None if self.regress is None else self.regress(features)[..., 0].sigmoid(),
         )
 
     def start(self, memory: Tensor, mask: Tensor | None) -> DecoderState:

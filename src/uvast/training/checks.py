@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from uvast.errors import ConfigError
 from uvast.inference.decoding import check_options
+from uvast.models import Uvast
 
 if TYPE_CHECKING:
     from torch import nn
@@ -23,6 +24,6 @@ def check_config(model: nn.Module, config: Config) -> None:
             remedy="set supervision.kind=timestamps, or refresh_every=0",
         )
     decode = config.decode
-    if decode.durations == "alignment":  # its decoder comes with stage 2, perhaps much later
+    if decode.durations == "alignment" and isinstance(model, Uvast):  # it comes with stage 2
         decode = replace(decode, durations="viterbi")
     check_options(model, decode)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from torch import nn
 
 T = TypeVar("T")
+
+LONGEST_WAIT = timedelta(hours=6)
+"""While the first process validates, the others wait longer than the minutes torch allows."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,8 @@ def join_processes(device: torch.device) -> Iterator[Processes]:
         return
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    distributed.init_process_group(backend, timeout=LONGEST_WAIT)
     try:
         yield Processes(distributed.get_rank(), distributed.get_world_size())
     finally:

@@ -146,7 +146,7 @@ class Loop:
         self._optimiser.zero_grad(set_to_none=True)
         weight = float(sum(len(batch.names) for batch in batches))
         for batch in batches:
-            losses = self._objective.losses(batch.to(self._device))
+            losses = self._objective.losses(batch)
             torch.autograd.backward(losses.total * (len(batch.names) / weight))
             values = losses.as_floats()
             meter.add(values, len(batch.names))
@@ -168,9 +168,9 @@ class Loop:
         what = "loss" if videos else "gradient"
         return TrainingError(
             f"the {what} is not finite in epoch {epoch + 1} of stage {self.stage}",
-            where=videos,
-            remedy="lower train.learning_rate or set train.clip_norm=1, check the video's features "
-            "with uvast data check, then resume: the last good checkpoint is kept",
+            where=videos or None,
+            remedy="if uvast data check finds broken features, mend them and resume: the last good "
+            "checkpoint is kept; else start anew, with a lower train.learning_rate or clip_norm=1",
         )
 
     def tensors(self) -> dict[str, Tensor]:

@@ -163,7 +163,7 @@ def _decoder_terms(
         )
     if options.durations:
         fractions = targets.fractions
-        predicted = _present(decoded.durations, "durations")[..., : fractions.shape[1]]
+        predicted = _present(decoded.fractions, "fractions")[..., : fractions.shape[1]]
         terms["durations"] = duration_loss(
             predicted.reshape(n_layers * n_videos, -1),
             fractions.repeat(n_layers, 1),

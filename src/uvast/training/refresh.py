@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from uvast.durations import viterbi
-from uvast.segments import Segmentation
+from uvast.segments import Segmentation, run_starts
 from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
 
 if TYPE_CHECKING:
@@ -45,12 +47,16 @@ def refreshed_targets(
 def _held_viterbi(
     segmenter: Segmenter, dataset: Dataset, name: str, timestamps: Timestamps
 ) -> Segmentation:
+    """Clicks of one action in a row are one segment: lengths are those of whole segments."""
     frames = segmenter.frames(dataset.video(name, labels=False).features)
+    starts = run_starts(timestamps.transcript)
+    lasts = np.append(starts[1:], len(timestamps.transcript)) - 1
+    transcript = timestamps.transcript[starts]
     found = viterbi(
         frames.log_probabilities,
-        timestamps.transcript,
+        transcript,
         length_model=segmenter.knowledge.gamma,
         alpha=segmenter.knowledge.alpha,
-        held=timestamps.frames,
+        held=np.stack((timestamps.frames[starts], timestamps.frames[lasts]), axis=1),
     )
-    return Segmentation(timestamps.transcript, found.durations).merged()
+    return Segmentation(transcript, found.durations)

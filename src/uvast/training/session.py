@@ -189,7 +189,10 @@ class Session:
             )
             if self._processes.is_first:
                 self._folder.append_log(report.as_row())
-                if time.monotonic() - self._saved_at >= self._config.train.checkpoint_seconds:
+                # `best` was written just now: `last`, which names its epoch, must not lag behind
+                chosen = self._progress.best_epoch == epoch + 1
+                waited = time.monotonic() - self._saved_at
+                if chosen or waited >= self._config.train.checkpoint_seconds:
                     self._write_last(loop, self._progress)
             self._watcher.epoch(report)
         if self._progress.best_epoch:
@@ -225,7 +228,8 @@ class Session:
         train = self._config.train
         noise, masking = (train.feature_noise, train.time_masking) if stage == 1 else (0.0, 0.0)
         for batch in loader.epoch(epoch):
-            yield augment(batch.to(self._device), noise=noise, masking=masking)
+            moved = batch.to(self._device, non_blocking=True)
+            yield augment(moved, noise=noise, masking=masking)
 
     def _refresh(self, loop: Loop, epoch: int) -> None:
         """Every so many epochs, targets are cut again from what the model has learned."""
@@ -235,9 +239,12 @@ class Session:
             return
         loop.average.swap()
         segmenter = self._segmenter()
-        self._targets = refreshed_targets(
-            segmenter, self._data.dataset, self._info.train, self._data.timestamps, supervision
+        mine = self._info.train[self._processes.rank :: self._processes.count]
+        targets = refreshed_targets(
+            segmenter, self._data.dataset, mine, self._data.timestamps, supervision
         )
+        for part in self._processes.gather(targets):
+            self._targets.update(part)
         loop.average.swap()
         self._knowledge = self._fitted_knowledge()
 

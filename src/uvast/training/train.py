@@ -72,9 +72,10 @@ def train(
         versions=versions(),
     )
     folder = RunFolder(Path(out))
-    folder.check_free()
     chosen = own_device(choose_device(device))
     with join_processes(chosen) as processes:
+        if processes.is_first:  # the others may come when it has begun the run
+            folder.check_free()
         session = Session(
             folder,
             config,
@@ -141,6 +142,12 @@ def _check_changeable(folder: RunFolder, config: Config) -> None:
     last_stage = 2 if config.model.kind == "uvast" else 1
     if folder.last.exists():
         progress, _ = read_state(folder.last)
+        if progress.stage == 2 and config.train.alignment_epochs < progress.epoch:
+            raise ConfigError(
+                f"has trained {progress.epoch} epochs of stage 2 already",
+                where=folder.path,
+                remedy=f"set train.alignment_epochs to {progress.epoch} or more",
+            )
         if progress.finished and progress.stage == last_stage:
             raise ConfigError(
                 f"has finished stage {last_stage}, the last one of {config.model.kind}",

@@ -37,7 +37,7 @@ class ValidationPart:
         return len(self._truths)
 
     def scores(self, segmenter: Segmenter, decode: DecodeConfig, stage: int) -> dict[str, float]:
-        """Scores of the configured way, and `selection`: what the best epoch is chosen by."""
+        """Scores of the way of `_ways`, and `selection`: what the best epoch is chosen by."""
         videos = self._videos()
         found = [
             score_videos(segmenter, videos, self._truths, **way) for way in _ways(decode, stage)
