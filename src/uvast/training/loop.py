@@ -103,14 +103,12 @@ class Loop:
         stage: int,
         epochs: int,
         processes: Processes,
-        device: torch.device,
     ) -> None:
         self.stage = stage
         self.epochs = epochs
         self._objective = objective
         self._config = config
         self._processes = processes
-        self._device = device
         named = objective.parameters()
         self._parameters = list(named.values())
         self._optimiser = build_optimiser(
@@ -125,7 +123,7 @@ class Loop:
 
         Args:
             epoch: counted from 0.
-            batches: this process's batches of the epoch.
+            batches: this process's batches of the epoch, on the model's device.
             n_steps: optimiser steps of the process that has most; the others wait for it idle.
             watcher: told of every step.
         """

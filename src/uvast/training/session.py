@@ -160,7 +160,6 @@ class Session:
             stage=stage,
             epochs=epochs,
             processes=self._processes,
-            device=self._device,
         )
         if self._progress.epoch:
             loop.load(self._saved)
