@@ -169,7 +169,7 @@ def test_a_decoding_that_fails_keeps_no_other_from_its_scores(
 ) -> None:
     ways = {"alignment": {"transcript": "frames", "durations": "alignment"}, **VITERBI}
     both = make_cell(decodings={**ways, "best": {"transcript": "best"}})
-    sentence = r"no scores of alignment, best \(durations 'alignment' need .*\); train stage 2"
+    sentence = r"no scores of alignment, best \(durations 'alignment' need .*\); pass --durations"
     with pytest.raises(ConfigError, match=sentence):
         run_cell(both, tmp_path)
     assert set(finished_scores(both, tmp_path)) == set(VITERBI)

@@ -12,13 +12,15 @@ import torch
 
 import uvast
 from uvast.config import Config
-from uvast.data import Dataset
+from uvast.data import Dataset, Video
 from uvast.durations import viterbi
 from uvast.errors import CheckpointError, ConfigError, FeatureError, InputError, MissingFileError
+from uvast.inference.calibration import ALPHAS, DECODER_WEIGHTS, calibrate
 from uvast.inference.inputs import find_sources
 from uvast.inference.knowledge import Knowledge
 from uvast.inference.pipeline import segment_all
 from uvast.models import Encoded
+from uvast.segments import Segmentation
 from uvast.training import train
 
 WAYS = [
@@ -109,6 +111,25 @@ def test_noise_makes_no_candidate_longer_than_the_cap(
     best = model.segment(features, transcript="best", max_segments=40)
     assert best.segmentation.n_frames == 400
     assert max(lengths) <= 40
+
+
+def test_calibration_encodes_each_video_once_and_leaves_the_model_as_it_was(
+    model: uvast.Segmenter, tiny: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names, before = tiny.side(1, "test"), model.knowledge
+    real, encoded = uvast.Segmenter.encode_batch, []
+
+    def counted(self: uvast.Segmenter, videos: list[Video]) -> object:
+        encoded.extend(video.name for video in videos)
+        return real(self, videos)
+
+    monkeypatch.setattr(uvast.Segmenter, "encode_batch", counted)
+    truths = {name: Segmentation.from_labels(tiny.video(name).labels) for name in names}
+    found = calibrate(model, [tiny.video(name, labels=False) for name in names], truths)
+    assert encoded == list(names)
+    assert model.knowledge is before
+    assert found.alpha in ALPHAS
+    assert found.decoder_weight in DECODER_WEIGHTS
 
 
 @pytest.mark.parametrize("n_frames", [1, 2, 3])

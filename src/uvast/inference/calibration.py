@@ -12,21 +12,31 @@ from uvast.inference.decodings import DECODINGS
 from uvast.models import Uvast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from uvast.data import Video
     from uvast.evaluation.scores import Scores
     from uvast.inference.knowledge import Knowledge
-    from uvast.inference.segmenter import Segmenter
+    from uvast.inference.segmenter import EncodedVideos, Segmenter
     from uvast.segments import Segmentation
 
 ALPHAS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 DECODER_WEIGHTS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0)
 
 
+def encoded_alone(segmenter: Segmenter, videos: Iterable[Video]) -> tuple[EncodedVideos, ...]:
+    """Each video by itself, encoded once for all ways of decoding it at the model's rate."""
+    return tuple(
+        segmenter.encode_batch(
+            [dataclasses.replace(video, source_frames=video.n_frames, sampling_rate=1)]
+        )
+        for video in videos
+    )
+
+
 def score_videos(
     segmenter: Segmenter,
-    videos: Sequence[Video],
+    videos: Iterable[EncodedVideos],
     truths: Mapping[str, Segmentation],
     **options: object,
 ) -> Scores:
@@ -34,17 +44,16 @@ def score_videos(
 
     Args:
         segmenter: the model.
-        videos: what to segment.
+        videos: what `encoded_alone` gave.
         truths: each video's segmentation at the model's rate, by name.
         options: settings of the config's `decode` section.
     """
     chosen = segmenter.options(**options)
     pairs = []
-    for video in videos:
-        alone = dataclasses.replace(video, source_frames=video.n_frames, sampling_rate=1)
-        (prediction,) = segmenter.segment_batch([alone], chosen)
+    for one in videos:
+        (prediction,) = segmenter.decode_batch(one, chosen)
         assert prediction.segmentation is not None, "validation decodes with durations"
-        pairs.append((prediction.segmentation, truths[video.name].merged()))
+        pairs.append((prediction.segmentation, truths[one.videos[0].name].merged()))
     return score(pairs, segmenter.vocabulary)
 
 
@@ -54,13 +63,14 @@ def selection_score(scores: Scores) -> float:
 
 
 def calibrate(
-    segmenter: Segmenter, videos: Sequence[Video], truths: Mapping[str, Segmentation]
+    segmenter: Segmenter, videos: Iterable[Video], truths: Mapping[str, Segmentation]
 ) -> Knowledge:
     """Chooses alpha for semi-Markov decoding, then the decoder's weight in `best`.
 
     Ties go to the value nearest to the default, so that a part too small to tell keeps it.
     """
     knowledge = segmenter.knowledge
+    encoded = encoded_alone(segmenter, videos)
 
     def best_of(values: Sequence[float], name: str, way: str) -> float:
         default = getattr(knowledge, name)
@@ -68,7 +78,7 @@ def calibrate(
         for value in values:
             change: dict[str, Any] = {name: value}
             segmenter.knowledge = dataclasses.replace(segmenter.knowledge, **change)
-            scores = score_videos(segmenter, videos, truths, **DECODINGS[way])
+            scores = score_videos(segmenter, encoded, truths, **DECODINGS[way])
             results[value] = selection_score(scores)
         return max(results, key=lambda value: (results[value], -abs(value - default)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,23 @@ def choose_device(name: str) -> torch.device:
     except (RuntimeError, AssertionError) as error:
         raise ConfigError(f"device {name!r} cannot be used", remedy="pass --device cpu") from error
     return device
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedVideos:
+    """Videos that the encoder has seen, ready to be decoded in any way.
+
+    Args:
+        videos: the B videos.
+        encoded: the encoder's output.
+        mask: valid frames `(B, T)`.
+        frames: the frame head's view of each.
+    """
+
+    videos: tuple[Video, ...]
+    encoded: Encoded
+    mask: torch.Tensor
+    frames: tuple[FramePrediction, ...]
 
 
 class Segmenter:
@@ -138,13 +156,23 @@ class Segmenter:
             options: how to decode.
             workers: threads that decode videos side by side.
         """
+        return self.decode_batch(self.encode_batch(videos), options, workers=workers)
+
+    def encode_batch(self, videos: Sequence[Video]) -> EncodedVideos:
+        """The costly half of `segment_batch`, which no decoding option changes."""
         encoded, mask = self._encode(videos)
         frames = self._frame_predictions(videos, encoded, mask)
+        return EncodedVideos(tuple(videos), encoded, mask, frames)
+
+    def decode_batch(
+        self, batch: EncodedVideos, options: DecodeConfig, *, workers: int = 0
+    ) -> tuple[Prediction, ...]:
+        """The other half; as often as there are options to try."""
         decoder = Decoder(self.module, self.vocabulary, self.knowledge, options)
-        jobs = decoder.jobs(encoded, mask, frames)
+        jobs = decoder.jobs(batch.encoded, batch.mask, batch.frames)
         with ThreadPoolExecutor(max(1, workers)) as pool:
             decodings = list(pool.map(decoder.decode, jobs))
-        return tuple(map(self._prediction, frames, decodings, videos))
+        return tuple(map(self._prediction, batch.frames, decodings, batch.videos))
 
     def _prediction(self, frames: FramePrediction, decoding: Decoding, video: Video) -> Prediction:
         segmentation, confidences, score = decoding.segmentation, np.zeros(0), 0.0

@@ -6,10 +6,10 @@ from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from uvast.inference.calibration import calibrate, score_videos, selection_score
+from uvast.inference.calibration import calibrate, encoded_alone, score_videos, selection_score
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from uvast.config import DecodeConfig
     from uvast.data import Dataset, Video
@@ -38,9 +38,9 @@ class ValidationPart:
 
     def scores(self, segmenter: Segmenter, decode: DecodeConfig, stage: int) -> dict[str, float]:
         """Scores of the way of `_ways`, and `selection`: what the best epoch is chosen by."""
-        videos = self._videos()
+        encoded = encoded_alone(segmenter, self._videos())
         found = [
-            score_videos(segmenter, videos, self._truths, **way) for way in _ways(decode, stage)
+            score_videos(segmenter, encoded, self._truths, **way) for way in _ways(decode, stage)
         ]
         judged = [selection_score(one) for one in found]
         first = found[0]
@@ -56,19 +56,15 @@ class ValidationPart:
         """What decoding knows, with the weights that do best here."""
         return calibrate(segmenter, self._videos(), self._truths)
 
-    def _videos(self) -> list[Video]:
-        cut = []
+    def _videos(self) -> Iterator[Video]:
         for name, truth in self._truths.items():
             video = self._dataset.video(name, labels=False)
             n_frames = truth.n_frames
-            cut.append(
-                replace(
-                    video,
-                    features=video.features[:n_frames],
-                    source_frames=n_frames * video.sampling_rate,
-                )
+            yield replace(
+                video,
+                features=video.features[:n_frames],
+                source_frames=n_frames * video.sampling_rate,
             )
-        return cut
 
 
 def _ways(decode: DecodeConfig, stage: int) -> list[dict[str, object]]:
