@@ -1,0 +1,61 @@
+"""The two weights of `best` on a grid, judged on the validation parts of trained runs.
+
+    uvast benchmark gtea --models small --set train.validation=0.25 \
+        --set train.validate_every=150 --set train.alignment_epochs=1 --out val
+    python benchmarks/best_weights.py val/gtea/small-full/*
+
+Prints the mean over the runs of what calibration raises: the mean of Acc, Edit and F1@50.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import uvast
+from uvast.data import Dataset
+from uvast.inference.calibration import encoded_alone, score_videos, selection_score
+from uvast.inference.decodings import DECODINGS
+from uvast.segments import Segmentation
+from uvast.training import RunFolder
+
+ALPHAS = (0.1, 0.2, 0.3)
+DECODER_WEIGHTS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)
+
+
+def grid(run: Path) -> np.ndarray:
+    """Scores `(alphas, decoder weights)` on the validation part of a run."""
+    folder, _, info = RunFolder.open(run)
+    model = uvast.load(folder.last)
+    dataset = Dataset.open(info.dataset)
+    truths = {name: _truth(dataset, name) for name in info.validation}
+    encoded = encoded_alone(model, (dataset.video(name, labels=False) for name in truths))
+    fitted = model.knowledge
+    scores = np.empty((len(ALPHAS), len(DECODER_WEIGHTS)))
+    for place in np.ndindex(*scores.shape):
+        model.knowledge = replace(
+            fitted, alpha=ALPHAS[place[0]], decoder_weight=DECODER_WEIGHTS[place[1]]
+        )
+        scores[place] = selection_score(score_videos(model, encoded, truths, **DECODINGS["best"]))
+    return scores
+
+
+def _truth(dataset: Dataset, name: str) -> Segmentation:
+    labels = dataset.video(name).labels
+    assert labels is not None, "runs with full labels have them"
+    return Segmentation.from_labels(labels)
+
+
+def main() -> None:
+    """Prints the grid."""
+    mean = np.mean([grid(Path(run)) for run in sys.argv[1:]], axis=0)
+    print("alpha   decoder weight " + " ".join(f"{weight:6.1f}" for weight in DECODER_WEIGHTS))
+    for alpha, row in zip(ALPHAS, mean, strict=True):
+        print(f"{alpha:5.1f} {'':16} " + " ".join(f"{value:6.1f}" for value in row))
+
+
+if __name__ == "__main__":
+    main()
