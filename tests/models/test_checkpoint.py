@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import resource
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors import SafetensorError
 
 from uvast.errors import CheckpointError, OutputError
 from uvast.models.checkpoint import ModelCard, load_model, model_tensors, write_checkpoint
@@ -56,18 +56,16 @@ def test_an_alignment_decoder_of_a_frame_wise_model_is_refused(
         load_model(tmp_path / "model.safetensors")
 
 
-def test_a_full_disk_leaves_the_old_checkpoint(
-    model: MultiStageNetwork, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_the_old_checkpoint(model: MultiStageNetwork, tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     write_checkpoint(path, model_tensors(model), card_of(model))
     before = path.read_bytes()
-
-    def full(*_: object, **__: object) -> None:
-        raise SafetensorError("No space left on device")
-
-    monkeypatch.setattr("uvast.models.checkpoint.save_file", full)
-    with pytest.raises(OutputError, match=r"cannot be written \(No space left on device\)"):
-        write_checkpoint(path, model_tensors(model), card_of(model))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, limits[1]))
+    try:
+        with pytest.raises(OutputError, match=r"model\.safetensors: cannot be written \(.*large"):
+            write_checkpoint(path, model_tensors(model), card_of(model))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]

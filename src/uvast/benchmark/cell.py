@@ -162,8 +162,18 @@ def check_cell(cell: Cell, out: Path) -> None:
     if not (folder / RUN_FILE).exists():
         return
     _, config, info = RunFolder.open(folder)
-    theirs = {"dataset": info.dataset, "timestamps": info.timestamps, **_flat(config)}
-    ours = {"dataset": cell.dataset, "timestamps": cell.timestamps, **_flat(cell.training)}
+    theirs = {
+        "dataset": info.dataset,
+        "split": info.split,
+        "timestamps": info.timestamps,
+        **_flat(config),
+    }
+    ours = {
+        "dataset": cell.dataset,
+        "split": cell.split,
+        "timestamps": cell.timestamps,
+        **_flat(cell.training),
+    }
     other = next((name for name in ours if ours[name] != theirs[name]), None)
     if other is not None:
         raise OutputError(
