@@ -13,7 +13,14 @@ import torch
 from uvast.config import Config
 from uvast.data import Dataset, Timestamps, collate
 from uvast.durations import LengthModel
-from uvast.errors import ConfigError, LabelError, MissingFileError, OutputError, TrainingError
+from uvast.errors import (
+    ConfigError,
+    CorruptFileError,
+    LabelError,
+    MissingFileError,
+    OutputError,
+    TrainingError,
+)
 from uvast.models.checkpoint import read_card, read_checkpoint
 from uvast.segments import Segmentation
 from uvast.training import EpochReport, RunFolder, resume, train
@@ -101,6 +108,26 @@ def test_files_of_somebody_else_are_never_overwritten(
         train(tiny, tmp_path, config=small_config, split=1)
     assert (tmp_path / "log.csv").read_text() == "temperature\n21\n"
     assert not (tmp_path / "config.toml").exists()
+
+
+def test_a_log_of_other_columns_keeps_its_rows(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.log.write_text("stage,epoch,loss,warmth\n1,1,3.5,9\n1,2,3.25,9\n1,3,2.5,9\n1,4,2.0")
+    folder.truncate_log(1, 2)
+    assert folder.read_log() == [
+        {"stage": 1, "epoch": 1, "loss": 3.5},
+        {"stage": 1, "epoch": 2, "loss": 3.25},
+    ]
+
+
+def test_a_broken_log_is_named_and_a_lost_one_begins_anew(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.log.write_text("stage,epoch\n1,?\n")
+    with pytest.raises(CorruptFileError, match=r"log\.csv: is not a log of epochs .* remove it"):
+        folder.truncate_log(1, 1)
+    folder.log.unlink()
+    folder.truncate_log(1, 1)
+    assert folder.read_log() == []
 
 
 class StopInStageTwo:

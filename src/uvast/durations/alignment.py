@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import log_softmax
 
 from uvast.durations.result import Durations, checked_log_probabilities
 from uvast.errors import InputError
@@ -12,8 +13,6 @@ from uvast.segments import round_durations
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from uvast.durations.result import FloatArray
 
 
 def alignment(assignment_logits: ArrayLike, tau: float = 1e-4) -> Durations:
@@ -38,13 +37,7 @@ def alignment(assignment_logits: ArrayLike, tau: float = 1e-4) -> Durations:
         raise InputError(f"the temperature tau is {tau}, not a positive number")
     if np.isneginf(logits.max(axis=1)).any():
         raise InputError("a frame that fits no segment: its assignment logits are all -inf")
-    durations = round_durations(np.exp(_log_softmax(logits / tau)).sum(axis=0), n_frames)
+    durations = round_durations(np.exp(log_softmax(logits / tau, axis=1)).sum(axis=0), n_frames)
     segment_of_frame = np.repeat(np.arange(n_segments), durations)
-    score = _log_softmax(logits)[np.arange(n_frames), segment_of_frame].sum()
+    score = log_softmax(logits, axis=1)[np.arange(n_frames), segment_of_frame].sum()
     return Durations(durations, float(score))
-
-
-def _log_softmax(logits: FloatArray) -> FloatArray:
-    shifted: FloatArray = logits - logits.max(axis=1, keepdims=True)
-    normalised: FloatArray = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    return normalised

@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 
 from uvast._version import __version__
 from uvast.config import Config, load_config
-from uvast.errors import CheckpointError, OutputError
+from uvast.errors import CheckpointError, CorruptFileError, OutputError
 from uvast.files import (
     missing,
     read_json,
@@ -35,7 +35,7 @@ from uvast.files import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 LOCK_SECONDS = 10.0
@@ -180,18 +180,38 @@ class RunFolder:
 
     def append_log(self, row: dict[str, object]) -> None:
         """Adds an epoch."""
-        line = io.StringIO()
-        csv.DictWriter(line, LOG_COLUMNS, lineterminator="\n").writerow(row)
         try:
             with self.log.open("a", encoding="utf-8") as file:
-                file.write(line.getvalue())
+                file.write(_log_lines([row]))
         except OSError as error:
             raise unwritable(self.log, error) from error
 
     def truncate_log(self, stage: int, epoch: int) -> None:
-        """Drops the rows after a checkpoint: a resumed run writes them again."""
-        header = ",".join(LOG_COLUMNS)
-        rows = [line.split(",") for line in read_text(self.log).splitlines()[1:]]
-        whole = [row for row in rows if len(row) == len(LOG_COLUMNS)]  # a kill may cut the last
-        kept = [",".join(row) for row in whole if (int(row[0]), int(row[1])) <= (stage, epoch)]
-        write_text(self.log, "\n".join([header, *kept]) + "\n")
+        """Drops the rows after a checkpoint: a resumed run writes them again.
+
+        Columns that another version of uvast did not know are left empty.
+        """
+        lines = read_text(self.log).splitlines(keepends=True) if self.log.exists() else []
+        whole = [line for line in lines if line.endswith("\n")]  # a kill may cut the last
+        try:
+            rows = [
+                {name: row.get(name) for name in LOG_COLUMNS}
+                for row in csv.DictReader(whole)
+                if (int(row["stage"]), int(row["epoch"])) <= (stage, epoch)
+            ]
+        except (KeyError, TypeError, ValueError) as error:
+            raise CorruptFileError(
+                f"is not a log of epochs ({error})",
+                where=self.log,
+                remedy="remove it: training goes on from the checkpoint, with a new log",
+            ) from error
+        write_text(self.log, _log_lines(rows, header=True))
+
+
+def _log_lines(rows: Iterable[Mapping[str, object]], *, header: bool = False) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, LOG_COLUMNS, lineterminator="\n")
+    if header:
+        writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
