@@ -16,12 +16,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from uvast.errors import ConfigError
 from uvast.models.convolution import DilatedConvolution
-from uvast.models.dimensions import UvastDimensions, WindowKind
+from uvast.models.dimensions import UvastDimensions, WindowKind, check_dimensions
 from uvast.models.encoder import FrameEncoder, clear_padding
 from uvast.models.layers import dropout
-from uvast.models.ms_tcn import MultiStageNetwork, check_dimensions
+from uvast.models.ms_tcn import MultiStageNetwork
 from uvast.models.normalisation import instance_norm
 from uvast.models.uvast import Encoded
 from uvast.models.window_attention import window_attention
@@ -58,10 +57,6 @@ class AsformerDimensions:
 
     def __post_init__(self) -> None:
         check_dimensions(self)
-        if self.window not in ("neighbourhood", "band"):
-            raise ConfigError(
-                f"unknown window {self.window!r}", remedy="choose neighbourhood or band"
-            )
 
 
 class CrossWindowAttention(nn.Module):

@@ -1,14 +1,34 @@
-"""The dimensions of a UVAST model: everything that decides its shapes, and its dropout rates."""
+"""The dimensions of a UVAST model, all that decides its shapes, and the checks of any model's."""
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from uvast.errors import ConfigError
 
 EncoderKind = Literal["uvast", "asformer", "plain"]
 WindowKind = Literal["neighbourhood", "band"]
+
+CHOICES = {"encoder": get_args(EncoderKind), "window": get_args(WindowKind)}
+
+
+def check_dimensions(dimensions: Any) -> None:
+    """Counts and widths are positive, dropout rates lie in [0, 1), kinds are known.
+
+    Args:
+        dimensions: the dataclass of any model.
+    """
+    for name, value in dataclasses.asdict(dimensions).items():
+        if name in CHOICES and value not in CHOICES[name]:
+            raise ConfigError(
+                f"unknown {name} {value!r}", remedy=f"choose from {', '.join(CHOICES[name])}"
+            )
+        if name.endswith("dropout") and not 0 <= value < 1:
+            raise ConfigError(f"{name} is {value}", remedy="it must lie in [0, 1)")
+        if type(value) is int and value < 1:
+            raise ConfigError(f"{name} is {value}", remedy="it must be positive")
 
 
 @dataclass(frozen=True)
@@ -58,24 +78,7 @@ class UvastDimensions:
     output_dropout: float = 0.5
 
     def __post_init__(self) -> None:
-        for name in (
-            "n_features",
-            "n_classes",
-            "width",
-            "attention_width",
-            "n_encoder_layers",
-            "n_heads",
-            "n_decoder_layers",
-            "decoder_feedforward",
-            "alignment_feedforward",
-            "plain_feedforward",
-        ):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}", remedy="it must be positive")
-        for name in ("channel", "encoder", "decoder", "input", "output"):
-            rate = getattr(self, f"{name}_dropout")
-            if not 0 <= rate < 1:
-                raise ConfigError(f"{name}_dropout is {rate}", remedy="it must lie in [0, 1)")
+        check_dimensions(self)
         for name in ("width", "attention_width"):
             if getattr(self, name) % self.n_heads:
                 raise ConfigError(
@@ -85,14 +88,6 @@ class UvastDimensions:
         if self.width % 2:
             raise ConfigError(
                 f"width is {self.width}", remedy="sinusoidal positions need an even width"
-            )
-        if self.encoder not in ("uvast", "asformer", "plain"):
-            raise ConfigError(
-                f"unknown encoder {self.encoder!r}", remedy="choose uvast, asformer or plain"
-            )
-        if self.window not in ("neighbourhood", "band"):
-            raise ConfigError(
-                f"unknown window {self.window!r}", remedy="choose neighbourhood or band"
             )
         smoothing = self.attention_smoothing
         if smoothing is not None and (smoothing < 1 or smoothing % 2 == 0):

@@ -6,15 +6,15 @@ CVPR 2019. The network that chains stages also serves MS-TCN++ and ASFormer.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
-from uvast.errors import ConfigError, InputError
+from uvast.errors import InputError
 from uvast.models.convolution import DilatedConvolution
+from uvast.models.dimensions import check_dimensions
 from uvast.models.encoder import clear_padding
 from uvast.models.layers import InputProjection, dropout
 from uvast.models.uvast import Encoded
@@ -175,13 +175,3 @@ def _checked_mask(features: Tensor, mask: Tensor | None, n_features: int) -> Ten
             remedy=f"this model takes (B, T, {n_features})",
         )
     return None if mask is None or bool(mask.all()) else mask
-
-
-def check_dimensions(dimensions: Any) -> None:
-    """Counts and widths are positive, dropout rates lie in [0, 1)."""
-    for name, value in dataclasses.asdict(dimensions).items():
-        if name.endswith("dropout"):
-            if not 0 <= value < 1:
-                raise ConfigError(f"{name} is {value}", remedy="it must lie in [0, 1)")
-        elif isinstance(value, int) and value < 1:
-            raise ConfigError(f"{name} is {value}", remedy="it must be positive")

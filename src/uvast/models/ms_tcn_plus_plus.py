@@ -12,9 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from uvast.models.convolution import DilatedConvolution
+from uvast.models.dimensions import check_dimensions
 from uvast.models.encoder import clear_padding
 from uvast.models.layers import InputProjection, dropout
-from uvast.models.ms_tcn import MultiStageNetwork, Refinement, Stage, check_dimensions
+from uvast.models.ms_tcn import MultiStageNetwork, Refinement, Stage
 
 
 @dataclass(frozen=True)

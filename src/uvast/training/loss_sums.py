@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, get_args
 
 import torch
 
+from uvast.data.batching import PADDING
 from uvast.errors import ConfigError, InputError
 from uvast.training.losses import (
-    PADDING,
     GroupForm,
     cross_attention_loss,
     cross_entropy,

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 import torch
 from torch.nn import functional
 
+from uvast.data.batching import PADDING
 from uvast.errors import InputError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 GroupForm = Literal["mean-probability", "mean-logit", "mean-log-probability"]
-
-PADDING = -1
 
 
 def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
