@@ -13,6 +13,7 @@ from uvast.segments import Segmentation, midpoint_durations
 from uvast.supervision import (
     JoinedFeatures,
     PseudoLabelOptions,
+    class_model,
     class_model_durations,
     constrained_k_medoids,
     full_segmentations,
@@ -97,6 +98,34 @@ def test_a_video_without_timestamps_is_an_error_that_names_it(tiny):
             {tiny.names[0]: tiny.timestamps()[tiny.names[0]]},
             PseudoLabelOptions(),
         )
+
+
+def test_midpoints_and_single_clicks_need_no_features(tiny, tiny_path, tmp_path):
+    bare = tmp_path / "bare"
+    shutil.copytree(tiny_path, bare, ignore=shutil.ignore_patterns("features"))
+    dataset, timestamps = Dataset.open(bare), tiny.timestamps()
+    options = PseudoLabelOptions("midpoint")
+    found = pseudo_segmentations(dataset, tiny.names, timestamps, options)
+    assert found == pseudo_segmentations(tiny, tiny.names, timestamps, options)
+    name = tiny.names[0]
+    single = {name: Timestamps(np.array([5]), np.array([1]))}
+    (one,) = pseudo_segmentations(dataset, [name], single, PseudoLabelOptions("k-medoids")).values()
+    assert one == Segmentation([1], [tiny.video(name).n_frames])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_progress_reaches_its_end_or_ends_early(tiny, method):
+    told = []
+    pseudo_segmentations(
+        tiny,
+        tiny.names,
+        tiny.timestamps(),
+        PseudoLabelOptions(method),
+        progress=lambda *both: told.append(both),
+    )
+    done, most = zip(*told, strict=True)
+    assert done == tuple(range(1, len(told) + 1))
+    assert set(most) == {len(tiny.names) * (11 if method == "class-model" else 1)}
 
 
 def test_unknown_choices_are_errors():
@@ -185,3 +214,32 @@ class TestClassModel:
         assert found["a"].tolist() == [9]
         ends = np.cumsum(found["b"])
         assert np.searchsorted(ends, [0, 3, 4, 8], side="right").tolist() == [0, 1, 2, 3]
+
+    def test_long_segments_are_thinned_out_for_the_start_only(self, monkeypatch):
+        seen = []
+
+        def counted(features, *arguments):
+            seen.append(len(features))
+            return constrained_k_medoids(features, *arguments)
+
+        monkeypatch.setattr(class_model, "constrained_k_medoids", counted)
+        monkeypatch.setattr(class_model, "_LONG_SEGMENT", 5)
+        features, timestamps, truth = self.planted(noise=0.05)
+        first = class_model_durations(features.__getitem__, timestamps, prior=0.0, n_rounds=0)
+        for video, entry in timestamps.items():
+            ends = np.cumsum(first[video])
+            assert ends[-1] == len(features[video])
+            inside = np.searchsorted(ends, entry.frames, side="right")
+            assert inside.tolist() == list(range(len(entry)))
+        assert sum(seen) < sum(map(len, features.values())) / 2
+        found = class_model_durations(features.__getitem__, timestamps, prior=0.0)
+        for video, one in truth.items():
+            assert np.abs(np.cumsum(found[video]) - one.ends).max() <= 3
+
+    def test_progress_counts_every_reading_of_a_video(self):
+        features, timestamps, _ = self.planted(noise=0.5)
+        told = []
+        class_model_durations(
+            features.__getitem__, timestamps, n_rounds=2, progress=lambda *both: told.append(both)
+        )
+        assert told == [(done, 24) for done in range(1, 25)]

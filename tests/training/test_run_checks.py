@@ -26,6 +26,7 @@ from uvast.segments import Segmentation
 from uvast.training import EpochReport, RunFolder, resume, train
 from uvast.training.augmentation import augment
 from uvast.training.distributed import own_device
+from uvast.training.loop import Silent
 from uvast.training.objectives import StageOne
 from uvast.training.refresh import refreshed_targets
 from uvast.training.state import read_state
@@ -130,7 +131,7 @@ def test_a_broken_log_is_named_and_a_lost_one_begins_anew(tmp_path: Path) -> Non
     assert folder.read_log() == []
 
 
-class StopInStageTwo:
+class StopInStageTwo(Silent):
     """Breaks a run off in the middle of the first epoch of stage 2, or after it."""
 
     def __init__(self, *, after_epoch: bool) -> None:
@@ -294,9 +295,7 @@ def test_several_clicks_in_a_segment_are_one_segment_when_targets_are_refreshed(
 def test_a_second_stage_is_never_cut_below_what_it_has(
     tiny: Dataset, small_config: Config, tmp_path: Path
 ) -> None:
-    class Stop:
-        def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None: ...
-
+    class Stop(Silent):
         def epoch(self, report: EpochReport) -> None:
             if (report.stage, report.epoch) == (2, 2):
                 raise KeyboardInterrupt
@@ -317,9 +316,7 @@ def test_the_newest_state_never_names_a_best_epoch_that_was_replaced(
     run = RunFolder(tmp_path / "run")
     seen = []
 
-    class Compare:
-        def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None: ...
-
+    class Compare(Silent):
         def epoch(self, report: EpochReport) -> None:
             progress, _ = read_state(run.last)
             card = read_card(run.best, read_checkpoint(run.best).metadata)

@@ -20,6 +20,7 @@ from uvast.data import Dataset
 from uvast.errors import CheckpointError, ConfigError, OutputError, TrainingError, UvastError
 from uvast.models.checkpoint import load_model
 from uvast.training import EpochReport, RunFolder, resume, train
+from uvast.training.loop import Silent
 from uvast.training.session import Session
 
 
@@ -95,13 +96,11 @@ class StopError(Exception):
     """Thrown by a watcher, as Ctrl-C would be."""
 
 
-class StopAfter:
+class StopAfter(Silent):
     """Breaks a run off after so many epochs."""
 
     def __init__(self, n_epochs: int) -> None:
         self.left = n_epochs
-
-    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None: ...
 
     def epoch(self, report: EpochReport) -> None:
         self.left -= 1
@@ -394,6 +393,16 @@ def test_a_setting_that_shaped_a_run_cannot_change(
         resume(tmp_path / "run", settings=["train.learning_rate=1"])
 
 
+class Counter(Silent):
+    """Keeps what it is told of pseudo-labels."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[int, int]] = []
+
+    def pseudo_labels(self, n_done: int, n_most: int) -> None:
+        self.told.append((n_done, n_most))
+
+
 @pytest.mark.parametrize("refresh_by", ["viterbi", "k-medoids"])
 def test_timestamp_supervision_never_reads_the_ground_truth(
     tiny_path: Path, small_config: Config, tmp_path: Path, refresh_by: str
@@ -412,7 +421,9 @@ def test_timestamp_supervision_never_reads_the_ground_truth(
     with pytest.raises(StopError):
         train(tmp_path / "data", tmp_path / "run", config=config, split=1, watcher=StopAfter(2))
     resume(tmp_path / "run")
-    train(tiny_path, tmp_path / "whole", config=config, split=1)
+    counter = Counter()
+    train(tiny_path, tmp_path / "whole", config=config, split=1, watcher=counter)
+    assert counter.told[0] == (1, 11 * len(Dataset.open(tiny_path).side(1, "train")))
     assert_equal_weights(tmp_path / "run", tmp_path / "whole")
     _, card = load_model(tmp_path / "run" / "best.safetensors")
     assert card.supervision == "timestamps"

@@ -184,16 +184,26 @@ class _Follower:
 
 
 class TrainingBar:
-    """Shows each stage as one bar over its epochs."""
+    """Shows each stage as one bar over its epochs, and one for pseudo-labels before them."""
 
     def __init__(self, progress: Progress, name: str = "") -> None:
         self._progress = progress
         self._name = f"{name}, " if name else ""
         self._tasks: dict[int, TaskID] = {}
+        self._labels: TaskID | None = None
         self._text = ""
+
+    def pseudo_labels(self, n_done: int, n_most: int) -> None:
+        """Moves a bar of its own."""
+        if self._labels is None:
+            self._labels = self._progress.add_task(f"{self._name}pseudo-labels", total=n_most)
+        self._progress.update(self._labels, completed=n_done)
 
     def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
         """Moves the bar."""
+        if self._labels is not None:  # they may have needed fewer rounds than there are at most
+            self._progress.remove_task(self._labels)
+            self._labels = None
         if stage not in self._tasks:
             self._tasks[stage] = self._progress.add_task(f"{self._name}stage {stage}", total=epochs)
         self._progress.update(

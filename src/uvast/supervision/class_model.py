@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
 
 from uvast.supervision.cuts import best_cut
 from uvast.supervision.distances import TIE
 from uvast.supervision.k_medoids import constrained_k_medoids
+from uvast.supervision.moving_average import moving_average
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,6 +40,8 @@ _WINDOW = 1 / 3
 # the part of the variance over all classes in that of each class
 _SHRINKAGE = 0.1
 _LEAST_VARIANCE = 1e-9
+# frames of a segment that k-medoids looks at, about
+_LONG_SEGMENT = 2000
 
 
 def class_model_durations(
@@ -49,6 +51,7 @@ def class_model_durations(
     metric: MetricName = "euclidean",
     prior: float = 0.25,
     n_rounds: int = N_ROUNDS,
+    progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, IntArray]:
     """Durations `(S,)` of each video.
 
@@ -61,56 +64,115 @@ def class_model_durations(
             direction alone (`cosine`).
         prior: the weight of the pull to the midpoint.
         n_rounds: the most rounds; they end early when no cut moves.
+        progress: told how many readings of a video are done, and how many there are at most.
     """
     durations: dict[str, IntArray] = {}
+    scales: dict[str, _Scale] = {}
     n_classes = 1 + max(int(entry.transcript.max()) for entry in timestamps.values())
     model: _ClassModel | None = None
+    n_done, n_most = 0, (1 + n_rounds) * len(timestamps)
     for _ in range(1 + n_rounds):
         fit = _Fit(n_classes)
         moved = False
         for name, entry in timestamps.items():
-            video = _View.of(read(name), len(entry), metric)
+            frames = _smoothed(read(name), len(entry))
+            if name not in scales:
+                scales[name] = _Scale.of(frames)
+            video = _View(frames, scales[name], metric)
             if model is None:
-                found = constrained_k_medoids(video.local, entry.frames, metric, prior).durations
+                found = _start(video, entry.frames, prior)
             else:
                 found = _cut(video, entry, durations[name], model, prior)
             moved |= name not in durations or not np.array_equal(found, durations[name])
             durations[name] = found
-            fit.add(video.shared, entry.transcript, found)
+            fit.add(video, entry.transcript, found)
+            n_done += 1
+            if progress is not None:
+                progress(n_done, n_most)
         if not moved:
             break
         model = fit.model()
     return durations
 
 
+def _smoothed(features: NDArray[np.floating[Any]], n_segments: int) -> FloatArray:
+    """A moving average over time `(T, F)`."""
+    window = max(1, round(_WINDOW * len(features) / n_segments))
+    return moving_average(np.ascontiguousarray(features), window)
+
+
 @dataclass(frozen=True)
-class _View:
-    """A video's features, averaged over time.
+class _Scale:
+    """How a video's features are scaled to mean 0 and variance 1.
 
     Args:
-        local: to compare frames of this video `(T, F)`.
-        shared: to compare frames of all videos `(T, F)`, of mean 0 and variance 1.
-        tie: distances of local features that are rounding errors.
+        means: `(F,)`.
+        factors: `(F,)`, 0 for a constant feature.
+        largest: the largest absolute value of any feature.
     """
 
-    local: FloatArray
-    shared: FloatArray
-    tie: float
+    means: FloatArray
+    factors: FloatArray
+    largest: float
 
     @classmethod
-    def of(cls, features: NDArray[np.floating[Any]], n_segments: int, metric: MetricName) -> _View:
-        window = max(1, round(_WINDOW * len(features) / n_segments))
-        frames = np.asarray(features, dtype=np.float64)
-        smooth: FloatArray = uniform_filter1d(frames, window, axis=0, mode="nearest")
-        shared = smooth - smooth.mean(axis=0)
-        deviations = shared.std(axis=0)
+    def of(cls, frames: FloatArray) -> _Scale:
+        means, deviations = frames.mean(axis=0), frames.std(axis=0)
+        largest = np.maximum(frames.max(axis=0), -frames.min(axis=0))
         # a constant feature has the deviation of its rounding errors
-        constant = deviations <= TIE * np.abs(smooth).max(axis=0)
-        shared /= np.where(constant, np.inf, deviations)
-        if metric == "cosine":
-            norms = np.linalg.norm(smooth, axis=1, keepdims=True)
-            smooth = smooth / np.where(norms > 0, norms, 1)
-        return cls(smooth, shared, TIE * float(np.abs(smooth).max()))
+        constant = deviations <= TIE * largest
+        factors = np.where(constant, 0, 1 / np.where(constant, 1, deviations))
+        return cls(means, factors, float(largest.max()))
+
+
+@dataclass(frozen=True)
+class _View:
+    """A video's averaged features, scaled a part at a time.
+
+    Args:
+        frames: `(T, F)`.
+        scale: to mean 0 and variance 1.
+        metric: how frames of this video are compared.
+    """
+
+    frames: FloatArray
+    scale: _Scale
+    metric: MetricName
+
+    def local(self, part: slice) -> FloatArray:
+        """To compare frames of this video, `(n, F)`."""
+        frames = self.frames[part]
+        if self.metric == "euclidean":
+            return frames
+        norms = np.linalg.norm(frames, axis=1, keepdims=True)
+        return frames / np.where(norms > 0, norms, 1)
+
+    def shared(self, part: slice) -> FloatArray:
+        """To compare frames of all videos, `(n, F)`."""
+        frames = self.frames[part] - self.scale.means
+        frames *= self.scale.factors
+        return frames
+
+    @property
+    def tie(self) -> float:
+        """Distances of local features that are rounding errors."""
+        return TIE * (self.scale.largest if self.metric == "euclidean" else 1)
+
+
+def _start(video: _View, timestamps: IntArray, prior: float) -> IntArray:
+    """Durations `(S,)` by k-medoids.
+
+    Its time is quadratic in the length of segments. Averaged frames differ little from their
+    neighbours, so that every few of a long segment's frames will do.
+    """
+    n_frames, n_segments = len(video.frames), len(timestamps)
+    if n_segments == 1:
+        return np.array([n_frames])
+    step = min(-(-n_frames // (n_segments * _LONG_SEGMENT)), int(np.diff(timestamps).min()))
+    found = constrained_k_medoids(
+        video.frames[::step], timestamps // step, video.metric, prior
+    ).durations
+    return np.diff(step * np.cumsum(found[:-1]), prepend=0, append=n_frames)
 
 
 @dataclass(frozen=True)
@@ -125,11 +187,15 @@ class _ClassModel:
     means: FloatArray
     variances: FloatArray
 
-    def costs(self, features: FloatArray, action: int) -> FloatArray:
-        """Negative log-likelihoods `(n,)` of frames `(n, F)`, up to a constant."""
-        variances = self.variances[action]
-        costs: FloatArray = (features - self.means[action]) ** 2 @ (0.5 / variances)
-        return costs + float(np.log(variances).sum()) / 2
+    def difference(self, frames: FloatArray, left: int, right: int) -> FloatArray:
+        """How much less likely frames `(n, F)` are in one class than in another, as logarithms."""
+        weights = 0.5 / self.variances[[left, right]]
+        slopes = weights * self.means[[left, right]]
+        constants = (slopes * self.means[[left, right]] - np.log(weights) / 2).sum(axis=1)
+        difference: FloatArray = frames**2 @ (weights[0] - weights[1])
+        difference -= 2 * (frames @ (slopes[0] - slopes[1]))
+        difference += constants[0] - constants[1]
+        return difference
 
 
 class _Fit:
@@ -141,15 +207,16 @@ class _Fit:
         self._sums: FloatArray = np.zeros((n_classes, 0))
         self._squares: FloatArray = np.zeros((n_classes, 0))
 
-    def add(self, features: FloatArray, transcript: IntArray, durations: IntArray) -> None:
-        """Adds a video's frames `(T, F)`."""
+    def add(self, video: _View, transcript: IntArray, durations: IntArray) -> None:
+        """Adds a video."""
         if not self._sums.size:
-            self._sums = np.zeros((self._n_classes, features.shape[1]))
+            self._sums = np.zeros((self._n_classes, video.frames.shape[1]))
             self._squares = np.zeros_like(self._sums)
-        starts = np.cumsum(durations) - durations
-        np.add.at(self._counts[:, 0], transcript, durations)
-        np.add.at(self._sums, transcript, np.add.reduceat(features, starts, axis=0))
-        np.add.at(self._squares, transcript, np.add.reduceat(features**2, starts, axis=0))
+        for action, part in zip(transcript.tolist(), _parts(durations), strict=True):
+            frames = video.shared(part)
+            self._counts[action] += len(frames)
+            self._sums[action] += frames.sum(axis=0)
+            self._squares[action] += np.einsum("tf,tf->f", frames, frames)
 
     def model(self) -> _ClassModel:
         """The class model; a class without frames is never asked for."""
@@ -166,19 +233,30 @@ def _cut(
 ) -> IntArray:
     """New durations `(S,)` from the means of the present segments and the class model."""
     frames, actions = timestamps.frames.tolist(), timestamps.transcript.tolist()
-    starts = np.cumsum(durations) - durations
-    means = np.add.reduceat(video.local, starts, axis=0) / durations[:, None]
+    means = [video.local(part).mean(axis=0) for part in _parts(durations)]
     cuts = [0]
     for left in range(len(frames) - 1):
         right = left + 1
         gap = slice(frames[left], frames[right])
-        local, shared = video.local[gap], video.shared[gap]
-        near = np.linalg.norm(local - means[left], axis=1)
-        far = np.linalg.norm(local - means[right], axis=1)
-        alike = model.costs(shared, actions[left]) - model.costs(shared, actions[right])
-        difference = _in_units(near - far, video.tie) + _in_units(alike, TIE)
+        local = video.local(gap)
+        closer = _distances(local, means[left]) - _distances(local, means[right])
+        alike = model.difference(video.shared(gap), actions[left], actions[right])
+        difference = _in_units(closer, video.tie) + _in_units(alike, TIE)
         cuts.append(gap.start + best_cut(difference, prior, tie=TIE))
-    return np.diff(cuts, append=len(video.local))
+    return np.diff(cuts, append=len(video.frames))
+
+
+def _parts(durations: IntArray) -> list[slice]:
+    """The frames of each segment."""
+    ends = np.cumsum(durations)
+    return [slice(*both) for both in zip((ends - durations).tolist(), ends.tolist(), strict=True)]
+
+
+def _distances(frames: FloatArray, centre: FloatArray) -> FloatArray:
+    """Of frames `(n, F)` from one point `(F,)`."""
+    apart = frames - centre
+    distances: FloatArray = np.sqrt(np.einsum("tf,tf->t", apart, apart))
+    return distances
 
 
 def _in_units(difference: FloatArray, tie: float) -> FloatArray:

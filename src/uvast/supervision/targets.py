@@ -12,7 +12,7 @@ from uvast.supervision.distances import MetricName
 from uvast.supervision.k_medoids import constrained_k_medoids, unconstrained_k_medoids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     import numpy as np
@@ -61,6 +61,7 @@ def pseudo_segmentations(
     options: PseudoLabelOptions,
     *,
     features: Mapping[str, NDArray[np.floating[Any]]] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Segmentation]:
     """Pseudo-segmentations of videos at the model's rate; no label file is ever opened.
 
@@ -74,22 +75,36 @@ def pseudo_segmentations(
         options: how to label the frames between.
         features: `(T, F)` of each video at the model's rate, such as a model's encoder features;
             None reads the dataset's own.
+        progress: told how much of how much work is done.
     """
     entries = {name: _timestamps_of(name, timestamps, dataset) for name in names}
 
     def read(name: str) -> NDArray[np.floating[Any]]:
         return dataset.video(name, labels=False).features if features is None else features[name]
 
+    def n_frames(name: str) -> int:
+        if features is not None:
+            return len(features[name])
+        return -(-dataset.source_frames(name) // dataset.spec.sampling_rate)
+
     if options.method == "class-model" and entries:
-        durations = class_model_durations(read, entries, metric=options.metric, prior=options.prior)
+        durations = class_model_durations(
+            read, entries, metric=options.metric, prior=options.prior, progress=progress
+        )
         return {
             name: Segmentation(entry.transcript, durations[name]).merged()
             for name, entry in entries.items()
         }
-    return {
-        name: _pseudo_segmentation(read(name), entry, options).merged()
-        for name, entry in entries.items()
-    }
+    found = {}
+    for name, entry in entries.items():
+        if options.method == "midpoint" or len(entry) == 1:  # no features are looked at
+            one = Segmentation(entry.transcript, midpoint_durations(entry.frames, n_frames(name)))
+        else:
+            one = _clustered(read(name), entry, options)
+        found[name] = one.merged()
+        if progress is not None:
+            progress(len(found), len(entries))
+    return found
 
 
 def _timestamps_of(name: str, timestamps: Mapping[str, Timestamps], dataset: Dataset) -> Timestamps:
@@ -102,12 +117,10 @@ def _timestamps_of(name: str, timestamps: Mapping[str, Timestamps], dataset: Dat
     )
 
 
-def _pseudo_segmentation(
+def _clustered(
     features: NDArray[np.floating[Any]], timestamps: Timestamps, options: PseudoLabelOptions
 ) -> Segmentation:
     frames, transcript = timestamps.frames, timestamps.transcript
-    if options.method == "midpoint":
-        return Segmentation(transcript, midpoint_durations(frames, len(features)))
     if options.method == "unconstrained":
         clusters = unconstrained_k_medoids(
             features, frames, options.metric, max_iterations=options.max_iterations

@@ -60,6 +60,10 @@ class EpochReport:
 class Watcher(Protocol):
     """Whoever follows a run: a progress bar, TensorBoard, a caller's own code."""
 
+    def pseudo_labels(self, n_done: int, n_most: int) -> None:
+        """While targets are made from timestamps, before the first epoch."""
+        ...
+
     def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
         """After an optimiser step; `epoch` counts from 1, `fraction` of it is done."""
         ...
@@ -71,6 +75,9 @@ class Watcher(Protocol):
 
 class Silent:
     """Watches nothing."""
+
+    def pseudo_labels(self, n_done: int, n_most: int) -> None:
+        """Says nothing."""
 
     def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
         """Says nothing."""

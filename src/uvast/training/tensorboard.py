@@ -27,6 +27,10 @@ class TensorBoard:
         self._writer = SummaryWriter(run / "tensorboard")
         self._then = then
 
+    def pseudo_labels(self, n_done: int, n_most: int) -> None:
+        """Only passed on."""
+        self._then.pseudo_labels(n_done, n_most)
+
     def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
         """Only passed on."""
         self._then.step(stage, epoch, epochs, fraction)

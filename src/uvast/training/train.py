@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    import torch
+
     from uvast.training.loop import Watcher
 
 RESUMABLE = ("train.alignment_epochs", "train.checkpoint_seconds", "train.workers")
@@ -76,14 +78,8 @@ def train(
     with join_processes(chosen) as processes:
         if processes.is_first:  # the others may come when it has begun the run
             folder.check_free()
-        session = Session(
-            folder,
-            config,
-            info,
-            _training_data(data, config, info),
-            device=chosen,
-            processes=processes,
-            watcher=_first_only(watcher, processes),
+        session = _session(
+            folder, config, info, data, device=chosen, processes=processes, watcher=watcher
         )
         if processes.is_first:
             folder.create(config, info)
@@ -124,14 +120,9 @@ def resume(
     with join_processes(chosen) as processes, _alone(folder, processes):
         if settings and processes.is_first:
             write_text(folder.path / "config.toml", config.as_toml())
-        session = Session(
-            folder,
-            config,
-            info,
-            _training_data(Dataset.open(info.dataset), config, info),
-            device=chosen,
-            processes=processes,
-            watcher=_first_only(watcher, processes),
+        data = Dataset.open(info.dataset)
+        session = _session(
+            folder, config, info, data, device=chosen, processes=processes, watcher=watcher
         )
         session.run()
     return folder
@@ -161,11 +152,26 @@ def _alone(folder: RunFolder, processes: Processes) -> AbstractContextManager[No
     return folder.locked() if processes.is_first else nullcontext()
 
 
-def _first_only(watcher: Watcher | None, processes: Processes) -> Watcher:
-    return watcher if watcher is not None and processes.is_first else Silent()
+def _session(
+    folder: RunFolder,
+    config: Config,
+    info: RunInfo,
+    dataset: Dataset,
+    *,
+    device: torch.device,
+    processes: Processes,
+    watcher: Watcher | None,
+) -> Session:
+    """A session that only the first process's watcher follows."""
+    if watcher is None or not processes.is_first:
+        watcher = Silent()
+    data = _training_data(dataset, config, info, watcher)
+    return Session(folder, config, info, data, device=device, processes=processes, watcher=watcher)
 
 
-def _training_data(dataset: Dataset, config: Config, info: RunInfo) -> TrainingData:
+def _training_data(
+    dataset: Dataset, config: Config, info: RunInfo, watcher: Watcher
+) -> TrainingData:
     """Targets of the training and validation videos; ground truth only if supervision is full."""
     if not info.train:
         raise SplitError("no videos to train on", where=dataset.path, remedy="check the split")
@@ -182,6 +188,10 @@ def _training_data(dataset: Dataset, config: Config, info: RunInfo) -> TrainingD
         return TrainingData(dataset, full_segmentations(dataset, names), {})
     timestamps = dataset.timestamps(info.timestamps)
     targets = pseudo_segmentations(
-        dataset, names, timestamps, pseudo_label_options(config.supervision)
+        dataset,
+        names,
+        timestamps,
+        pseudo_label_options(config.supervision),
+        progress=watcher.pseudo_labels,
     )
     return TrainingData(dataset, targets, {name: timestamps[name] for name in names})
