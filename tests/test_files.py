@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -84,11 +85,29 @@ def test_a_written_file_has_the_usual_permissions(tmp_path):
 
 def test_overwriting_has_to_be_asked_for(tmp_path):
     path = tmp_path / "a.txt"
-    files.write_text(path, "old", overwrite=False)
+    files.check_absent(path)
+    path.touch()
     with pytest.raises(OutputError) as caught:
-        files.write_text(path, "new", overwrite=False)
+        files.check_absent(tmp_path / "other", path)
     assert str(caught.value) == f"{path}: exists already; pass --overwrite to replace it"
-    assert path.read_text() == "old"
+
+
+def test_names_may_be_as_long_as_the_file_system_lets_them(tmp_path):
+    path = tmp_path / ("v" * 251 + ".txt")
+    files.write_text(path, "text")
+    assert path.read_text() == "text"
+
+
+def test_a_forbidden_file_is_not_said_to_be_broken(tmp_path, monkeypatch):
+    def forbid(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", forbid)
+    with pytest.raises(CorruptFileError) as caught:
+        files.read_text(tmp_path / "a.txt")
+    assert str(caught.value) == (
+        f"{tmp_path / 'a.txt'}: cannot be read as text (Permission denied); change its permissions"
+    )
 
 
 def test_a_place_that_cannot_be_written(tmp_path):
@@ -119,10 +138,28 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(CorruptFileError) as caught:
         files.read_text(path)
     assert str(caught.value) == (
-        f"{path}: cannot be read as text (UnicodeDecodeError); save it as UTF-8 text"
+        f"{path}: cannot be read as text "
+        "('utf-8' codec can't decode byte 0xff in position 0: invalid start byte); "
+        "save it as UTF-8 text"
     )
     with pytest.raises(CorruptFileError, match=r"is a folder, not a file"):
         files.read_text(tmp_path)
     path.write_text('{"a": 1,\n}')
     with pytest.raises(CorruptFileError, match=r"is not valid JSON \(line 2: .*\); restore or"):
         files.read_json(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('{"a": {"v": 1, "w": 2, "v": 3}}', "key 'v' comes more than once; keep one of them"),
+        ("[" * 10**6, "is JSON nested too deeply; restore or write it again"),
+        ("9" * 5000, "has a number of thousands of digits; restore or write it again"),
+    ],
+)
+def test_json_that_python_would_read_wrongly_or_not_at_all(tmp_path, text, sentence):
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(CorruptFileError) as caught:
+        files.read_json(path)
+    assert str(caught.value) == f"{path}: {sentence}"

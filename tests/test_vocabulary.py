@@ -37,7 +37,7 @@ def test_an_unknown_label_is_named_with_its_file_and_line():
         classes.encode(["take", "tkae", "opne"], where="videos/a.txt")
     assert str(caught.value) == (
         "videos/a.txt, line 2: unknown label 'tkae'; "
-        "correct it or add it to mapping.txt (known: take, open, background)"
+        "correct it or add it to a mapping.txt of all classes (known: take, open, background)"
     )
     with pytest.raises(LabelError, match=r"^unknown label 'tkae'; "):
         classes.encode(["tkae"])

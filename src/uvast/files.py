@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,16 +26,15 @@ def check_absent(*paths: Path) -> None:
 
 
 @contextmanager
-def atomic_path(path: Path, *, overwrite: bool = True) -> Iterator[Path]:
+def atomic_path(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place if the block ends well.
 
     A reader sees the old file or the whole new one, never a half; a failure leaves the old one.
     """
-    if not overwrite:
-        check_absent(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        # not named after `path`, whose name may be as long as names can be
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".uvast.", suffix=".tmp")
     except OSError as error:
         raise unwritable(path, error) from error
     os.close(handle)
@@ -50,15 +50,15 @@ def atomic_path(path: Path, *, overwrite: bool = True) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def write_text(path: Path, text: str, *, overwrite: bool = True) -> None:
+def write_text(path: Path, text: str) -> None:
     """Writes UTF-8 text atomically."""
-    with atomic_path(path, overwrite=overwrite) as temporary:
+    with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_json(path: Path, value: object, *, overwrite: bool = True) -> None:
+def write_json(path: Path, value: object) -> None:
     """Writes JSON atomically, indented for a human reader."""
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n", overwrite=overwrite)
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_text(path: Path) -> str:
@@ -72,9 +72,7 @@ def read_text(path: Path) -> str:
             "is a folder, not a file", where=path, remedy="put the file in its place"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise CorruptFileError(
-            f"cannot be read as text ({_reason(error)})", where=path, remedy="save it as UTF-8 text"
-        ) from error
+        raise unreadable(path, "text", error, remedy="save it as UTF-8 text") from error
 
 
 def read_numbers(path: Path) -> list[dict[str, float]]:
@@ -89,15 +87,17 @@ def read_numbers(path: Path) -> list[dict[str, float]]:
 
 
 def read_json(path: Path) -> Any:
-    """Reads JSON."""
+    """Reads JSON; a key twice in one object is an error, since one of them would be lost."""
+    text = read_text(path)
     try:
-        return json.loads(read_text(path))
+        return json.loads(text, object_pairs_hook=partial(_unique_keys, path))
     except json.JSONDecodeError as error:
-        raise CorruptFileError(
-            f"is not valid JSON (line {error.lineno}: {error.msg})",
-            where=path,
-            remedy="restore or write it again",
-        ) from error
+        what = f"is not valid JSON (line {error.lineno}: {error.msg})"
+    except RecursionError:
+        what = "is JSON nested too deeply"
+    except ValueError:  # Python's limit for the digits of an integer
+        what = "has a number of thousands of digits"
+    raise CorruptFileError(what, where=path, remedy="restore or write it again")
 
 
 def missing(path: Path, *, remedy: str = "check the path") -> MissingFileError:
@@ -105,17 +105,38 @@ def missing(path: Path, *, remedy: str = "check the path") -> MissingFileError:
     return MissingFileError("does not exist", where=path, remedy=remedy)
 
 
+def unreadable(path: Path, kind: str, error: Exception, *, remedy: str) -> CorruptFileError:
+    """The error for a file that is there and cannot be read as what it should be."""
+    return CorruptFileError(
+        f"cannot be read as {kind} ({_reason(error)})",
+        where=path,
+        remedy="change its permissions" if isinstance(error, PermissionError) else remedy,
+    )
+
+
 def unwritable(path: Path, error: Exception) -> OutputError:
     """The error for a place that cannot be written."""
     return OutputError(
-        f"cannot be written ({getattr(error, 'strerror', None) or error})",
+        f"cannot be written ({_reason(error)})",
         where=path,
         remedy="choose another place or change its permissions",
     )
 
 
 def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or type(error).__name__
+    first_line = next(iter(str(error).splitlines()), type(error).__name__)
+    return getattr(error, "strerror", None) or first_line.rstrip(".")
+
+
+def _unique_keys(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise CorruptFileError(
+            f"key {twice!r} comes more than once", where=path, remedy="keep one of them"
+        )
+    return found
 
 
 def _umask() -> int:

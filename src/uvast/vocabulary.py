@@ -96,5 +96,5 @@ class Vocabulary:
         return LabelError(
             f"unknown label {short!r}",
             where=where,
-            remedy=f"correct it or add it to mapping.txt (known: {shown})",
+            remedy=f"correct it or add it to a mapping.txt of all classes (known: {shown})",
         )

@@ -91,6 +91,12 @@ def test_without_ground_truth_there_are_labels_and_no_table(run, tiny_path, tmp_
     assert Dataset.open(tmp_path / "out").names == Dataset.open(tiny_path).names
 
 
+def test_timestamps_that_do_not_count_are_noted(run, sampled_path):
+    (sampled_path / "timestamps.csv").write_text("junk")
+    result = run(sampled_path, "--no-table", "--method", "midpoint")
+    assert "timestamps.csv is ignored, timestamps.json comes first" in result.stderr
+
+
 def test_drawn_timestamps_follow_the_seed_and_are_kept(run, tiny_path, tmp_path):
     options = ("--json", "--no-table", "--overwrite", "--sample-timestamps")
     texts = []

@@ -87,7 +87,8 @@ def test_batches_move_as_a_whole() -> None:
         (
             [_video("a", 3)],
             [Segmentation([0], [4])],
-            "video a: a segmentation of 4 frames for 3 frames",
+            "video a: a segmentation of 4 frames for 3 frames; "
+            "give one at the model's rate, as long as the features",
         ),
     ],
 )

@@ -1,13 +1,15 @@
 """`check_dataset` has to list every fault of a dataset, whatever else is wrong with it."""
 
+import os
 import shutil
+import unicodedata
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from uvast.data import Dataset, check_dataset
-from uvast.errors import TimestampError
+from uvast.errors import CorruptFileError, TimestampError
 
 
 def test_a_right_dataset_has_no_problems(generated: Path) -> None:
@@ -77,7 +79,8 @@ def test_ten_faults_are_ten_problems(generated_copy: Path) -> None:
 
     report = check_dataset(path)
     again = "extract the features of this video again"
-    known = "correct it or add it to mapping.txt (known: background, take, open, pour, stir, cut"
+    known = "correct it or add it to a mapping.txt of all classes (known: background, take, open, "
+    known += "pour, stir, cut"
     n_frames = arrays[10].shape[1]
     stamps = path / "timestamps.json"
     shape = 'write timestamps as in {"video": [{"frame": 12, "label": "a"}]}'
@@ -114,7 +117,8 @@ def test_ten_faults_are_ten_problems(generated_copy: Path) -> None:
         "add its files or remove it from the split",
         f"{path / 'splits'}: video {both} is on both sides of split 2; name it once",
         f"{path / 'splits' / 'test.split3.bundle'}: cannot be read as text "
-        "(UnicodeDecodeError); save it as UTF-8 text",
+        "('utf-8' codec can't decode byte 0xff in position 0: invalid start byte); "
+        "save it as UTF-8 text",
         f"{path / 'splits' / 'test.split4.bundle'}: names no videos; list one video a line",
     ]
     assert sorted(report.problems) == sorted(expected)
@@ -220,3 +224,77 @@ def test_no_dataset_at_all(tmp_path: Path) -> None:
     assert check_dataset(tmp_path / "none").problems == (
         f"{tmp_path / 'none'}: does not exist; give the folder of a dataset",
     )
+
+
+def test_an_empty_list_of_timestamps_is_none_at_all(make_dataset) -> None:
+    path = make_dataset({"v": "aab", "w": "bba"})
+    (path / "timestamps.json").write_text('{"v": [{"frame": 0, "label": "a"}], "w": []}')
+    report = check_dataset(path)
+    assert report.ok
+    assert "timestamps.json has no timestamps of w" in report.notes
+    assert list(Dataset.open(path).timestamps()) == ["v"]
+
+
+def test_timestamps_files_that_do_not_count_are_noted(make_dataset) -> None:
+    path = make_dataset({"v": "aab"})
+    (path / "timestamps.json").write_text('{"v": [{"frame": 0, "label": "a"}]}')
+    assert not any("ignored" in note for note in check_dataset(path).notes)
+    (path / "timestamps.csv").write_text("junk")
+    assert "timestamps.csv is ignored, timestamps.json comes first" in check_dataset(path).notes
+    (path / "x_annotation_all.npy").touch()
+    assert (
+        "timestamps.csv, x_annotation_all.npy are ignored, timestamps.json comes first"
+        in check_dataset(path).notes
+    )
+
+
+@pytest.mark.parametrize(
+    ("rate", "clicks", "note"),
+    [
+        # frame 3 is b, and at rate 2 it falls on frame 2, an a: the source frame counts
+        (1, "0,a 3,b", None),
+        (2, "0,a 3,b", None),
+        (
+            2,
+            "1,a 3,a 5,c",
+            "1 of 3 timestamps disagree with groundTruth (first: v, source frame 3 is b, not a)",
+        ),
+    ],
+)
+def test_timestamps_that_contradict_the_ground_truth_are_noted(
+    make_dataset, rate: int, clicks: str, note: str | None
+) -> None:
+    path = make_dataset({"v": "aaabbccc"}, spec=f"sampling_rate = {rate}")
+    rows = "".join(f"v,{click}\n" for click in clicks.split())
+    (path / "timestamps.csv").write_text(f"video,frame,label\n{rows}")
+    report = check_dataset(path)
+    assert report.ok
+    assert [one for one in report.notes if "disagree" in one] == ([] if note is None else [note])
+
+
+def test_a_file_name_that_is_no_text_is_a_fault(make_dataset) -> None:
+    path = make_dataset({"v": "aab"})
+    for folder, suffix in (("features", ".npy"), ("groundTruth", ".txt")):
+        source = path / folder / f"v{suffix}"
+        try:
+            shutil.copy(source, os.fsencode(source.parent) + b"/\xff" + suffix.encode())
+        except OSError:
+            pytest.skip("this file system has no such names")
+    assert check_dataset(path).problems == (
+        f"{path / 'features'}: the file name b'\\xff.npy' is no UTF-8; rename the file",
+        f"{path / 'groundTruth'}: the file name b'\\xff.txt' is no UTF-8; rename the file",
+    )
+    with pytest.raises(CorruptFileError, match=r"is no UTF-8; rename the file"):
+        Dataset.open(path)
+
+
+def test_names_that_only_look_the_same(make_dataset) -> None:
+    composed, decomposed = (unicodedata.normalize(form, "café") for form in ("NFC", "NFD"))
+    path = make_dataset({decomposed: "aab"})
+    (path / "timestamps.csv").write_text(f"video,frame,label\n{composed},0,a\n")
+    (path / "splits").mkdir()
+    for side in ("train", "test"):
+        (path / "splits" / f"{side}.split1.bundle").write_text(f"{composed}\n")
+    same = "rename the file that looks the same, its name is in another Unicode form"
+    problems = check_dataset(path).problems
+    assert len([problem for problem in problems if problem.endswith(same)]) == 3

@@ -89,7 +89,7 @@ def test_an_unknown_label(make_dataset) -> None:
         Dataset.open(path).source_labels("v")
     assert str(caught.value) == (
         f"{path / 'groundTruth' / 'v.txt'}, line 3: unknown label 'b'; "
-        "correct it or add it to mapping.txt (known: a, c)"
+        "correct it or add it to a mapping.txt of all classes (known: a, c)"
     )
 
 

@@ -68,6 +68,15 @@ def test_a_missing_feature_file(tmp_path: Path) -> None:
     assert str(caught.value) == f"{path}: does not exist; extract the features of this video"
 
 
+def test_a_forbidden_feature_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbid(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", forbid)
+    with pytest.raises(CorruptFileError, match=r"\(Permission denied\); change its permissions"):
+        read_header(tmp_path / "v.npy")
+
+
 def test_a_cut_file_is_found_by_its_header_alone(tmp_path: Path) -> None:
     path = tmp_path / "v.npy"
     np.save(path, np.zeros((10, 4), np.float32))

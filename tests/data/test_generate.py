@@ -120,6 +120,22 @@ def test_an_empty_folder_is_filled_and_another_is_not(tmp_path: Path) -> None:
     assert _digests(path) == before
 
 
+def test_the_working_folder_and_a_link_to_a_folder_are_filled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    generate_dataset(".", **SMALL)
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    generate_dataset(tmp_path / "link", **SMALL)
+    assert (tmp_path / "link").is_symlink()
+    assert _digests(tmp_path / "here") == _digests(tmp_path / "there") != {}
+    assert sorted(path.name for path in (tmp_path / "here").iterdir()) == [
+        *("dataset.toml", "features", "groundTruth", "mapping.txt", "splits", "timestamps.json")
+    ]
+
+
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     path = tmp_path / "file" / "folder" / "g"

@@ -16,10 +16,11 @@ def test_line_ends_and_a_final_newline_do_not_matter(tmp_path: Path, content: by
 
 
 def test_labels_and_mapping_round_trip(tmp_path: Path) -> None:
-    write_labels(tmp_path / "v.txt", ["pour milk", "stir"])
-    assert read_labels(tmp_path / "v.txt") == ["pour milk", "stir"]
-    write_mapping(tmp_path / "mapping.txt", ["pour milk", "stir"])
-    assert read_mapping(tmp_path / "mapping.txt") == ("pour milk", "stir")
+    names = ["pour milk", "stir", "a\ttab", "two  blanks"]
+    write_labels(tmp_path / "v.txt", names)
+    assert read_labels(tmp_path / "v.txt") == names
+    write_mapping(tmp_path / "mapping.txt", names)
+    assert read_mapping(tmp_path / "mapping.txt") == tuple(names)
 
 
 @pytest.mark.parametrize("content", ["", "\n", " \r\n"])
@@ -52,7 +53,9 @@ def test_labels_that_are_no_text(tmp_path: Path) -> None:
     with pytest.raises(CorruptFileError) as caught:
         read_labels(path)
     assert str(caught.value) == (
-        f"{path}: cannot be read as text (UnicodeDecodeError); save it as UTF-8 text"
+        f"{path}: cannot be read as text "
+        "('utf-8' codec can't decode byte 0xff in position 0: invalid start byte); "
+        "save it as UTF-8 text"
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from uvast.data import Dataset
 from uvast.data.published_timestamps import read_published
-from uvast.errors import MissingFileError, TimestampError
+from uvast.errors import CorruptFileError, MissingFileError, TimestampError
 
 REMEDY = "restore the file or write timestamps.json"
 
@@ -151,6 +151,25 @@ def test_a_file_that_is_no_npy(tmp_path: Path) -> None:
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="does not exist; check the path"):
         read_published(tmp_path / "x.npy")
+
+
+def test_a_forbidden_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbid(_: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", forbid)
+    with pytest.raises(CorruptFileError, match=r"\(Permission denied\); change its permissions"):
+        read_published(tmp_path / "x.npy")
+
+
+def test_a_video_with_and_without_its_suffix(tmp_path: Path) -> None:
+    path = tmp_path / "x_annotation_all.npy"
+    np.save(path, {"v1.txt": [1], "v1": [2]}, allow_pickle=True)
+    with pytest.raises(TimestampError) as caught:
+        read_published(path)
+    assert str(caught.value) == (
+        f"{path}: names video v1 twice, with and without .txt; write its timestamps in one list"
+    )
 
 
 def test_published_timestamps_of_sub_sampled_frames(make_dataset) -> None:

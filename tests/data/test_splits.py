@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from uvast.data import Split, make_splits, validation_part, write_splits
 from uvast.data.splits import read_splits, split_faults
-from uvast.errors import CorruptFileError, InputError, OutputError
+from uvast.errors import CorruptFileError, InputError, OutputError, SplitError
 
 NAMES = tuple(f"P{subject:02d}_{take}" for subject in range(7) for take in range(subject % 3 + 1))
 
@@ -92,6 +92,23 @@ def test_splits_are_replaced_only_on_request_and_then_all(tmp_path: Path) -> Non
     assert len(read_splits(tmp_path)) == 5
     write_splits(tmp_path, make_splits(NAMES, folds=3), overwrite=True)
     assert len(read_splits(tmp_path)) == 3
+
+
+def test_two_files_of_one_side_are_a_fault_and_both_are_replaced(tmp_path: Path) -> None:
+    write_splits(tmp_path, make_splits(NAMES, folds=2))
+    second = tmp_path / "train.split1.bundle"
+    (tmp_path / "train.split01.bundle").write_text("P00_0\n")
+    with pytest.raises(SplitError) as caught:
+        read_splits(tmp_path)
+    assert str(caught.value) == (
+        f"{second}: is a second file for the train side of split 1; remove one of them"
+    )
+    faults: list[Exception] = []
+    assert list(read_splits(tmp_path, faults.append)) == [2]
+    assert len(faults) == 1
+    write_splits(tmp_path, make_splits(NAMES, folds=3), overwrite=True)
+    assert not (tmp_path / "train.split01.bundle").exists()
+    assert list(read_splits(tmp_path)) == [1, 2, 3]
 
 
 def test_faults_of_a_split() -> None:

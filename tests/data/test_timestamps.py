@@ -130,6 +130,26 @@ def test_files_by_hand(tmp_path: Path) -> None:
             f": cannot be read as CSV (unexpected end of data){LINES}",
         ),
         ("t.csv", "", f": is empty{LINES}"),
+        (
+            "t.csv",
+            f"video,frame,label\nv,{'9' * 5000},a\n",
+            f", line 2: '999999999999...9999999999999' is no frame{LINES}",
+        ),
+        (
+            "t.json",
+            f'{{"v": [{{"frame": {"9" * 5000}}}]}}',
+            ": has a number of thousands of digits; restore or write it again",
+        ),
+        (
+            "t.json",
+            '{"v": [{"frame": 1}], "v": [{"frame": 2}]}',
+            ": key 'v' comes more than once; keep one of them",
+        ),
+        (
+            "t.json",
+            '{"v.txt": [{"frame": 1}], "v": [{"frame": 2}]}',
+            ": names video v twice, with and without .txt; write its timestamps in one list",
+        ),
     ],
 )
 def test_unreadable_files(tmp_path: Path, name: str, content: str, sentence: str) -> None:
@@ -216,7 +236,7 @@ def test_two_on_one_frame_of_the_models_rate() -> None:
         ),
         (
             _frames(10**30),
-            f"timestamp {10**30} is no frame of any video; timestamps count frames from 0",
+            "timestamp 1.00e+30 is no frame of any video; timestamps count frames from 0",
         ),
         (
             [Annotation(time=1.0, label="a")],
@@ -225,11 +245,12 @@ def test_two_on_one_frame_of_the_models_rate() -> None:
         ),
         (
             [Annotation(time=math.inf, label="a")],
-            "time inf is no time; give seconds from the start",
+            "time Infinity is no time; give seconds from the start",
         ),
         (
             _frames(3, label="x"),
-            "unknown label 'x'; correct it or add it to mapping.txt (known: a, b, SIL)",
+            "unknown label 'x'; "
+            "correct it or add it to a mapping.txt of all classes (known: a, b, SIL)",
         ),
         (
             _frames(3, label=None),
@@ -242,6 +263,42 @@ def test_faulty_timestamps_name_the_video(annotations: list[Annotation], sentenc
     with pytest.raises(DataError) as caught:
         _resolve(*annotations)
     assert str(caught.value) == f"t.json, video v1: {sentence}"
+
+
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        (Annotation(time=1e308), "time 1.00e+308 is no time; give seconds from the start"),
+        (Annotation(time=-(10**400)), "time -1.00e+400 is no time; give seconds from the start"),
+        (Annotation(time=math.nan), "time NaN is no time; give seconds from the start"),
+        (
+            Annotation(time=1e14),
+            "timestamp 3.00e+15 is no frame of any video; timestamps count frames from 0",
+        ),
+        (
+            Annotation(frame=10**5000),
+            "timestamp 1.00e+5000 is no frame of any video; timestamps count frames from 0",
+        ),
+    ],
+)
+def test_numbers_of_any_size_are_one_sentence(entry: Annotation, sentence: str) -> None:
+    with pytest.raises(TimestampError) as caught:
+        _resolve(entry, frames_per_second=30.0)
+    assert str(caught.value) == f"t.json, video v1: {sentence}"
+
+
+@pytest.mark.parametrize("timestamps_rate", ["source", "sampled"])
+def test_times_are_finer_than_sub_sampled_frames(timestamps_rate: str) -> None:
+    def at(*times: float) -> Timestamps:
+        clicks = [Annotation(time=time, label="a") for time in times]
+        rates = {"sampling_rate": 2, "timestamps_rate": timestamps_rate}
+        return _resolve(*clicks, n_frames=7, frames_per_second=10, **rates)
+
+    np.testing.assert_array_equal(at(0.0, 0.4, 0.5).frames, [0, 2])
+    with pytest.raises(TimestampError, match=r"time 0.4 s \(frame 4\) comes after time 0.4 s"):
+        at(0.4, 0.4)
+    with pytest.raises(TimestampError, match=r"time 0.7 s \(frame 7\) is outside of .* 7 frames"):
+        at(0.7)
 
 
 def test_annotate_is_the_way_back() -> None:

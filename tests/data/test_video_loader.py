@@ -164,6 +164,21 @@ def test_features_longer_than_their_segmentation_lose_their_end(make_dataset) ->
         next(iter(VideoLoader(dataset, ("v",), {"v": Segmentation([0], [90])})))
 
 
+@pytest.mark.parametrize(("rate", "n_frames", "n_labels"), [(2, 51, 50), (10, 401, 400)])
+def test_what_is_trimmed_at_the_source_is_trimmed_after_sub_sampling(
+    make_dataset, rate: int, n_frames: int, n_labels: int
+) -> None:
+    path = make_dataset({"v": "a" * n_frames, "w": "a" * 50}, spec=f"sampling_rate = {rate}")
+    (path / "groundTruth" / "v.txt").write_text("a\n" * n_labels)
+    dataset = Dataset.open(path)
+    truth = Segmentation.from_labels(dataset.source_labels("v")[::rate])
+    batch = next(iter(VideoLoader(dataset, ("v",), {"v": truth})))
+    assert batch.lengths.tolist() == [n_labels // rate]
+    shorter = Segmentation([0], [truth.n_frames - 2])
+    with pytest.raises(InputError, match="give one at the model's rate, as long as the features"):
+        next(iter(VideoLoader(dataset, ("v",), {"v": shorter})))
+
+
 def test_workers_hand_over_batches_that_are_read(dataset: Dataset) -> None:
     for workers in (0, 1):
         features = next(iter(VideoLoader(dataset, dataset.names, workers=workers))).features

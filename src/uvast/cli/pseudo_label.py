@@ -140,10 +140,13 @@ def _timestamps(dataset: Dataset, path: Path | None, seed: int | None) -> dict[s
     import numpy as np
 
     from uvast.data import Timestamps
+    from uvast.data.timestamp_files import ignored_timestamps
     from uvast.errors import InputError
     from uvast.supervision import full_segmentations
 
     if seed is None:
+        if path is None and (ignored := ignored_timestamps(dataset.path)):
+            note(ignored)
         found = dataset.timestamps(path)
         bare = [name for name in dataset.names if name not in found]
         if bare:

@@ -110,6 +110,7 @@ def train(
 
     from uvast.config import load_config, presets
     from uvast.data import Dataset
+    from uvast.data.timestamp_files import ignored_timestamps
     from uvast.training import train as train_model
 
     names = [preset] if preset else []
@@ -117,6 +118,9 @@ def train(
         names.append(model)  # a baseline brings its published settings
     chosen = load_config(names or None, config, changes)
     opened = Dataset.open(dataset)
+    own_clicks = chosen.supervision.kind == "timestamps" and timestamps is None
+    if own_clicks and (ignored := ignored_timestamps(dataset)):
+        note(ignored)
     with _Follower(out, tensorboard=tensorboard) as follower:
         train_model(
             opened,

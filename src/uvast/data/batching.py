@@ -174,6 +174,7 @@ def _check_fit(videos: Sequence[Video], segmentations: Sequence[Segmentation]) -
             raise InputError(
                 f"a segmentation of {segmentation.n_frames} frames for {video.n_frames} frames",
                 where=f"video {video.name}",
+                remedy="give one at the model's rate, as long as the features",
             )
 
 

@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.data.dataset import Dataset, no_timestamps
+from uvast.data.dataset import Dataset
 from uvast.data.faults import FaultList
 from uvast.data.features_files import read_header
 from uvast.data.labels import read_labels
 from uvast.data.spec import DatasetSpec, read_spec
 from uvast.data.splits import split_faults
-from uvast.data.timestamp_files import read_timestamps
+from uvast.data.timestamp_files import ignored_timestamps, no_timestamps, read_timestamps
+from uvast.data.timestamp_fit import TimestampFit
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from uvast.data.timestamps import Annotation, Timestamps
+    from uvast.data.timestamps import Annotation
     from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
 
@@ -158,10 +159,13 @@ class _Check:
                 self.n_features = dataset.n_features
                 if dataset.spec.feature_axis is None:
                     self.notes.append(f"features are {dataset.feature_axis} (found out)")
+        if (ignored := ignored_timestamps(dataset.path)) is not None:
+            self.notes.append(ignored)
         if dataset.has_timestamps():
             with self.faults:
-                self.annotations = read_timestamps(dataset.timestamps_path, self.faults)
-                if not any(self.annotations.values()) and not self.faults.sentences:
+                found = read_timestamps(dataset.timestamps_path, self.faults)
+                self.annotations = {name: entries for name, entries in found.items() if entries}
+                if not self.annotations and not self.faults.sentences:
                     self.faults(no_timestamps(dataset.timestamps_path))
 
     def _check_video(self, name: str) -> None:
@@ -222,7 +226,7 @@ class _Check:
         bare = [name for name in self.dataset.names if name not in self.annotations]
         if bare:
             self.notes.append(f"{path.name} has no timestamps of {_some(bare)}")
-        n_segments = n_single = 0
+        fit = TimestampFit(self.dataset.spec, self.vocabulary)
         for name, entries in self.annotations.items():
             for label in dict.fromkeys(entry.label for entry in entries if entry.label):
                 with self.faults:
@@ -230,16 +234,8 @@ class _Check:
             with self.faults:
                 timestamps = self.dataset.resolve_timestamps(name, entries, path)
                 if name in self.labels:
-                    counts = _timestamps_by_segment(
-                        timestamps, self.labels[name][:: self.dataset.spec.sampling_rate]
-                    )
-                    n_segments += len(counts)
-                    n_single += counts.count(1)
-        if n_single < n_segments:
-            self.notes.append(
-                f"{n_single} of {n_segments} segments hold exactly one timestamp (if timestamps "
-                "count sub-sampled frames, set sampling_rate and timestamps_rate in dataset.toml)"
-            )
+                    fit.add(name, entries, timestamps, self.labels[name])
+        self.notes += fit.notes()
 
     def _note_unused_classes(self) -> None:
         if self.vocabulary is None or not self.labels:
@@ -284,11 +280,3 @@ class _Check:
 def _some(names: list[str], most: int = 5) -> str:
     rest = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + rest
-
-
-def _timestamps_by_segment(timestamps: Timestamps, labels: IntArray) -> list[int]:
-    """How many timestamps each segment of the ground truth holds."""
-    segmentation = Segmentation.from_labels(labels)
-    frames = timestamps.frames[timestamps.frames < len(labels)]
-    counts = np.bincount(segmentation.segment_of_frame[frames], minlength=len(segmentation))
-    return [int(count) for count in counts]

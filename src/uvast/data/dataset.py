@@ -17,13 +17,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uvast.data.faults import raise_fault
+from uvast.data.faults import raise_fault, remedy_for_absent
 from uvast.data.feature_folder import FeatureFolder, stems
 from uvast.data.features_files import lengths_agree
 from uvast.data.labels import read_labels, read_mapping
 from uvast.data.spec import SPEC_FILE, DatasetSpec, read_spec
 from uvast.data.splits import Split, read_splits, split_faults
-from uvast.data.timestamp_files import read_timestamps
+from uvast.data.timestamp_files import no_timestamps, read_timestamps, timestamps_files
 from uvast.data.timestamps import Timestamps, resolve_timestamps
 from uvast.data.video import Video
 from uvast.errors import (
@@ -78,8 +78,8 @@ class Dataset:
         self.spec = spec
         self.name = path.resolve().name
         self._on_fault = on_fault
-        self._features = FeatureFolder(path / "features", spec, self._n_labels)
-        labelled = stems(path / "groundTruth", ".txt")
+        self._features = FeatureFolder(path / "features", spec, self._n_labels, on_fault)
+        labelled = stems(path / "groundTruth", ".txt", on_fault)
         self._known_names = self._features.names | labelled
         self.names = tuple(sorted(self._known_names))
         if not self.names:
@@ -165,7 +165,11 @@ class Dataset:
         return self.features_path(name).exists()
 
     def video(self, name: str, *, labels: bool = True) -> Video:
-        """One video at the model's rate; `labels=False` never opens its label file."""
+        """One video at the model's rate; `labels=False` does not read its labels.
+
+        Label files are opened all the same, to count their lines, if neither `feature_axis` in
+        dataset.toml nor the shapes of the features tell which axis is time.
+        """
         self._check_known(name)
         features = self._features.read(name)
         rate = self.spec.sampling_rate
@@ -201,8 +205,9 @@ class Dataset:
     def timestamps(self, path: str | Path | None = None) -> dict[str, Timestamps]:
         """Timestamps by video at the model's rate; None reads the dataset's own file.
 
-        Label files are opened only for timestamps without a label (the published files have
-        none), or to tell the length of a video without features.
+        A video with an empty list is left out. Label files are opened only for timestamps
+        without a label (the published files have none), to tell the length of a video without
+        features, the time axis as in `video`, or the classes where there is no mapping.txt.
         """
         path = self.timestamps_path if path is None else Path(path)
         annotations = read_timestamps(path)
@@ -211,6 +216,7 @@ class Dataset:
         return {
             name: self.resolve_timestamps(name, entries, path)
             for name, entries in annotations.items()
+            if entries
         }
 
     def resolve_timestamps(
@@ -221,7 +227,9 @@ class Dataset:
             raise TimestampError(
                 f"names video {name}, which is not there",
                 where=path,
-                remedy="add its files or remove its timestamps",
+                remedy=remedy_for_absent(
+                    name, self.names, "add its files or remove its timestamps"
+                ),
             )
         return resolve_timestamps(
             name,
@@ -236,7 +244,7 @@ class Dataset:
     @property
     def timestamps_path(self) -> Path:
         """The dataset's own timestamps: JSON before CSV before a published file."""
-        found = self._timestamps_files()
+        found = timestamps_files(self.path)
         if not found:
             raise MissingFileError(
                 "has no timestamps", where=self.path, remedy="add timestamps.json or timestamps.csv"
@@ -245,7 +253,7 @@ class Dataset:
 
     def has_timestamps(self) -> bool:
         """Whether the dataset has a timestamps file of its own."""
-        return bool(self._timestamps_files())
+        return bool(timestamps_files(self.path))
 
     def common_length(self, name: str, n_labels: int) -> int:
         """The source frames that a video's labels and features share; notes what is trimmed."""
@@ -298,17 +306,6 @@ class Dataset:
                 remedy="add mapping.txt with lines 'id name'",
             )
         return tuple(sorted(labels))
-
-    def _timestamps_files(self) -> list[Path]:
-        own = [self.path / f"timestamps.{suffix}" for suffix in ("json", "csv")]
-        return [path for path in own if path.exists()] + sorted(
-            self.path.glob("*_annotation_all.npy")
-        )
-
-
-def no_timestamps(path: Path) -> TimestampError:
-    """For a file that is well-formed and empty."""
-    return TimestampError("holds no timestamps", where=path, remedy="annotate at least one frame")
 
 
 def _count(number: int, noun: str) -> str:

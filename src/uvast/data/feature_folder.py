@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from uvast.data.faults import raise_fault
 from uvast.data.features_files import (
     FeatureHeader,
     axis_by_shapes,
@@ -13,7 +15,7 @@ from uvast.data.features_files import (
     map_features,
     read_header,
 )
-from uvast.errors import DataError, FeatureError
+from uvast.errors import CorruptFileError, DataError, FeatureError
 from uvast.files import missing
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from uvast.data.faults import OnFault
     from uvast.data.spec import DatasetSpec, FeatureAxis
 
 # so many videos, spread over the dataset, tell the feature axis and width
@@ -36,16 +39,21 @@ class FeatureFolder:
         path: the folder; it need not exist.
         spec: the dataset's settings.
         n_labels: a video's number of labels, None if unknown; asked only if the shapes of the
-            files do not tell the time axis.
+            files do not tell the time axis, then for up to 16 videos.
+        on_fault: takes the faults of file names.
 
     Attributes:
         names: videos that have a file.
     """
 
     def __init__(
-        self, path: Path, spec: DatasetSpec, n_labels: Callable[[str], int | None]
+        self,
+        path: Path,
+        spec: DatasetSpec,
+        n_labels: Callable[[str], int | None],
+        on_fault: OnFault = raise_fault,
     ) -> None:
-        self.names = stems(path, ".npy")
+        self.names = stems(path, ".npy", on_fault)
         self._path = path
         self._spec = spec
         self._n_labels = n_labels
@@ -119,12 +127,28 @@ class FeatureFolder:
             return None
 
 
-def stems(folder: Path, suffix: str) -> frozenset[str]:
-    """Names of the files in a folder that end with `suffix`, without it; hidden ones left out."""
+def stems(folder: Path, suffix: str, on_fault: OnFault = raise_fault) -> frozenset[str]:
+    """Names of the files in a folder that end with `suffix`, without it; hidden ones left out.
+
+    A name that is no UTF-8 is a fault: no text file could name such a video.
+    """
     if not folder.is_dir():
         return frozenset()
-    return frozenset(
-        path.name.removesuffix(suffix)
+    names = [
+        path.name
         for path in folder.iterdir()
         if path.name.endswith(suffix) and not path.name.startswith(".")
-    )
+    ]
+    undecodable = {name for name in names if not _is_text(name)}
+    for name in sorted(undecodable):
+        what = f"the file name {os.fsencode(name)!r} is no UTF-8"
+        on_fault(CorruptFileError(what, where=folder, remedy="rename the file"))
+    return frozenset(name.removesuffix(suffix) for name in names if name not in undecodable)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.lib import format as npy_format
 
-from uvast.errors import CorruptFileError, FeatureError
-from uvast.files import missing
+from uvast.errors import FeatureError
+from uvast.files import missing, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from uvast.data.spec import FeatureAxis
+    from uvast.errors import CorruptFileError
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def read_header(path: Path) -> FeatureHeader:
     except FileNotFoundError:
         raise missing(path, remedy="extract the features of this video") from None
     except Exception as error:  # a damaged header may raise anything
-        raise _corrupt(path, _reason(error)) from error
+        raise _corrupt(path, error) from error
     if dtype.kind not in "fiu":
         raise FeatureError(
             f"features of type {dtype}", where=path, remedy="save them as float32 numbers"
@@ -73,7 +74,7 @@ def read_header(path: Path) -> FeatureHeader:
         )
     promised = shape[0] * shape[1] * dtype.itemsize
     if n_bytes < promised:
-        raise _corrupt(path, f"{n_bytes} of {promised} bytes are there")
+        raise _corrupt(path, EOFError(f"{n_bytes} of {promised} bytes are there"))
     return FeatureHeader((shape[0], shape[1]), dtype, fortran_order, offset)
 
 
@@ -89,7 +90,7 @@ def map_features(path: Path, axis: FeatureAxis) -> NDArray[np.float32]:
             path, header.dtype, "c", offset=header.offset, shape=header.shape, order=order
         )
     except (OSError, ValueError) as error:
-        raise _corrupt(path, _reason(error)) from error
+        raise _corrupt(path, error) from error
     with np.errstate(over="ignore"):  # what overflows is infinite and found by `check_finite`
         stored = np.asarray(mapped).astype(np.float32, order="K", copy=False)
     return stored if axis == "time-first" else stored.T
@@ -171,14 +172,5 @@ def _parse_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[np.ge
     raise ValueError(f"npy version {version}")
 
 
-def _reason(error: Exception) -> str:
-    first_line = next(iter(str(error).splitlines()), type(error).__name__)
-    return getattr(error, "strerror", None) or first_line.rstrip(".")
-
-
-def _corrupt(path: Path, reason: str) -> CorruptFileError:
-    return CorruptFileError(
-        f"cannot be read as a NumPy array ({reason})",
-        where=path,
-        remedy="write it again with numpy.save",
-    )
+def _corrupt(path: Path, error: Exception) -> CorruptFileError:
+    return unreadable(path, "a NumPy array", error, remedy="write it again with numpy.save")

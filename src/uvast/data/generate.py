@@ -108,7 +108,8 @@ def generate_dataset(
     annotations: dict[str, tuple[Annotation, ...]] = {}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as temporary:
+        place = path if path.is_dir() else path.parent
+        with tempfile.TemporaryDirectory(dir=place, prefix=".uvast.") as temporary:
             folder = Path(temporary) / "dataset"
             (folder / "features").mkdir(parents=True)
             for index in range(n_videos):
@@ -128,9 +129,11 @@ def generate_dataset(
             _write_shared_files(
                 folder, world.vocabulary.names, annotations, min(n_splits, n_subjects), seed
             )
-            if path.is_dir():
-                path.rmdir()
-            folder.rename(path)
+            if place == path:  # it may be the working folder, a link or a mount: it stays
+                for child in sorted(folder.iterdir()):
+                    child.rename(path / child.name)
+            else:
+                folder.rename(path)
     except OSError as error:
         raise unwritable(path, error) from error
 

@@ -43,11 +43,11 @@ def read_mapping(path: Path, on_fault: OnFault = raise_fault) -> tuple[str, ...]
     entries: list[tuple[int, str]] = []
     without_id: list[str] = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
-        index, _, name = line.replace("\t", " ").strip().partition(" ")
+        index, name = (*line.strip().split(None, 1), "", "")[:2]
         if index.isascii() and index.isdigit() and name:
-            entries.append((int(index), name.strip()))
-        elif line.strip():
-            without_id.append(name.strip() or index)
+            entries.append((int(index), name))
+        elif index:
+            without_id.append(name or index)
             on_fault(
                 CorruptFileError(
                     f"{line.strip()!r} is not 'id name'",

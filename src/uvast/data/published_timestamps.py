@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import io
 import pickle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.lib import format as npy_format
 
 from uvast.data.faults import raise_fault
 from uvast.errors import TimestampError
-from uvast.files import missing
+from uvast.files import missing, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from uvast.data.faults import OnFault
 
+_Value = TypeVar("_Value")
+
+_KIND = "published timestamps"
 _REMEDY = "restore the file or write timestamps.json"
 
 
@@ -40,7 +43,7 @@ def read_published(path: Path, on_fault: OnFault = raise_fault) -> dict[str, lis
     except FileNotFoundError:
         raise missing(path) from None
     except OSError as error:
-        raise _unreadable(path, error.strerror or "unreadable") from error
+        raise unreadable(path, _KIND, error, remedy=_REMEDY) from error
     stream = io.BytesIO(content)
     try:
         npy_format.read_magic(stream)
@@ -53,15 +56,15 @@ def read_published(path: Path, on_fault: OnFault = raise_fault) -> dict[str, lis
             remedy="get the file from a source you trust or write timestamps.json",
         ) from None
     except Exception as error:  # a broken pickle may raise anything
-        raise _unreadable(path, type(error).__name__) from error
+        raise _no_timestamps(path, type(error).__name__) from error
     table = _plain(loaded)
     if not isinstance(table, dict):
-        raise _unreadable(path, "not a dict of videos")
+        raise _no_timestamps(path, "not a dict of videos")
     found: dict[str, list[int]] = {}
     for key, value in table.items():
         frames = _plain(value)
         if isinstance(key, str) and _are_frames(frames):
-            found[key.removesuffix(".txt")] = list(frames)
+            add_video(found, key, list(frames), path, on_fault)
         else:
             on_fault(
                 TimestampError(
@@ -71,6 +74,18 @@ def read_published(path: Path, on_fault: OnFault = raise_fault) -> dict[str, lis
                 )
             )
     return found
+
+
+def add_video(
+    found: dict[str, _Value], key: str, value: _Value, path: Path, on_fault: OnFault
+) -> None:
+    """Files a value under a video's name, which may end with `.txt`; a name twice is a fault."""
+    name = key.removesuffix(".txt")
+    if name in found:
+        what = f"names video {name} twice, with and without .txt"
+        on_fault(TimestampError(what, where=path, remedy="write its timestamps in one list"))
+    else:
+        found[name] = value
 
 
 class _RefusedError(Exception):
@@ -146,9 +161,5 @@ def _are_frames(value: object) -> TypeGuard[list[int]]:
     return isinstance(value, list | tuple) and all(type(frame) is int for frame in value)
 
 
-def _unreadable(path: Path, reason: str) -> TimestampError:
-    return TimestampError(
-        f"cannot be read as published timestamps ({reason})",
-        where=path,
-        remedy=_REMEDY,
-    )
+def _no_timestamps(path: Path, reason: str) -> TimestampError:
+    return TimestampError(f"cannot be read as {_KIND} ({reason})", where=path, remedy=_REMEDY)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from uvast.data.faults import raise_fault
+from uvast.data.faults import raise_fault, remedy_for_absent
 from uvast.data.spec import is_grouping
 from uvast.errors import DataError, InputError, OutputError, SplitError
 from uvast.files import read_text, write_text
@@ -48,19 +48,23 @@ def read_splits(folder: Path, on_fault: OnFault = raise_fault) -> dict[int, Spli
 
     Args:
         folder: the dataset's `splits/`.
-        on_fault: if it does not raise, a split with an unreadable file is left out.
+        on_fault: if it does not raise, a split with a faulty file is left out.
     """
     sides: dict[int, dict[str, tuple[str, ...]]] = {}
-    unreadable: set[int] = set()
-    for (side, number), path in _bundles(folder).items():
+    faulty: set[int] = set()
+    for side, number, path in _bundles(folder):
+        found = sides.setdefault(number, {})
         try:
-            sides.setdefault(number, {})[side] = _read_bundle(path)
+            if side in found:
+                what = f"is a second file for the {side} side of split {number}"
+                raise SplitError(what, where=path, remedy="remove one of them")
+            found[side] = _read_bundle(path)
         except DataError as error:
             on_fault(error)
-            unreadable.add(number)
+            faulty.add(number)
     return {
         number: Split(sides[number].get("train", ()), sides[number].get("test", ()))
-        for number in sorted(sides.keys() - unreadable)
+        for number in sorted(sides.keys() - faulty)
     }
 
 
@@ -77,12 +81,14 @@ def write_splits(folder: Path, splits: Mapping[int, Split], *, overwrite: bool =
         raise OutputError(
             "holds splits already", where=folder, remedy="pass --overwrite to replace them"
         )
+    written = set()
     for number, split in splits.items():
         for side, names in (("train", split.train), ("test", split.test)):
-            text = "".join(f"{name}.txt\n" for name in names)
-            write_text(bundle_path(folder, side, number), text)
-    for (_, number), path in present.items():
-        if number not in splits:
+            path = bundle_path(folder, side, number)
+            write_text(path, "".join(f"{name}.txt\n" for name in names))
+            written.add(path)
+    for _, _, path in present:
+        if path not in written:
             path.unlink()
 
 
@@ -101,7 +107,9 @@ def split_faults(
                 yield SplitError(
                     f"names video {name}, which is not there",
                     where=path,
-                    remedy="add its files or remove it from the split",
+                    remedy=remedy_for_absent(
+                        name, known, "add its files or remove it from the split"
+                    ),
                 )
     for name in sorted(set(split.train) & set(split.test)):
         yield SplitError(
@@ -192,10 +200,10 @@ def _groups(names: Sequence[str], group_by: str | None) -> list[list[str]]:
     return list(groups.values())
 
 
-def _bundles(folder: Path) -> dict[tuple[str, int], Path]:
-    """The bundle files in a folder by side and number, in order."""
+def _bundles(folder: Path) -> list[tuple[str, int, Path]]:
+    """The bundle files in a folder with side and number; `split01` is split 1, too."""
     matches = ((_BUNDLE.fullmatch(path.name), path) for path in sorted(folder.glob("*.bundle")))
-    return {(match[1], int(match[2])): path for match, path in matches if match}
+    return [(match[1], int(match[2]), path) for match, path in matches if match]
 
 
 def _read_bundle(path: Path) -> tuple[str, ...]:

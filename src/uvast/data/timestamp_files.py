@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import reprlib
 from typing import TYPE_CHECKING, Any
 
 from uvast.data.faults import raise_fault
-from uvast.data.published_timestamps import read_published
+from uvast.data.published_timestamps import add_video, read_published
 from uvast.data.timestamps import Annotation
 from uvast.errors import CorruptFileError, TimestampError
 from uvast.files import read_json, read_text, write_text
@@ -45,9 +46,7 @@ def read_timestamps(
     return readers[path.suffix](path, on_fault)
 
 
-def write_timestamps(
-    path: Path, annotations: Mapping[str, Sequence[Annotation]], *, overwrite: bool = True
-) -> None:
+def write_timestamps(path: Path, annotations: Mapping[str, Sequence[Annotation]]) -> None:
     """Writes `.json` or `.csv`, one annotation a line."""
     if path.suffix == ".json":
         text = _to_json(annotations)
@@ -57,7 +56,27 @@ def write_timestamps(
         raise TimestampError(
             "is of no timestamp format that can be written", where=path, remedy="use .json or .csv"
         )
-    write_text(path, text, overwrite=overwrite)
+    write_text(path, text)
+
+
+def timestamps_files(folder: Path) -> list[Path]:
+    """A dataset's own timestamps, the file that counts first: JSON, CSV, a published one."""
+    own = [folder / f"timestamps.{suffix}" for suffix in ("json", "csv")]
+    return [path for path in own if path.exists()] + sorted(folder.glob("*_annotation_all.npy"))
+
+
+def ignored_timestamps(folder: Path) -> str | None:
+    """One line about a dataset's timestamps that another file comes before, or None."""
+    names = [path.name for path in timestamps_files(folder)]
+    if len(names) < 2:
+        return None
+    verb = "is" if len(names) == 2 else "are"
+    return f"{', '.join(names[1:])} {verb} ignored, {names[0]} comes first"
+
+
+def no_timestamps(path: Path) -> TimestampError:
+    """For a file that is well-formed and empty."""
+    return TimestampError("holds no timestamps", where=path, remedy="annotate at least one frame")
 
 
 def _read_npy(path: Path, on_fault: OnFault) -> Annotations:
@@ -76,8 +95,7 @@ def _read_json(path: Path, on_fault: OnFault) -> Annotations:
         raise _not_timestamps(path, "is no object of videos")
     found: Annotations = {}
     for key, entries in table.items():
-        name = key.removesuffix(".txt")
-        place = f"{path}, video {name}"
+        place = f"{path}, video {key.removesuffix('.txt')}"
         if not isinstance(entries, list):
             on_fault(_not_timestamps(place, "has no list of timestamps"))
             continue
@@ -85,7 +103,7 @@ def _read_json(path: Path, on_fault: OnFault) -> Annotations:
         for entry in faulty:
             on_fault(_not_timestamps(place, f"{json.dumps(entry)} is no timestamp"))
         if not faulty:
-            found[name] = tuple(Annotation(**entry) for entry in entries)
+            add_video(found, key, tuple(Annotation(**entry) for entry in entries), path, on_fault)
     return found
 
 
@@ -137,7 +155,7 @@ def _from_cells(column: str, row: Sequence[str], place: str) -> Annotation:
             return Annotation(frame=int(value), label=label)
         return Annotation(time=float(value), label=label)
     except ValueError:
-        raise _no_csv(place, f"{value!r} is no {column}") from None
+        raise _no_csv(place, f"{reprlib.repr(value)} is no {column}") from None
 
 
 def _to_json(annotations: Mapping[str, Sequence[Annotation]]) -> str:

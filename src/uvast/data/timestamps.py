@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -108,24 +109,24 @@ def resolve_timestamps(
         source_labels: reads the ground truth; called only if an annotation has no label.
         where: the file, for errors.
     """
-    rate = spec.sampling_rate
-    unit = rate if spec.timestamps_rate == "sampled" else 1
     place = f"{where}, video {video}" if where else f"video {video}"
-    frames = [_source_frame(entry, spec, unit, place) for entry in annotations]
+    frames = [source_frame(entry, spec, place) for entry in annotations]
     truth = None
     if any(entry.label is None for entry in annotations):
         truth = _ground_truth(source_labels, place)
     end = max(frames, default=0) + 1 if source_frames is None else source_frames
     if truth is not None:
         end = min(end, len(truth))
+    # times are finer than sub-sampled frames: two on one of them are in order
+    unit = 1 if any(entry.frame is None for entry in annotations) else _frames_a_unit(spec)
     try:
         check_timestamps(
             [frame // unit for frame in frames],
             -(-end // unit),
             names=[
-                f"timestamp {frame // unit}"
+                f"timestamp {entry.frame}"
                 if entry.time is None
-                else f"time {entry.time:g} s (frame {frame // unit})"
+                else f"time {entry.time:g} s (frame {frame})"
                 for entry, frame in zip(annotations, frames, strict=True)
             ],
         )
@@ -140,7 +141,36 @@ def resolve_timestamps(
         else vocabulary.id_of(entry.label or "", where=place)
         for entry, frame in zip(annotations, frames, strict=True)
     ]
-    return _at_rate(np.array(frames, dtype=np.int64), np.array(ids, dtype=np.int64), rate, place)
+    at_source = np.array(frames, dtype=np.int64), np.array(ids, dtype=np.int64)
+    return _at_rate(*at_source, spec.sampling_rate, place)
+
+
+def source_frame(entry: Annotation, spec: DatasetSpec, place: str) -> int:
+    """The source frame of an annotation; `place` names its video in errors."""
+    if entry.frame is not None:
+        position: float = entry.frame * _frames_a_unit(spec)
+    elif entry.time is None or not abs(entry.time) <= _LARGEST:
+        raise TimestampError(
+            f"time {_shown(entry.time)} is no time",
+            where=place,
+            remedy="give seconds from the start",
+        )
+    elif spec.frames_per_second is None:
+        raise TimestampError(
+            "a time in seconds, and the frame rate is unknown",
+            where=place,
+            remedy="set frames_per_second in dataset.toml",
+        )
+    else:
+        # 0.1 s at 30 frames a second is frame 3, although 0.1 * 30 may be stored a little below 3
+        position = entry.time * spec.frames_per_second + 1e-6
+    if abs(position) > _LARGEST:
+        raise TimestampError(
+            f"timestamp {_shown(position)} is no frame of any video",
+            where=place,
+            remedy="timestamps count frames from 0",
+        )
+    return math.floor(position)
 
 
 def _at_rate(frames: IntArray, ids: IntArray, rate: int, place: str) -> Timestamps:
@@ -168,26 +198,11 @@ def _ground_truth(source_labels: Callable[[], IntArray], place: str) -> IntArray
         ) from None
 
 
-def _source_frame(entry: Annotation, spec: DatasetSpec, unit: int, place: str) -> int:
-    if entry.frame is not None:
-        frame = entry.frame * unit
-    elif entry.time is None or not math.isfinite(entry.time):
-        raise TimestampError(
-            f"time {entry.time} is no time", where=place, remedy="give seconds from the start"
-        )
-    elif spec.frames_per_second is None:
-        raise TimestampError(
-            "a time in seconds, and the frame rate is unknown",
-            where=place,
-            remedy="set frames_per_second in dataset.toml",
-        )
-    else:
-        # 0.1 s at 30 frames a second is frame 3, although 0.1 * 30 may be stored a little below 3
-        frame = math.floor(entry.time * spec.frames_per_second + 1e-6)
-    if abs(frame) > _LARGEST:
-        raise TimestampError(
-            f"timestamp {frame} is no frame of any video",
-            where=place,
-            remedy="timestamps count frames from 0",
-        )
-    return frame
+def _frames_a_unit(spec: DatasetSpec) -> int:
+    """How many source frames a frame number of a file counts by."""
+    return spec.sampling_rate if spec.timestamps_rate == "sampled" else 1
+
+
+def _shown(number: float | None) -> str:
+    """A number of any size in few digits, which neither `str` nor `float` can promise."""
+    return "None" if number is None else f"{Decimal(number):.3g}"

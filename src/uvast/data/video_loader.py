@@ -35,8 +35,8 @@ class VideoLoader:
     Args:
         dataset: where the videos are.
         names: which videos, in order.
-        segmentations: what to learn, by video; None for batches without targets. Label files
-            are never opened.
+        segmentations: what to learn, by video; None for batches without targets. No labels
+            are read, see `Dataset.video`.
         batch_size: videos a batch; the last batch may be smaller.
         shuffle: a new order every epoch.
         seed: of the order and of dropped frames.
@@ -168,16 +168,17 @@ class VideoLoader:
         return replace(batch, features=batch.features.clone()) if self.workers else batch
 
     def _cut(self, video: Video, n_frames: int) -> Video:
-        """Features a little longer than the labels (see `DatasetSpec.tolerance`) lose their end."""
+        """Features a little longer than the labels (see `DatasetSpec.tolerance`) lose their end.
+
+        The tolerance is one of source frames: one frame more at the model's rate may stand for
+        a single source frame.
+        """
+        source_frames = n_frames * video.sampling_rate
         if n_frames >= video.n_frames or not lengths_agree(
-            n_frames, video.n_frames, self.dataset.spec.tolerance
+            source_frames, video.source_frames, self.dataset.spec.tolerance
         ):
             return video
-        return replace(
-            video,
-            features=video.features[:n_frames],
-            source_frames=n_frames * video.sampling_rate,
-        )
+        return replace(video, features=video.features[:n_frames], source_frames=source_frames)
 
     def _generator(self, name: str, epoch: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, epoch, self.names.index(name)])

@@ -63,7 +63,7 @@ def pseudo_segmentations(
     features: Mapping[str, NDArray[np.floating[Any]]] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Segmentation]:
-    """Pseudo-segmentations of videos at the model's rate; no label file is ever opened.
+    """Pseudo-segmentations of videos at the model's rate; no labels are read (see `Dataset.video`).
 
     Neighbouring timestamps with one label become one segment. Frames of a segment without a
     timestamp go to its neighbours.
