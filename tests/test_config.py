@@ -105,6 +105,23 @@ def test_settings_may_be_quoted_or_bare():
     quoted = load_config(settings=['decode.transcript="best"', " train.epochs = 4 "])
     assert quoted == load_config(settings=["decode.transcript=best", "train.epochs=4"])
     assert load_config(settings=["train.learning_rate=1"]).train.learning_rate == 1
+    assert load_config(settings=["train.learning_rate=.5"]).train.learning_rate == 0.5
+
+
+def test_a_file_and_a_setting_may_be_plain_text(toml):
+    config = load_config(file=str(toml("[train]\nseed = 7\n")), settings="train.epochs=3")
+    assert (config.train.seed, config.train.epochs) == (7, 3)
+
+
+def test_text_and_booleans_are_no_numbers():
+    wrong = []
+    for section, values in Config().as_dict().items():
+        for name in (name for name, value in values.items() if type(value) is float):
+            for value in (True, "0.5"):
+                with pytest.raises(ConfigError, match="input should be a valid number"):
+                    Config().replaced(**{f"{section}.{name}": value})
+                wrong.append(name)
+    assert {"learning_rate", "fifa_sharpness", "prior", "channel_dropout"} <= set(wrong)
 
 
 @pytest.mark.parametrize("setting", ["decode.mode_filter=4", "decode.fifa_sharpness=900"])

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import pydantic
@@ -27,7 +28,6 @@ else:
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
 
 def _odd(width: int) -> int:
@@ -39,11 +39,12 @@ def _odd(width: int) -> int:
 # strict: TOML has types, so `epochs = true` is a slip and not a 1
 Count = Annotated[int, Field(ge=0, strict=True)]
 Positive = Annotated[int, Field(ge=1, strict=True)]
-Probability = Annotated[float, Field(ge=0, lt=1)]
-Share = Annotated[float, Field(ge=0, le=1)]
-NonNegative = Annotated[float, Field(ge=0)]
-Above = Annotated[float, Field(gt=0)]
-Sharpness = Annotated[float, Field(gt=0, le=700)]  # exp(-sharpness) has to be a float64
+Number = Annotated[float, Field(strict=True)]  # a whole number will do, text or true will not
+Probability = Annotated[Number, Field(ge=0, lt=1)]
+Share = Annotated[Number, Field(ge=0, le=1)]
+NonNegative = Annotated[Number, Field(ge=0)]
+Above = Annotated[Number, Field(gt=0)]
+Sharpness = Annotated[Number, Field(gt=0, le=700)]  # exp(-sharpness) has to be a float64
 OddWidth = Annotated[Count, pydantic.AfterValidator(_odd)]
 GroupForm = Literal["off", "mean-probability", "mean-logit", "mean-log-probability"]
 STRICT = pydantic.ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -184,10 +185,10 @@ def presets() -> tuple[str, ...]:
 
 def load_config(
     preset: str | Sequence[str] | None = None,
-    file: Path | None = None,
-    settings: Iterable[str] = (),
+    file: str | Path | None = None,
+    settings: str | Iterable[str] = (),
 ) -> Config:
-    """A preset, a TOML file or the defaults, then single settings such as `train.epochs=100`.
+    """A preset, a TOML file or the defaults, then settings such as `train.epochs=100`.
 
     Of several presets the later ones win: `("gtea", "asformer")` is ASFormer with what only the
     dataset's preset sets.
@@ -197,17 +198,17 @@ def load_config(
     if preset is not None and file is not None:
         raise ConfigError("both a preset and a file are given", remedy="pass one of them")
     if preset is not None:
-        names = (preset,) if isinstance(preset, str) else tuple(preset)
+        names = _several(preset)
         where = f"preset {', '.join(names)}"
         for name in names:
             for section, one in read_preset(name).items():
                 values[section] = {**values.get(section, {}), **one}
     elif file is not None:
         where = str(file)
-        values = _parse_toml(read_text(file), where=where)
+        values = _parse_toml(read_text(Path(file)), where=where)
     # checked before the single settings come in, so that an error names the right place
     values = parse_config(values, where=where).as_dict()
-    return parse_config(_merge(values, map(parse_setting, settings)), where="--set")
+    return parse_config(_merge(values, map(parse_setting, _several(settings))), where="--set")
 
 
 def read_preset(name: str) -> dict[str, Any]:
@@ -235,6 +236,10 @@ def parse_config(values: dict[str, Any], *, where: str) -> Config:
             where=where,
             remedy="give another value" + ("" if default is None else f", such as {default!r}"),
         ) from None
+
+
+def _several(texts: str | Iterable[str]) -> tuple[str, ...]:
+    return (texts,) if isinstance(texts, str) else tuple(texts)
 
 
 @cache
@@ -277,7 +282,15 @@ def parse_setting(setting: str) -> tuple[str, object]:
     try:
         return name.strip(), tomllib.loads(f"value = {text.strip()}")["value"]
     except tomllib.TOMLDecodeError:
-        return name.strip(), text.strip()
+        return name.strip(), _number_or_text(text.strip())
+
+
+def _number_or_text(text: str) -> float | str:
+    """What is no TOML: `.5` is typed as a number, `plain` without quotes."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _merge(values: dict[str, Any], changes: Iterable[tuple[str, object]]) -> dict[str, Any]:

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from uvast.cli.evaluate import Protocol
 from uvast.cli.main import app
 from uvast.data import DatasetSpec, Split, write_spec, write_splits
 from uvast.errors import InputError, OutputError
+from uvast.evaluation import PROTOCOLS
 
 TRUTH = {"v1": "AABB", "v2": "AAAA", "v3": "BBBB"}
 
@@ -80,15 +82,24 @@ def test_a_dataset_without_splits(run, data):
 
 
 def test_json_has_the_promised_keys(run):
+    shared = {"edit": 100, "f1@10": 100, "f1@25": 100, "f1@50": 100, "protocol": "standard"}
     assert json.loads(run("--json").stdout) == {
         "acc": 87.5,
-        "edit": 100,
-        "f1@10": 100,
-        "f1@25": 100,
-        "f1@50": 100,
-        "protocol": "standard",
+        **shared,
         "videos": 3,
+        "splits": {
+            "1": {"acc": 75, **shared, "videos": 1},
+            "2": {"acc": 100, **shared, "videos": 2},
+        },
     }
+
+
+def test_json_without_splits(run, data):
+    for path in (data / "splits").iterdir():
+        path.unlink()
+    found = json.loads(run("--json", "--per-video").stdout)
+    assert found["splits"] == {}
+    assert "split" not in found["per_video"][0]
 
 
 def test_json_of_one_split_under_the_legacy_protocol(run):
@@ -118,16 +129,20 @@ def test_classes_and_videos_on_request(run):
     result = run("--per-class", "--per-video")
     assert ["C", "–", "–", "–", "0", "0"] in rows(result.stdout)
     assert ["A", "100.0", "100.0", "100.0", "2", "2"] in rows(result.stdout)
-    assert rows(result.stdout)[-3] == ["v1", "4", "100.0", "100.0", "100.0", "100.0", "75.0"]
+    assert rows(result.stdout)[-3] == ["v1", "1", "4", "100.0", "100.0", "100.0", "100.0", "75.0"]
+    of_one = run("--per-video", "--split", "1").stdout
+    assert rows(of_one)[-1] == ["v1", "4", "100.0", "100.0", "100.0", "100.0", "75.0"]
     found = json.loads(run("--per-class", "--per-video", "--json").stdout)
     assert found["per_class"]["C"]["f1@50"] is None
-    assert [one["video"] for one in found["per_video"]] == ["v1", "v2", "v3"]
+    places = [(one["video"], one["split"]) for one in found["per_video"]]
+    assert places == [("v1", 1), ("v2", 2), ("v3", 2)]
+    assert found["splits"]["1"]["per_class"]["A"]["true"] == 1
 
 
 def test_the_confusion_goes_to_a_file(run, tmp_path):
     path = tmp_path / "new" / "frames.csv"
     result = run("--confusion", str(path), "--json")
-    assert "confusion" not in json.loads(result.stdout)
+    assert "confusion" not in result.stdout
     assert result.stderr == f"wrote {path}\n"
     with path.open(newline="") as file:
         assert list(csv.reader(file)) == [
@@ -181,6 +196,10 @@ def test_options_that_cannot_be_right(run, options, sentence):
     shown = " ".join(run(*options, exit_code=2).stderr.replace("│", " ").split())
     assert sentence in shown
     assert "Traceback" not in shown
+
+
+def test_the_command_offers_every_protocol():
+    assert tuple(one.value for one in Protocol) == PROTOCOLS
 
 
 def test_the_python_call_checks_its_protocol_too(data, predictions):

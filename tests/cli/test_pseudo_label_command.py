@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
+from inspect import signature
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from uvast.cli.pseudo_label import pseudo_label
+from uvast.cli.pseudo_label import Method, Metric, pseudo_label
+from uvast.config import SupervisionConfig
 from uvast.data import Dataset, DatasetSpec, write_spec
-from uvast.errors import InputError, OutputError
+from uvast.errors import InputError, LabelError, OutputError
 from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
 
 ROWS = [
@@ -115,8 +119,88 @@ def test_nothing_is_overwritten_by_mistake(run, tiny_path, tmp_path):
     run(tiny_path, "--no-table")
     with pytest.raises(OutputError, match="overwrite"):
         run(tiny_path, "--no-table")
-    with pytest.raises(OutputError, match="dataset itself"):
+    with pytest.raises(OutputError, match="groundTruth: is read by this run and would be lost"):
         run(tmp_path / "out", "--no-table", "--overwrite")
+
+
+def files_in(folder):
+    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("link", ["out", "dataset", "label file"])
+def test_labels_of_the_dataset_are_never_replaced_through_links(run, tiny_path, tmp_path, link):
+    data, out = shutil.copytree(tiny_path, tmp_path / "data"), tmp_path / "out"
+    labels, first = data / "groundTruth", "groundTruth/" + Dataset.open(data).names[0] + ".txt"
+    (out / "groundTruth").mkdir(parents=True)
+    if link == "label file":
+        (data / first).rename(out / first)
+        (data / first).symlink_to(out / first)
+    else:
+        (out / "groundTruth").rmdir()
+        if link == "dataset":
+            labels.rename(out / "groundTruth")
+            labels.symlink_to(out / "groundTruth")
+        else:
+            (out / "groundTruth").symlink_to("../data/groundTruth")
+    before = files_in(labels)
+    with pytest.raises(OutputError, match="is read by this run"):
+        run(data, "--no-table", "--sample-timestamps", "1", "--overwrite")
+    assert files_in(labels) == before == files_in(tiny_path / "groundTruth")
+
+
+def test_timestamps_of_an_earlier_run_are_not_lost(run, tiny_path, tmp_path):
+    run(tiny_path, "--no-table", "--sample-timestamps", "1")
+    clicks = tmp_path / "out" / "timestamps.json"
+    with pytest.raises(OutputError, match=r"timestamps.json: is read by this run"):
+        run(tiny_path, "--no-table", "--timestamps", str(clicks), "--overwrite")
+    assert clicks.exists()
+
+
+def test_a_new_run_leaves_nothing_of_the_old_one(run, tiny_path, tmp_path):
+    out, clicks = tmp_path / "out", tmp_path / "clicks.json"
+    run(tiny_path, "--no-table", "--sample-timestamps", "1")
+    (out / "features").symlink_to(tiny_path / "features")
+    name, *_ = Dataset.open(tiny_path).names
+    clicks.write_text(json.dumps({name: [{"frame": 0, "label": "background"}]}))
+    run(tiny_path, "--no-table", "--timestamps", str(clicks), "--overwrite")
+    assert sorted(path.name for path in (out / "groundTruth").iterdir()) == [f"{name}.txt"]
+    # what somebody else put there stays
+    kept = ["dataset.toml", "features", "groundTruth", "mapping.txt"]
+    assert sorted(path.name for path in out.iterdir()) == kept
+
+
+def test_a_run_that_breaks_off_leaves_the_old_labels(run, tiny_path, tmp_path, monkeypatch):
+    run(tiny_path, "--no-table", "--sample-timestamps", "1")
+    before = files_in(tmp_path / "out")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("uvast.data.labels.write_mapping", full)
+    with pytest.raises(OutputError, match="No space left"):
+        run(tiny_path, "--no-table", "--sample-timestamps", "2", "--overwrite")
+    assert files_in(tmp_path / "out") == before
+
+
+def test_faulty_ground_truth_is_found_before_anything_is_written(run, tiny_path, tmp_path):
+    data = shutil.copytree(tiny_path, tmp_path / "data")
+    next((data / "groundTruth").iterdir()).write_text("nonsense\n")
+    with pytest.raises(LabelError, match="unknown label 'nonsense'"):
+        run(data, "--method", "midpoint")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_offers_what_training_offers():
+    offered = get_type_hints(SupervisionConfig)
+    assert {one.value for one in Method} == set(get_args(offered["method"]))
+    assert {one.value for one in Metric} == set(get_args(offered["metric"]))
+    trained = SupervisionConfig()
+    assert PseudoLabelOptions(trained.method, trained.metric, trained.prior) == PseudoLabelOptions()
+    for method in Method:
+        PseudoLabelOptions(method.value)
+    defaults = {k: v.default for k, v in signature(pseudo_label).parameters.items()}
+    names = ("method", "metric", "prior")
+    assert [defaults[name] for name in names] == [getattr(trained, name) for name in names]
 
 
 @pytest.mark.parametrize(

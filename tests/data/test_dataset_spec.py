@@ -25,6 +25,13 @@ def test_settings_round_trip(tmp_path: Path) -> None:
     assert read_spec(tmp_path) == spec
 
 
+def test_a_list_of_classes_and_a_folder_as_text(tmp_path: Path) -> None:
+    spec = DatasetSpec(background=["SIL"])  # type: ignore[arg-type]
+    assert spec == DatasetSpec(background=("SIL",))
+    write_spec(str(tmp_path), spec)
+    assert read_spec(str(tmp_path)) == spec
+
+
 def test_only_what_differs_from_the_defaults_is_written(tmp_path: Path) -> None:
     write_spec(tmp_path, DatasetSpec(sampling_rate=2))
     assert (tmp_path / "dataset.toml").read_text() == "sampling_rate = 2\n"

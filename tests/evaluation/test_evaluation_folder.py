@@ -75,6 +75,9 @@ def test_each_split_may_have_its_own_folder(data, predictions, pattern):
         write_texts(predictions / pattern.format(number), {"v1": text, "v2": "AAAA"})
     found = evaluate_in_detail(predictions, data)
     assert {number: scores.acc for number, scores in found.splits.items()} == {1: 100, 2: 75}
+    videos = [(one.video, one.split) for one in found.videos]
+    # v1 is all wrong in split 2, the others are right
+    assert videos == [("v1", 2), ("v1", 1), ("v2", 1), ("v2", 2)]
 
 
 def test_without_splits_all_videos_are_scored(data, predictions):

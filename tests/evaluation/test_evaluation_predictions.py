@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uvast.errors import CorruptFileError, LabelError, MissingFileError
-from uvast.evaluation import find_predictions, read_prediction, write_prediction
+from uvast.evaluation import (
+    find_predictions,
+    folder_of_split,
+    read_prediction,
+    write_prediction,
+)
 from uvast.segments import Segmentation
 from uvast.vocabulary import Vocabulary
 
@@ -102,6 +108,26 @@ def test_sampling_and_repeating_back_is_what_the_model_saw(tmp_path_factory, lab
 def test_written_predictions_look_like_ground_truth(tmp_path):
     write_prediction(tmp_path / "video.txt", Segmentation([1, 0], [2, 1]), CLASSES)
     assert (tmp_path / "video.txt").read_text() == "pour\npour\ncut\n"
+
+
+def test_writing_takes_little_more_than_the_file(tmp_path):
+    classes = Vocabulary(("cut", "a long name " * 5 + "of a class"))
+    long = Segmentation([0, 1, 0], [100_000, 1, 100_000])
+    tracemalloc.start()
+    write_prediction(tmp_path / "video.txt", long, classes)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    size = (tmp_path / "video.txt").stat().st_size
+    assert size == 200_001 * 4 + len(classes.names[1]) - 3
+    assert peak < 5 * size
+
+
+def test_paths_may_be_plain_text(tmp_path):
+    folder = str(tmp_path)
+    write_prediction(f"{folder}/split1/a.txt", Segmentation([1, 0], [2, 1]), CLASSES)
+    found = find_predictions(folder_of_split(folder, 1), ["a"])
+    assert find_predictions(f"{folder}/split1", ["a"]) == found
+    assert read_prediction(str(found["a"]), CLASSES, n_frames=3).labels.tolist() == [1, 1, 0]
 
 
 def test_files_are_found_with_and_without_suffix(tmp_path):

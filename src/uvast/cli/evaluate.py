@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +14,7 @@ from uvast.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from uvast.data import Dataset
-    from uvast.evaluation import ClassScores, Evaluation
+    from uvast.evaluation import ClassScores, Evaluation, Scores, VideoScores
     from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
 
@@ -98,10 +99,10 @@ def evaluate(
         columns = ["class", *headings[:3], "true", "predicted"]
         print_table("Classes", columns, [_class_row(one) for one in found.scores.per_class])
     if per_video:
-        rows = [
-            [one.video, str(one.n_frames), *score_row(one.scores.columns())] for one in found.videos
-        ]
-        print_table("Videos, the worst first", ["video", "frames", *headings], rows)
+        several = len(found.splits) > 1
+        columns = ["video", *(["split"] if several else []), "frames", *headings]
+        rows = [_video_row(one, several=several) for one in found.videos]
+        print_table("Videos, the worst first", columns, rows)
 
 
 def _print_notes(dataset: Dataset) -> None:
@@ -117,16 +118,28 @@ def _print_notes(dataset: Dataset) -> None:
 
 
 def _as_json(found: Evaluation, *, per_video: bool) -> dict[str, object]:
-    values = found.scores.as_dict()
-    values.pop("confusion", None)  # it has its own file
+    values = _without_confusion(found.scores)
+    values["splits"] = {number: _without_confusion(one) for number, one in found.splits.items()}
     if per_video:
         values["per_video"] = [one.as_dict() for one in found.videos]
     return values
 
 
+def _without_confusion(scores: Scores) -> dict[str, object]:
+    """For JSON; the confusion has a file of its own."""
+    return replace(scores, confusion=None).as_dict()
+
+
 def _class_row(one: ClassScores) -> list[str]:
     f1 = ["–" if value != value else f"{value:.1f}" for value in one.f1.values()]
     return [one.name, *f1, str(one.n_true), str(one.n_predicted)]
+
+
+def _video_row(one: VideoScores, *, several: bool) -> list[str]:
+    from uvast.evaluation.scores import score_row
+
+    split = [str(one.split)] if several else []
+    return [one.video, *split, str(one.n_frames), *score_row(one.scores.columns())]
 
 
 def _write_confusion(path: Path, frames: IntArray, classes: Vocabulary) -> None:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from uvast.supervision.joined_features import Features
 
 
+_OUTPUTS = ("groundTruth", "mapping.txt", "dataset.toml", "timestamps.json")
+
+
 class Method(str, Enum):
     """How frames between timestamps get their labels."""
 
@@ -79,7 +82,7 @@ def pseudo_label(
         bool, typer.Option(help="Score every method where there is ground truth.")
     ] = True,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace pseudo-labels that exist.")
+        bool, typer.Option("--overwrite", help="Replace all pseudo-labels that exist.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -101,16 +104,17 @@ def pseudo_label(
     from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
 
     opened = Dataset.open(dataset)
-    _check_out(out, dataset, overwrite=overwrite)
+    _check_out(out, opened, timestamps, overwrite=overwrite)
     entries = _timestamps(opened, timestamps, sample_timestamps)
     inputs = _features(opened, list(entries), features, model)
     chosen = PseudoLabelOptions(method.value, metric.value, prior)
     labelled = pseudo_segmentations(opened, entries, entries, chosen, features=inputs)
-    restored = _at_source_rate(opened, labelled)
-    _write(out, opened, restored, entries if sample_timestamps is not None else None)
     scores: dict[str, Scores] = {}
     if table and all(opened.has_labels(name) for name in entries):
         scores = _compare(opened, entries, chosen, labelled, inputs)
+    # last, so that an error of any kind leaves nothing behind
+    restored = _at_source_rate(opened, labelled)
+    _write(out, opened, restored, entries if sample_timestamps is not None else None)
     if as_json:
         rows = {row: one.as_dict() for row, one in scores.items()}
         print_json({"out": str(out), "videos": list(entries), "scores": rows})
@@ -122,17 +126,24 @@ def pseudo_label(
     note(f"wrote {len(restored)} videos to {out}")
 
 
-def _check_out(out: Path, dataset: Path, *, overwrite: bool) -> None:
+def _check_out(out: Path, dataset: Dataset, timestamps: Path | None, *, overwrite: bool) -> None:
+    """Nothing that the run reads may be replaced, whatever links lead there."""
     from uvast.errors import OutputError
     from uvast.files import check_absent
 
-    if out.resolve() == dataset.resolve():
-        raise OutputError(
-            "is the dataset itself, its labels would be lost", where=out, remedy="choose another"
-        )
+    targets = [out / name for name in _OUTPUTS]
+    read = [dataset.path / name for name in (*_OUTPUTS, "features", "splits")]
+    read += [dataset.labels_path(name) for name in dataset.names]
+    read += [] if timestamps is None else [timestamps]
+    resolved = [path.resolve() for path in read]
+    for target in targets:
+        place = target.resolve()
+        if any(place.is_relative_to(path) or path.is_relative_to(place) for path in resolved):
+            raise OutputError(
+                "is read by this run and would be lost", where=target, remedy="choose another --out"
+            )
     if not overwrite:
-        names = ("groundTruth", "mapping.txt", "dataset.toml", "timestamps.json")
-        check_absent(*(out / name for name in names))
+        check_absent(*targets)
 
 
 def _timestamps(dataset: Dataset, path: Path | None, seed: int | None) -> dict[str, Timestamps]:
@@ -200,21 +211,49 @@ def _write(
     labelled: Mapping[str, Segmentation],
     drawn: Mapping[str, Timestamps] | None,
 ) -> None:
+    """Writes everything apart, then takes the old files out and moves the new ones in."""
+    import tempfile
+
+    from uvast.files import unwritable
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out, prefix=".") as temporary:
+            new, old = Path(temporary) / "new", Path(temporary) / "old"
+            old.mkdir()
+            _write_files(new, dataset, labelled, drawn)
+            for name in _OUTPUTS:
+                if (out / name).exists() or (out / name).is_symlink():
+                    (out / name).rename(old / name)
+            # the labels come last: without them, no part looks like the whole
+            for name in reversed(_OUTPUTS):
+                if (new / name).exists():
+                    (new / name).rename(out / name)
+    except OSError as error:
+        raise unwritable(out, error) from error
+
+
+def _write_files(
+    folder: Path,
+    dataset: Dataset,
+    labelled: Mapping[str, Segmentation],
+    drawn: Mapping[str, Timestamps] | None,
+) -> None:
     from uvast.data import annotate, write_spec, write_timestamps
     from uvast.data.labels import write_mapping
     from uvast.evaluation import write_prediction
 
     spec, classes = dataset.spec, dataset.vocabulary
     for name, one in labelled.items():
-        write_prediction(out / "groundTruth" / f"{name}.txt", one, classes)
-    write_mapping(out / "mapping.txt", classes.names)
-    write_spec(out, replace(spec, timestamps_rate="source"))
+        write_prediction(folder / "groundTruth" / f"{name}.txt", one, classes)
+    write_mapping(folder / "mapping.txt", classes.names)
+    write_spec(folder, replace(spec, timestamps_rate="source"))
     if drawn is not None:
         annotations = {
             name: annotate(entry, classes, sampling_rate=spec.sampling_rate)
             for name, entry in drawn.items()
         }
-        write_timestamps(out / "timestamps.json", annotations)
+        write_timestamps(folder / "timestamps.json", annotations)
 
 
 def _compare(

@@ -70,7 +70,10 @@ class Dataset:
             tolerance: name to `(features, labels)` lengths.
     """
 
-    def __init__(self, path: Path, spec: DatasetSpec, on_fault: OnFault = raise_fault) -> None:
+    def __init__(
+        self, path: str | Path, spec: DatasetSpec, on_fault: OnFault = raise_fault
+    ) -> None:
+        path = Path(path)
         if not path.is_dir():
             what = "is no folder" if path.exists() else "does not exist"
             raise MissingFileError(what, where=path, remedy="give the folder of a dataset")

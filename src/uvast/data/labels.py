@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from uvast.data.faults import raise_fault
@@ -88,4 +89,6 @@ def write_mapping(path: Path, names: Sequence[str]) -> None:
 
 def write_labels(path: Path, labels: Iterable[str]) -> None:
     """Writes one class name a line."""
-    write_text(path, "".join(f"{label}\n" for label in labels))
+    # by runs: a string for every line would take many times the size of the file
+    runs = ((label, len(list(run))) for label, run in groupby(labels))
+    write_text(path, "".join(f"{label}\n" * length for label, length in runs))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import tomli_w
@@ -19,8 +20,6 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from uvast.data.faults import OnFault
 
 FeatureAxis = Literal["time-first", "features-first"]
@@ -37,7 +36,7 @@ class DatasetSpec:
         frames_per_second: rate of the source frames; needed only for times in seconds.
         sampling_rate: the model sees every `sampling_rate`-th source frame.
         background: classes that Edit and F1 leave out; None is a class called `background`, if
-            there is one, and `()` is none at all.
+            there is one, and `()` is none at all; a list becomes a tuple.
         feature_axis: `time-first` is `[T x F]`, `features-first` is `[F x T]`; None finds out.
         timestamps_rate: what timestamps count: `source` frames, or frames after sub-sampling.
         tolerance: the largest difference in length of a video's labels and features that is
@@ -60,16 +59,18 @@ class DatasetSpec:
             fault = _fault(key, getattr(self, key))
             if fault is not None:
                 raise fault
+        if self.background is not None:
+            object.__setattr__(self, "background", tuple(self.background))
 
 
-def read_spec(dataset_path: Path, on_fault: OnFault = raise_fault) -> DatasetSpec:
+def read_spec(dataset_path: str | Path, on_fault: OnFault = raise_fault) -> DatasetSpec:
     """The spec of the dataset in a folder; every setting has its default if there is no file.
 
     Args:
         dataset_path: the dataset's folder.
         on_fault: if it does not raise, a faulty setting keeps its default.
     """
-    path = dataset_path / SPEC_FILE
+    path = Path(dataset_path) / SPEC_FILE
     if not path.is_file():
         return DatasetSpec()
     try:
@@ -77,8 +78,6 @@ def read_spec(dataset_path: Path, on_fault: OnFault = raise_fault) -> DatasetSpe
     except tomllib.TOMLDecodeError as error:
         on_fault(ConfigError(f"is not valid TOML ({error})", where=path, remedy="correct it"))
         return DatasetSpec()
-    if isinstance(settings.get("background"), list):
-        settings["background"] = tuple(settings["background"])
     right: dict[str, Any] = {}
     for key, value in settings.items():
         fault = _fault(key, value, path)
@@ -89,12 +88,12 @@ def read_spec(dataset_path: Path, on_fault: OnFault = raise_fault) -> DatasetSpe
     return DatasetSpec(**right)
 
 
-def write_spec(dataset_path: Path, spec: DatasetSpec) -> None:
+def write_spec(dataset_path: str | Path, spec: DatasetSpec) -> None:
     """Writes the settings that differ from their defaults."""
     settings = asdict(spec)
     defaults = asdict(DatasetSpec())
     changed = {key: value for key, value in settings.items() if value != defaults[key]}
-    write_text(dataset_path / SPEC_FILE, tomli_w.dumps(changed))
+    write_text(Path(dataset_path) / SPEC_FILE, tomli_w.dumps(changed))
 
 
 def is_grouping(pattern: str) -> bool:
@@ -133,7 +132,7 @@ _RULES: dict[str, tuple[Any, str]] = {
     "background": (
         lambda value: (
             value is None
-            or (isinstance(value, tuple) and all(isinstance(name, str) for name in value))
+            or (isinstance(value, list | tuple) and all(isinstance(name, str) for name in value))
         ),
         "a list of class names",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -16,7 +17,6 @@ from uvast.files import read_text, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from uvast.data.faults import OnFault
 
@@ -68,7 +68,9 @@ def read_splits(folder: Path, on_fault: OnFault = raise_fault) -> dict[int, Spli
     }
 
 
-def write_splits(folder: Path, splits: Mapping[int, Split], *, overwrite: bool = False) -> None:
+def write_splits(
+    folder: str | Path, splits: Mapping[int, Split], *, overwrite: bool = False
+) -> None:
     """Writes one bundle a side; a bundle names one video a line, with `.txt` as the field does.
 
     Args:
@@ -76,6 +78,7 @@ def write_splits(folder: Path, splits: Mapping[int, Split], *, overwrite: bool =
         splits: by number.
         overwrite: whether the splits take the place of all that are there.
     """
+    folder = Path(folder)
     present = _bundles(folder)
     if present and not overwrite:
         raise OutputError(

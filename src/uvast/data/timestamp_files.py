@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import reprlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uvast.data.faults import raise_fault
@@ -16,7 +17,6 @@ from uvast.files import read_json, read_text, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from uvast.data.faults import OnFault
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def read_timestamps(
-    path: Path, on_fault: OnFault = raise_fault
+    path: str | Path, on_fault: OnFault = raise_fault
 ) -> dict[str, tuple[Annotation, ...]]:
     """Annotations by video from `.json`, `.csv` or a published `.npy`, as the file has them.
 
@@ -34,6 +34,7 @@ def read_timestamps(
         path: the file.
         on_fault: if it does not raise, faulty entries are left out.
     """
+    path = Path(path)
     readers: dict[str, Callable[[Path, OnFault], Annotations]] = {
         ".json": _read_json,
         ".csv": _read_csv,

@@ -27,7 +27,8 @@ class Evaluation:
     Args:
         scores: the scores, the mean over splits if there are several.
         splits: the scores of each split; empty for a dataset without splits.
-        videos: the scores of each video, the worst first.
+        videos: the scores of each video, the worst first; on the test side of several splits,
+            it has one for each.
     """
 
     scores: Scores
@@ -100,8 +101,8 @@ def evaluate_in_detail(
         splits={number: one for number, one in scores.items() if number is not None},
         videos=worst_first(
             [
-                VideoScores(video, one.n_frames, one.scores())
-                for of_videos in counts.values()
+                VideoScores(video, one.n_frames, one.scores(), number)
+                for number, of_videos in counts.items()
                 for video, one in of_videos.items()
             ]
         ),

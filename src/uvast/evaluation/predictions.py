@@ -6,17 +6,17 @@ separated by blanks. Files are called `<video>.txt` or `<video>`.
 
 from __future__ import annotations
 
+from itertools import chain, repeat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from uvast.data.labels import write_labels
 from uvast.errors import CorruptFileError, LabelError, MissingFileError
-from uvast.files import missing, read_text, write_text
+from uvast.files import missing, read_text
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
-    from pathlib import Path
 
     from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
@@ -25,16 +25,18 @@ if TYPE_CHECKING:
 _FOLDER = "give the folder that holds the predictions"
 
 
-def folder_of_split(folder: Path, split: int | None) -> Path:
+def folder_of_split(folder: str | Path, split: int | None) -> Path:
     """Where a split's predictions lie: in a folder of their own, else beside all others."""
+    folder = Path(folder)
     if split is None:
         return folder
     candidates = (folder / f"split{split}", folder / f"split_{split}")
     return next((path for path in candidates if path.is_dir()), folder)
 
 
-def find_predictions(folder: Path, videos: Iterable[str]) -> dict[str, Path | None]:
+def find_predictions(folder: str | Path, videos: Iterable[str]) -> dict[str, Path | None]:
     """Each video's prediction file, None where there is none."""
+    folder = Path(folder)
     if folder.is_file():
         raise MissingFileError("is a file, not a folder", where=folder, remedy=_FOLDER)
     if not folder.is_dir():
@@ -43,7 +45,7 @@ def find_predictions(folder: Path, videos: Iterable[str]) -> dict[str, Path | No
 
 
 def read_prediction(
-    path: Path,
+    path: str | Path,
     classes: Vocabulary,
     *,
     n_frames: int,
@@ -60,6 +62,7 @@ def read_prediction(
         untrimmed: the lengths of the video's features and labels where these differ and the
             dataset trims them to `n_frames`; a prediction of such a length is trimmed alike.
     """
+    path = Path(path)
     labels = _read_labels(path, classes)
     for length in (n_frames, *untrimmed):
         restored = _at_source_rate(labels, length, sampling_rate)
@@ -68,10 +71,10 @@ def read_prediction(
     raise _wrong_length(len(labels), n_frames, sampling_rate, path)
 
 
-def write_prediction(path: Path, segmentation: Segmentation, classes: Vocabulary) -> None:
+def write_prediction(path: str | Path, segmentation: Segmentation, classes: Vocabulary) -> None:
     """Writes one label a line, the form that groundTruth files have too."""
-    lines = np.repeat(np.array(classes.decode(segmentation.transcript)), segmentation.durations)
-    write_text(path, "".join(f"{line}\n" for line in lines.tolist()))
+    runs = map(repeat, classes.decode(segmentation.transcript), segmentation.durations.tolist())
+    write_labels(Path(path), chain.from_iterable(runs))
 
 
 def _find(folder: Path, video: str) -> Path | None:

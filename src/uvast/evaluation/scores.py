@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ScoreProtocol = Literal["standard", "legacy"]
 
-PROTOCOLS: tuple[ScoreProtocol, ...] = ("standard", "legacy")
+PROTOCOLS: tuple[ScoreProtocol, ...] = get_args(ScoreProtocol)
 """`standard`: ends are exclusive; `legacy`: the last segment ends one frame early."""
 
 THRESHOLDS = (10, 25, 50)
@@ -99,16 +99,19 @@ class VideoScores:
         video: its name.
         n_frames: its length at the original frame rate.
         scores: its scores, as if it were alone.
+        split: the split it was scored for, if there are any.
     """
 
     video: str
     n_frames: int
     scores: Scores
+    split: int | None = None
 
     def as_dict(self) -> dict[str, object]:
         """For JSON."""
+        split = {} if self.split is None else {"split": self.split}
         scores = self.scores.as_dict()
-        return {"video": self.video, "frames": self.n_frames} | {
+        return {"video": self.video, **split, "frames": self.n_frames} | {
             key: value for key, value in scores.items() if key not in ("protocol", "videos")
         }
 
@@ -119,11 +122,12 @@ def score_row(columns: Mapping[str, float]) -> list[str]:
 
 
 def worst_first(videos: Sequence[VideoScores]) -> tuple[VideoScores, ...]:
-    """Videos by rising mean of Acc, Edit and the F1s, equal ones by name."""
+    """Videos by rising mean of Acc, Edit and the F1s, equal ones by name and split."""
 
-    def quality(video: VideoScores) -> tuple[float, str]:
+    def quality(video: VideoScores) -> tuple[float, str, int]:
         scores = video.scores
-        return math.fsum((scores.acc, scores.edit, *scores.f1.values())), video.video
+        total = math.fsum((scores.acc, scores.edit, *scores.f1.values()))
+        return total, video.video, video.split or 0
 
     return tuple(sorted(videos, key=quality))
 
