@@ -176,7 +176,7 @@ def test_a_run_that_breaks_off_leaves_the_old_labels(run, tiny_path, tmp_path, m
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("uvast.data.labels.write_mapping", full)
+    monkeypatch.setattr("uvast.supervision.output.write_mapping", full)
     with pytest.raises(OutputError, match="No space left"):
         run(tiny_path, "--no-table", "--sample-timestamps", "2", "--overwrite")
     assert files_in(tmp_path / "out") == before

@@ -23,7 +23,7 @@ def test_a_right_dataset_has_no_problems(generated: Path) -> None:
 def test_statistics(make_dataset) -> None:
     path = make_dataset({"v1": "aabbbacc", "v2": "a", "v3": "bbc"}, mapping="0 c\n1 b\n2 a\n3 d\n")
     report = check_dataset(path)
-    assert report.to_json() == {
+    assert report.as_dict() == {
         "dataset": str(path),
         "statistics": {
             "n_classes": 4,

@@ -46,7 +46,7 @@ def check(
             advance=lambda done, total: progress.update(task, completed=done, total=total),
         )
     if as_json:
-        console.print_json(report.to_json())
+        console.print_json(report.as_dict())
     else:
         _print_report(report)
     if not report.ok:

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from uvast.supervision.joined_features import Features
 
 
-_OUTPUTS = ("groundTruth", "mapping.txt", "dataset.toml", "timestamps.json")
-
-
 class Method(str, Enum):
     """How frames between timestamps get their labels."""
 
@@ -101,20 +98,22 @@ def pseudo_label(
     """
     from uvast.data import Dataset
     from uvast.evaluation.scores import HEADINGS, score_row
-    from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
+    from uvast.supervision import PseudoLabelOptions
+    from uvast.supervision.output import check_output, write_pseudo_labels
 
     opened = Dataset.open(dataset)
-    _check_out(out, opened, timestamps, overwrite=overwrite)
+    check_output(out, opened, timestamps, overwrite=overwrite)
     entries = _timestamps(opened, timestamps, sample_timestamps)
     inputs = _features(opened, list(entries), features, model)
     chosen = PseudoLabelOptions(method.value, metric.value, prior)
-    labelled = pseudo_segmentations(opened, entries, entries, chosen, features=inputs)
+    labelled = _labelled(opened, entries, chosen, inputs)
     scores: dict[str, Scores] = {}
     if table and all(opened.has_labels(name) for name in entries):
         scores = _compare(opened, entries, chosen, labelled, inputs)
     # last, so that an error of any kind leaves nothing behind
     restored = _at_source_rate(opened, labelled)
-    _write(out, opened, restored, entries if sample_timestamps is not None else None)
+    drawn = entries if sample_timestamps is not None else None
+    write_pseudo_labels(out, opened, restored, drawn)
     if as_json:
         rows = {row: one.as_dict() for row, one in scores.items()}
         print_json({"out": str(out), "videos": list(entries), "scores": rows})
@@ -124,26 +123,6 @@ def pseudo_label(
         printed = [[row, *score_row(one.columns())] for row, one in scores.items()]
         print_table(title, ["", *HEADINGS.values()], printed)
     note(f"wrote {len(restored)} videos to {out}")
-
-
-def _check_out(out: Path, dataset: Dataset, timestamps: Path | None, *, overwrite: bool) -> None:
-    """Nothing that the run reads may be replaced, whatever links lead there."""
-    from uvast.errors import OutputError
-    from uvast.files import check_absent
-
-    targets = [out / name for name in _OUTPUTS]
-    read = [dataset.path / name for name in (*_OUTPUTS, "features", "splits")]
-    read += [dataset.labels_path(name) for name in dataset.names]
-    read += [] if timestamps is None else [timestamps]
-    resolved = [path.resolve() for path in read]
-    for target in targets:
-        place = target.resolve()
-        if any(place.is_relative_to(path) or path.is_relative_to(place) for path in resolved):
-            raise OutputError(
-                "is read by this run and would be lost", where=target, remedy="choose another --out"
-            )
-    if not overwrite:
-        check_absent(*targets)
 
 
 def _timestamps(dataset: Dataset, path: Path | None, seed: int | None) -> dict[str, Timestamps]:
@@ -196,6 +175,29 @@ def _features(
     return encoded if kind is FeatureKind.encoder else JoinedFeatures(dataset, encoded)
 
 
+def _labelled(
+    dataset: Dataset,
+    timestamps: Mapping[str, Timestamps],
+    options: PseudoLabelOptions,
+    features: Mapping[str, Features] | None,
+) -> dict[str, Segmentation]:
+    """Pseudo-segmentations at the model's rate, behind a progress bar."""
+    from uvast.supervision import pseudo_segmentations
+
+    with progress_bar() as bar:
+        task = bar.add_task("pseudo-labels", total=None)
+        found = pseudo_segmentations(
+            dataset,
+            timestamps,
+            timestamps,
+            options,
+            features=features,
+            progress=lambda n_done, n_most: bar.update(task, completed=n_done, total=n_most),
+        )
+        bar.remove_task(task)  # class models may need fewer rounds than the bar has
+    return found
+
+
 def _at_source_rate(
     dataset: Dataset, labelled: Mapping[str, Segmentation]
 ) -> dict[str, Segmentation]:
@@ -203,57 +205,6 @@ def _at_source_rate(
     return {
         name: one.upsampled(rate, dataset.source_frames(name)) for name, one in labelled.items()
     }
-
-
-def _write(
-    out: Path,
-    dataset: Dataset,
-    labelled: Mapping[str, Segmentation],
-    drawn: Mapping[str, Timestamps] | None,
-) -> None:
-    """Writes everything apart, then takes the old files out and moves the new ones in."""
-    import tempfile
-
-    from uvast.files import unwritable
-
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out, prefix=".") as temporary:
-            new, old = Path(temporary) / "new", Path(temporary) / "old"
-            old.mkdir()
-            _write_files(new, dataset, labelled, drawn)
-            for name in _OUTPUTS:
-                if (out / name).exists() or (out / name).is_symlink():
-                    (out / name).rename(old / name)
-            # the labels come last: without them, no part looks like the whole
-            for name in reversed(_OUTPUTS):
-                if (new / name).exists():
-                    (new / name).rename(out / name)
-    except OSError as error:
-        raise unwritable(out, error) from error
-
-
-def _write_files(
-    folder: Path,
-    dataset: Dataset,
-    labelled: Mapping[str, Segmentation],
-    drawn: Mapping[str, Timestamps] | None,
-) -> None:
-    from uvast.data import annotate, write_spec, write_timestamps
-    from uvast.data.labels import write_mapping
-    from uvast.evaluation import write_prediction
-
-    spec, classes = dataset.spec, dataset.vocabulary
-    for name, one in labelled.items():
-        write_prediction(folder / "groundTruth" / f"{name}.txt", one, classes)
-    write_mapping(folder / "mapping.txt", classes.names)
-    write_spec(folder, replace(spec, timestamps_rate="source"))
-    if drawn is not None:
-        annotations = {
-            name: annotate(entry, classes, sampling_rate=spec.sampling_rate)
-            for name, entry in drawn.items()
-        }
-        write_timestamps(folder / "timestamps.json", annotations)
 
 
 def _compare(

@@ -77,7 +77,7 @@ class Report:
         """Whether there are no problems."""
         return not self.problems
 
-    def to_json(self) -> dict[str, object]:
+    def as_dict(self) -> dict[str, object]:
         """The report as plain values."""
         return {
             "dataset": str(self.path),

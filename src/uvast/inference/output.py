@@ -6,6 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
+from uvast.data.labels import write_labels
 from uvast.errors import ConfigError
 from uvast.files import check_absent, write_json, write_text
 
@@ -53,7 +54,7 @@ def write_prediction(
         path = output_path(folder, name, suffix)
         if suffix == "txt":
             lines = prediction.actions if prediction.segmentation is None else prediction.labels
-            write_text(path, "".join(f"{line}\n" for line in lines))
+            write_labels(path, lines)
         elif suffix == "csv":
             write_text(path, _as_csv(prediction))
         else:

@@ -33,7 +33,7 @@ class PseudoLabelOptions:
             features), or `unconstrained`, k-medoids without order, for comparison only.
         metric: `euclidean` or `cosine`.
         prior: the weight of the pull to the midpoint; 0 with `k-medoids` is the paper's algorithm.
-        max_iterations: the cap of k-medoids.
+        max_iterations: the cap of k-medoids; `class-model` and `midpoint` have no use for it.
     """
 
     method: Method = "class-model"

@@ -1,0 +1,95 @@
+"""Pseudo-labels to a folder that is a dataset but for its features."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uvast.data import annotate, write_spec, write_timestamps
+from uvast.data.labels import write_labels, write_mapping
+from uvast.errors import OutputError
+from uvast.files import check_absent, unwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from uvast.data import Dataset, Timestamps
+    from uvast.segments import Segmentation
+
+OUTPUTS = ("groundTruth", "mapping.txt", "dataset.toml", "timestamps.json")
+
+
+def check_output(out: Path, dataset: Dataset, timestamps: Path | None, *, overwrite: bool) -> None:
+    """Refuses a place where something would be lost.
+
+    Args:
+        out: where pseudo-labels are to go.
+        dataset: what they are made from; it is never replaced, whatever links lead there.
+        timestamps: a timestamps file of its own; neither is that.
+        overwrite: whether older pseudo-labels may be replaced.
+    """
+    targets = [out / name for name in OUTPUTS]
+    read = [dataset.path / name for name in (*OUTPUTS, "features", "splits")]
+    read += [dataset.labels_path(name) for name in dataset.names]
+    read += [] if timestamps is None else [timestamps]
+    resolved = [path.resolve() for path in read]
+    for target in targets:
+        place = target.resolve()
+        if any(place.is_relative_to(path) or path.is_relative_to(place) for path in resolved):
+            raise OutputError(
+                "is read by this run and would be lost", where=target, remedy="choose another --out"
+            )
+    if not overwrite:
+        check_absent(*targets)
+
+
+def write_pseudo_labels(
+    out: Path,
+    dataset: Dataset,
+    labelled: Mapping[str, Segmentation],
+    drawn: Mapping[str, Timestamps] | None = None,
+) -> None:
+    """Writes everything apart, then takes the old files out and moves the new ones in.
+
+    Args:
+        out: the folder; other files in it stay.
+        dataset: gives the classes and the spec.
+        labelled: pseudo-segmentations at the source rate, by video.
+        drawn: timestamps to keep with them, at the model's rate.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out, prefix=".uvast.") as temporary:
+            new, old = Path(temporary) / "new", Path(temporary) / "old"
+            old.mkdir()
+            _write_files(new, dataset, labelled, drawn)
+            for name in OUTPUTS:
+                if (out / name).exists() or (out / name).is_symlink():
+                    (out / name).rename(old / name)
+            # the labels come last: without them, no part looks like the whole
+            for name in reversed(OUTPUTS):
+                if (new / name).exists():
+                    (new / name).rename(out / name)
+    except OSError as error:
+        raise unwritable(out, error) from error
+
+
+def _write_files(
+    folder: Path,
+    dataset: Dataset,
+    labelled: Mapping[str, Segmentation],
+    drawn: Mapping[str, Timestamps] | None,
+) -> None:
+    spec, classes = dataset.spec, dataset.vocabulary
+    for name, one in labelled.items():
+        write_labels(folder / "groundTruth" / f"{name}.txt", classes.decode(one.labels))
+    write_mapping(folder / "mapping.txt", classes.names)
+    write_spec(folder, replace(spec, timestamps_rate="source"))
+    if drawn is not None:
+        annotations = {
+            name: annotate(entry, classes, sampling_rate=spec.sampling_rate)
+            for name, entry in drawn.items()
+        }
+        write_timestamps(folder / "timestamps.json", annotations)
