@@ -224,8 +224,15 @@ class Decoder:
         return torch.as_tensor(tokens, device=mask.device)[None]
 
     def _best(self, job: Job) -> Decoding:
-        """The winner by segmentation score and weighted decoder log-probability (METHOD 7)."""
-        candidates = self._candidates(job)
+        """The winner by segmentation score and weighted decoder log-probability (METHOD 7).
+
+        A joint segmentation of more segments than the decoder may write is not for it to judge,
+        and has the best segmentation score of all: noise does not cost T x T.
+        """
+        joint = self._semi_markov(job.frames).segmentation
+        if len(joint) > self._options.max_segments:
+            return Decoding(joint.transcript, joint)
+        candidates = self._candidates(job, joint)
         scores = np.array(
             [
                 segmentation_score(
@@ -241,12 +248,13 @@ class Decoder:
         if isinstance(self._model, Uvast) and self._knowledge.decoder_weight:
             scores += self._knowledge.decoder_weight * self._decoder_scores(job, candidates)
         winner = candidates[int(scores.argmax())]
-        return Decoding(winner.transcript, winner)
+        cut_off = [one.actions for one in job.transcripts if not one.complete]
+        complete = not any(np.array_equal(winner.transcript, actions) for actions in cut_off)
+        return Decoding(winner.transcript, winner, complete)
 
-    def _candidates(self, job: Job) -> list[Segmentation]:
-        """Distinct ones; none longer than the decoder may write, or noise would cost T x T."""
+    def _candidates(self, job: Job, joint: Segmentation) -> list[Segmentation]:
+        """Distinct ones, the joint one first; none longer than the decoder may write."""
         longest = min(len(job.frames.log_probabilities), self._options.max_segments)
-        joint = self._semi_markov(job.frames).segmentation
         transcripts = [one.actions for one in job.transcripts] + [
             smoothed_transcript(job.frames.log_probabilities, width=width, least=(width + 1) // 2)
             for width in SMOOTHING_WIDTHS

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uvast.errors import ConfigError, InputError, UvastError
+from uvast.inference.decoding import check_options
 from uvast.inference.inputs import find_sources
 from uvast.inference.segmenter import Segmenter, load
 
@@ -79,6 +80,7 @@ def segment_all(
     workers: int = 0,
 ) -> Iterator[Outcome]:
     """Segments videos of like length together; outcomes come as they are ready."""
+    check_options(segmenter.module, options)
     readable: list[tuple[int, Source]] = []
     for source in sources:
         try:

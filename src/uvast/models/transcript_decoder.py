@@ -100,7 +100,8 @@ class TranscriptDecoder(nn.Module):
         for layer in self.typed_layers():
             x, layer_weights = layer(x, keys, values, mask)
             outputs.append(x)
-            weights.append(layer_weights)
+            if need_weights:
+                weights.append(layer_weights)
         features = self.norm(torch.stack(outputs))  # (N, B, L, D)
         logits = self.classify(dropout(features, self.output_rate, self.training))
         return Decoded(
