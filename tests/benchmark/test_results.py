@@ -20,6 +20,7 @@ from uvast.benchmark.results import (
     with_earlier,
     write_results,
 )
+from uvast.inference.decodings import DECODINGS
 
 MARK = "published, I3D features"
 
@@ -145,9 +146,47 @@ def test_other_datasets_and_supervision_have_no_published_numbers_of_a_namesake(
     assert numbers["UVAST + Viterbi", MARK] == 89.3
 
 
-def test_methods_without_a_published_line_come_last_with_their_preset() -> None:
-    (layout,) = layouts([row("gtea", "uvast", "best", model="small"), row("gtea", "toy", "frames")])
-    assert [line.method for line in layout.lines[-2:]] == ["UVAST: best (small)", "toy: frames"]
+def test_methods_without_a_published_line_follow_their_model() -> None:
+    rows = [
+        row("gtea", "uvast", "viterbi", model="small"),
+        row("gtea", "uvast", "best", model="small"),
+        row("gtea", "uvast", "frames", model="small"),
+        row("gtea", "toy", "frames"),
+        row("gtea", "toy", "frames + viterbi"),
+    ]
+    (layout,) = layouts(rows)
+    methods = [line.method for line in layout.lines]
+    place = methods.index("UVAST + Viterbi (small)")
+    assert layout.lines[place - 1].source == MARK
+    assert methods[place + 1 : place + 3] == ["UVAST, best (small)", "UVAST, frame head (small)"]
+    assert methods[-2:] == ["toy", "toy + Viterbi"]
+
+
+def test_own_data_has_its_rows_model_by_model_and_no_column_of_sources() -> None:
+    rows = [
+        row("mine", kind, decoding)
+        for kind, decoding in (
+            ("ms-tcn", "frames"),
+            ("ms-tcn", "semi-markov"),
+            ("uvast", "transcript"),
+            ("uvast", "viterbi, gamma"),
+        )
+    ]
+    (layout,) = layouts(rows)
+    assert [cells[0] for cells in layout.cells()] == [
+        "MS-TCN",
+        "MS-TCN + semi-Markov",
+        "UVAST w/o duration",
+        "UVAST + Viterbi, Gamma lengths",
+    ]
+    assert layout.header[:2] == ("method", "F1@10")
+    assert OURS not in as_text(layout) + as_markdown(layout) + as_latex(layout)
+
+
+def test_every_decoding_has_a_name_of_words() -> None:
+    (layout,) = layouts([row("mine", "uvast", name) for name in DECODINGS])
+    assert not any(":" in line.method for line in layout.lines)
+    assert len({line.method for line in layout.lines}) == len(DECODINGS)
 
 
 def test_an_unfinished_row_says_so() -> None:

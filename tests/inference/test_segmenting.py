@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from uvast.inference.calibration import ALPHAS, DECODER_WEIGHTS, calibrate
 from uvast.inference.inputs import find_sources
 from uvast.inference.knowledge import Knowledge
 from uvast.inference.pipeline import segment_all
+from uvast.inference.search import Transcript
 from uvast.models import Encoded
 from uvast.segments import Segmentation
 from uvast.training import train
@@ -108,9 +110,46 @@ def test_noise_makes_no_candidate_longer_than_the_cap(
     features = noise.astype(np.float32)
     runs = model.segment(features, transcript="frames", durations="none")
     assert len(runs.transcript) > 40, "a noisy head is needed for this test"
-    best = model.segment(features, transcript="best", max_segments=40)
+    joint = model.segment(features, transcript="semi-markov")
+    best = model.segment(features, transcript="best", max_segments=len(joint.transcript))
     assert best.segmentation.n_frames == 400
-    assert max(lengths) <= 40
+    assert max(lengths) <= len(joint.transcript) < len(runs.transcript)
+    # a joint segmentation above the cap is taken as it is
+    lengths.clear()
+    best = model.segment(features, transcript="best", max_segments=len(joint.transcript) - 1)
+    assert best.segmentation == joint.segmentation
+    assert best.complete
+    assert not lengths
+
+
+def test_best_says_if_its_transcript_was_cut(
+    model: uvast.Segmenter, tiny: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    features = tiny.video(tiny.names[0], labels=False).features
+    joint = model.segment(features, transcript="semi-markov")
+
+    def cut(*_: object, **__: object) -> tuple[Transcript, ...]:
+        return (Transcript(joint.transcript, 0.0, complete=False),)
+
+    monkeypatch.setattr("uvast.inference.decoding.beam_transcripts", cut)
+    monkeypatch.setattr(
+        "uvast.inference.decoding.smoothed_transcript", lambda *_, **__: np.array([0])
+    )
+    found = model.segment(features, transcript="best", beam_width=2)
+    assert found.complete == (not np.array_equal(found.transcript, joint.transcript))
+    monkeypatch.setattr(model, "knowledge", replace(model.knowledge, decoder_weight=0.0))
+    assert not model.segment(features, transcript="best", beam_width=2).complete
+
+
+def test_what_a_model_cannot_do_is_said_before_a_video_is_read(model: uvast.Segmenter) -> None:
+    class Unread:
+        name = "video"
+
+        def n_frames(self) -> int:
+            raise AssertionError
+
+    with pytest.raises(ConfigError, match="'explicit' need a model that was trained"):
+        next(segment_all(model, [Unread()], model.options(durations="explicit")))
 
 
 def test_calibration_encodes_each_video_once_and_leaves_the_model_as_it_was(

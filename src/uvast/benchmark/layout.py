@@ -1,6 +1,7 @@
 """Tables as the paper prints them: our numbers and published ones, side by side, never mixed up.
 
-Every line says whose numbers it holds, in text, markdown, LaTeX, CSV and JSON alike.
+Every line of a table with published numbers says whose it holds, in text, markdown and LaTeX; in
+CSV and JSON every line does.
 """
 
 from __future__ import annotations
@@ -79,12 +80,21 @@ class Layout:
     @property
     def header(self) -> tuple[str, ...]:
         """The headings of all columns."""
-        return ("method", "numbers", *(HEADINGS[column] for column in self.columns))
+        return (*self.texts, *(HEADINGS[column] for column in self.columns))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The headings of the columns of words; without published numbers, all are ours."""
+        return ("method", "numbers") if self.citation else ("method",)
 
     def cells(self) -> list[list[str]]:
         """The table as text."""
         return [
-            [line.label, line.source, *(line.shown(column) for column in self.columns)]
+            [
+                line.label,
+                *([line.source] if self.citation else []),
+                *(line.shown(column) for column in self.columns),
+            ]
             for line in self.lines
         ]
 
@@ -159,7 +169,7 @@ def as_text(layout: Layout) -> str:
     lines = [layout.title]
     for row in rows:
         cells = [
-            one.ljust(width) if place < 2 else one.rjust(width)
+            one.ljust(width) if place < len(layout.texts) else one.rjust(width)
             for place, (one, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
@@ -185,7 +195,7 @@ def as_latex(layout: Layout) -> str:
         [
             r"\begin{table}",
             rf"\caption{{{f'{layout.title}.{cited}'.translate(LATEX)}}}",
-            rf"\begin{{tabular}}{{ll{'r' * len(layout.columns)}}}",
+            rf"\begin{{tabular}}{{{'l' * len(layout.texts)}{'r' * len(layout.columns)}}}",
             r"\toprule",
             header,
             r"\midrule",

@@ -54,6 +54,24 @@ IN_PAPERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 """Kind of model to decoding to the name of its row in published tables."""
 
+LABELS = MappingProxyType(
+    {"uvast": "UVAST", **{k: v["frames"] for k, v in IN_PAPERS.items() if "frames" in v}}
+)
+ADDED = MappingProxyType(
+    {
+        "frames": "",
+        "frames, mode filter": ", mode filter",
+        "frames + viterbi": " + Viterbi",
+        "frames + fifa": " + FIFA",
+        "viterbi, gamma": " + Viterbi, Gamma lengths",
+        "fifa, least energy": " + FIFA, least energy",
+        "explicit": " + explicit durations",
+        "semi-markov": " + semi-Markov",
+        "best": ", best",
+    }
+)
+"""What the name of a row without a published one adds to the model's."""
+
 
 @dataclass(frozen=True)
 class ResultRow:
@@ -188,9 +206,11 @@ def _mean(scores: Sequence[Scores]) -> Scores:
 
 
 def layouts(rows: Sequence[ResultRow]) -> tuple[Layout, ...]:
-    """Results as the paper prints them, a table for each dataset and kind of supervision.
+    """A table for each dataset and kind of supervision.
 
-    Published numbers stand beside ours where the dataset's folder has a published dataset's name.
+    Where the dataset's folder has a published dataset's name, results stand as the paper prints
+    them, below the published numbers; a model's other rows follow its last one there. Elsewhere
+    rows stand model by model.
     """
     tables: dict[tuple[str, str], list[ResultRow]] = defaultdict(list)
     for row in rows:
@@ -199,21 +219,33 @@ def layouts(rows: Sequence[ResultRow]) -> tuple[Layout, ...]:
     for (dataset, supervision), mine in tables.items():
         table = find_table(PAPER_TABLES[supervision])
         ours: dict[str, list[Line]] = defaultdict(list)
+        rank = {
+            row.name: place
+            for place, row in enumerate(table.rows)
+            if row.published.get(dataset.lower())
+        }
         for row in mine:
-            published = IN_PAPERS.get(row.kind, {}).get(row.decoding, "")
-            ours[published].append(
-                Line(_method(row), scores=row.mean, spread=row.spread, remark=row.remark)
-            )
+            line = Line(_method(row), scores=row.mean, spread=row.spread, remark=row.remark)
+            ours[_place(row, mine, rank)].append(line)
         title = f"{dataset}, {supervision} supervision: {_size(mine)}"
         found.append(laid_out(title, COLUMNS, table, dataset, ours))
     return tuple(found)
 
 
+def _place(row: ResultRow, rows: Sequence[ResultRow], rank: Mapping[str, int]) -> str:
+    """The published row that a row of ours stands below: its own, or its model's last one."""
+    names = IN_PAPERS.get(row.kind, {})
+    if names.get(row.decoding) in rank:
+        return names[row.decoding]
+    of_model = [names.get(one.decoding, "") for one in rows if one.model == row.model]
+    return max((name for name in of_model if name in rank), key=rank.__getitem__, default="")
+
+
 def _method(row: ResultRow) -> str:
-    label = {kind: names.get("frames", "UVAST") for kind, names in IN_PAPERS.items()}
     name = IN_PAPERS.get(row.kind, {}).get(row.decoding)
     if name is None:
-        name = f"{label.get(row.kind, row.kind)}: {row.decoding}"
+        head = ", frame head" if row.kind == "uvast" and row.decoding.startswith("frames") else ""
+        name = LABELS.get(row.kind, row.kind) + head + ADDED.get(row.decoding, f": {row.decoding}")
     return name if row.model == row.kind else f"{name} ({row.model})"
 
 
