@@ -212,9 +212,14 @@ def load_config(
 
 
 def read_preset(name: str) -> dict[str, Any]:
-    """What a preset's file sets, section by section."""
+    """What a preset sets, section by section: a shipped one, or a path that ends in `.toml`."""
+    if name.endswith(".toml"):
+        return _parse_toml(read_text(Path(name)), where=name)
     if name not in presets():
-        raise ConfigError(f"no preset {name!r}", remedy=f"choose from {', '.join(presets())}")
+        raise ConfigError(
+            f"no preset {name!r}",
+            remedy=f"choose from {', '.join(presets())}, or name a .toml file",
+        )
     text = (resources.files("uvast") / "presets" / f"{name}.toml").read_text("utf-8")
     return _parse_toml(text, where=f"preset {name}")
 

@@ -12,8 +12,10 @@ import pytest
 import torch
 
 from uvast.benchmark.cell import Cell, run_cell
-from uvast.config import load_config
+from uvast.benchmark.matrix import Matrix
+from uvast.config import ModelConfig, load_config
 from uvast.errors import CheckpointError, ConfigError
+from uvast.inference import load
 from uvast.inference.decodings import decodings_of, named_decodings
 from uvast.models.build import BUILDERS, Builder, as_frame_wise_model, build_model
 from uvast.models.checkpoint import ModelCard, load_model, model_tensors, write_checkpoint
@@ -29,7 +31,7 @@ def blocks(language):
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
     """Writes the page's file and makes the page's entry; returns the page's preset."""
-    file, function, line = blocks("python")
+    file, function, line, _ = blocks("python")
     path = tmp_path / "toy.py"
     path.write_text(file, encoding="utf-8")
     spec = importlib.util.spec_from_file_location("toy_of_the_page", path)
@@ -41,7 +43,7 @@ def toy(tmp_path, monkeypatch):
     assert line.strip().startswith('"toy": Builder(')
     for kind, builder in eval(f"{{{line}}}", names).items():
         monkeypatch.setitem(BUILDERS, kind, builder)
-    (preset,) = blocks("toml")
+    preset, _ = blocks("toml")
     (tmp_path / "toy.toml").write_text(preset, encoding="utf-8")
     return load_config(file=tmp_path / "toy.toml")
 
@@ -93,3 +95,41 @@ def test_without_its_entry_it_is_refused(toy, tmp_path, monkeypatch):
         build_model(toy.model, n_features=6, n_classes=3)
     with pytest.raises(CheckpointError, match="unknown kind 'toy'"):
         load_model(tmp_path / "toy.safetensors")
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """The page's package, as if it were installed; returns the preset's path."""
+    file, function, _, builder = blocks("python")
+    preset, project = blocks("toml")
+    folder = tmp_path / "site" / "my_models"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("")
+    (folder / "toy.py").write_text(f"{file}\n\n{function}\n\n{builder}", encoding="utf-8")
+    (group, entries), *_ = re.findall(r'entry-points\."(.*?)"\]\n(.*)', project, re.DOTALL)
+    information = tmp_path / "site" / "my_models-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: my-models\nVersion: 1.0\n")
+    entry = entries.replace('"', "")
+    (information / "entry_points.txt").write_text(f"[{group}]\n{entry}")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    monkeypatch.delitem(sys.modules, "my_models.toy", raising=False)
+    (tmp_path / "toy.toml").write_text(preset, encoding="utf-8")
+    return tmp_path / "toy.toml"
+
+
+def test_a_model_of_an_installed_package_takes_part(package, tiny_path, tmp_path):
+    matrix = Matrix(
+        [tiny_path],
+        ["ms-tcn", str(package)],
+        splits=[1],
+        settings=["toy:train.epochs=1"],
+        decodings=["none"],
+    )
+    toy = matrix.cells()[1]
+    assert (toy.model, toy.config.model.kind, toy.config.train.epochs) == ("toy", "toy", 1)
+    assert matrix.cells()[0].config.train.epochs == 50
+    assert set(run_cell(toy, tmp_path / "benchmark")) == {"frames"}
+    assert load(tmp_path / "benchmark" / toy.key).card.kind == "toy"
+    with pytest.raises(ConfigError, match="choose from uvast, ms-tcn, ms-tcn\\+\\+, asformer, toy"):
+        build_model(ModelConfig(kind="other"), n_features=6, n_classes=3)

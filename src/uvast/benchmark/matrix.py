@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.benchmark.cell import Cell
@@ -14,7 +15,6 @@ from uvast.inference.decodings import decodings_of, fitting_decodings, named_dec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
     from typing import Any
 
     from uvast.config import Config
@@ -37,7 +37,8 @@ class Matrix:
 
     Args:
         datasets: folders.
-        presets: a model each: its name in the table is the preset's.
+        presets: a model each, a shipped preset or a .toml file: its name in the table is the
+            preset's.
         base: the preset that every model's preset is put upon: `gtea` below `asformer`; `auto`
             takes the one of the dataset's name, if there is one.
         supervision: `full`, `timestamps` or both.
@@ -87,7 +88,7 @@ class Matrix:
                     for seed in self.seeds:
                         for split in splits:
                             yield Cell(
-                                model=preset,
+                                model=model_name(preset),
                                 dataset=str(folder.resolve()),
                                 split=split,
                                 seed=seed,
@@ -99,7 +100,7 @@ class Matrix:
     def _config(self, dataset: Dataset, preset: str, supervision: str) -> Config:
         base = preset_of(dataset.name) if self.base == AUTO else self.base
         layers = (preset,) if base is None or base == preset else (base, preset)
-        mine = [text for model, text in self._addressed() if model in ("", preset)]
+        mine = [text for model, text in self._addressed() if model in ("", model_name(preset))]
         return load_config(layers, settings=[*mine, f"supervision.kind={supervision}"])
 
     def _addressed(self) -> Iterator[tuple[str, str]]:
@@ -114,11 +115,12 @@ class Matrix:
                     remedy=f"pass {OWN_OPTIONS[name]} instead",
                 )
             found.append((model, name, f"{name}{equals}{value}"))
+        models = [model_name(preset) for preset in self.presets]
         for model, name, text in sorted(found, key=lambda one: bool(one[0])):
-            if model and model not in self.presets:
+            if model and model not in models:
                 raise ConfigError(
                     f"--set {model}:{name} is for a model that does not take part",
-                    remedy=f"choose from {', '.join(self.presets)}",
+                    remedy=f"choose from {', '.join(models)}",
                 )
             yield model, text
 
@@ -135,6 +137,11 @@ class Matrix:
                 remedy=f"add one of {'; '.join(decodings_of(kind, alignment=alignment))}",
             )
         return named_decodings(names)
+
+
+def model_name(preset: str) -> str:
+    """What a preset is called in tables and folders: `presets/toy.toml` is `toy`."""
+    return Path(preset).stem if preset.endswith(".toml") else preset
 
 
 def preset_of(dataset: str) -> str | None:
@@ -161,7 +168,8 @@ def check_places(cells: Sequence[Cell]) -> None:
     twice = next((key for key, count in places.items() if count > 1), None)
     if twice is not None:
         raise ConfigError(
-            f"two runs for the place {twice}", remedy="give datasets different folder names"
+            f"two runs for the place {twice}",
+            remedy="give datasets, and presets of your own, different names",
         )
 
 

@@ -1,8 +1,12 @@
-"""Config -> model. Every number a network gets is spelled out here; a new model is one line."""
+"""Config -> model. Every number a network gets is spelled out here; a new model is one line.
+
+Installed packages may bring models of their own, as entry points of the group `uvast.models`.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from uvast.errors import CheckpointError, ConfigError
@@ -119,26 +123,40 @@ BUILDERS: dict[str, Builder] = {
 }
 
 
+PLUGINS = "uvast.models"
+"""The group of entry points that name a `Builder`."""
+
+
+def find_builder(kind: str) -> Builder | None:
+    """Our own of this kind, else that of an installed package."""
+    if kind in BUILDERS:
+        return BUILDERS[kind]
+    for entry in entry_points(group=PLUGINS, name=kind):
+        return cast("Builder", entry.load())
+    return None
+
+
 def build_model(config: ModelConfig, *, n_features: int, n_classes: int) -> nn.Module:
     """The untrained model that `config` describes."""
-    if config.kind not in BUILDERS:
+    builder = find_builder(config.kind)
+    if builder is None:
+        known = dict.fromkeys((*BUILDERS, *entry_points(group=PLUGINS).names))
         raise ConfigError(
             f"model.kind = {config.kind!r}: no such model",
-            remedy=f"choose from {', '.join(BUILDERS)}",
+            remedy=f"choose from {', '.join(known)}",
         )
-    builder = BUILDERS[config.kind]
     return builder.model(builder.from_config(config, n_features, n_classes))
 
 
 def rebuild_model(kind: str, dimensions: dict[str, Any], *, where: Path) -> nn.Module:
     """The model of the checkpoint `where`, its weights still to be loaded."""
-    if kind not in BUILDERS:
+    builder = find_builder(kind)
+    if builder is None:
         raise CheckpointError(
             f"holds a model of unknown kind {kind!r}",
             where=where,
-            remedy="load it with the uvast version that wrote it",
+            remedy="install the package it is from, or the uvast version that wrote it",
         )
-    builder = BUILDERS[kind]
     names = {item.name for item in dataclasses.fields(builder.dimensions)}
     if set(dimensions) - names:
         raise CheckpointError(
