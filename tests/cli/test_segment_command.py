@@ -84,7 +84,9 @@ def test_a_bad_file_is_skipped_and_the_exit_code_is_one(
     [
         (("--durations", "alignment"), "need a model with an alignment decoder; train stage 2"),
         (("--durations", "magic"), "decode.durations = 'magic'"),
-        (("--set", "beam_width=0"), "decode.beam_width = 0"),
+        (("--set", "beam_width=-1"), "decode.beam_width = -1"),
+        (("--transcript", "best", "--durations", "fifa"), "'best' finds its own durations and"),
+        (("--durations", "none", "--format", "txt"), "--format: txt has a label a frame, and"),
         (("--format", "docx"), "--format: no format 'docx'; choose from txt, csv, json"),
         (("--split", 9), "has no split 9; choose from 1, 2"),
         (("--device", "cuda:77"), "device 'cuda:77' cannot be used; pass --device cpu"),

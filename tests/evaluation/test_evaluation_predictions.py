@@ -185,5 +185,7 @@ def test_errors_name_the_place_and_the_cure(read, text, n_frames, error, sentenc
 def test_a_length_that_no_rate_explains(read):
     with pytest.raises(LabelError, match=r"has 3 frames; predict one label for every frame$"):
         read("cut\n" * 4, 3)
+    with pytest.raises(LabelError, match=r"has 73 frames; predict one label for every frame$"):
+        read("cut\n", 73)  # a transcript, or the like
     with pytest.raises(LabelError, match="has 9 frames, or 5 at sampling rate 2; predict"):
         read("cut\n" * 8, 9, sampling_rate=2)

@@ -96,6 +96,31 @@ def test_the_cap_on_segments_is_never_silent(model: uvast.Segmenter, tiny: Datas
     assert model.segment(features).complete
 
 
+def test_greedy_search_looks_whether_the_end_follows_the_cap(
+    model: uvast.Segmenter, tiny: Dataset
+) -> None:
+    from uvast.inference.search import beam_transcripts, greedy_transcripts
+
+    encoded, mask = model._encode([tiny.video(tiny.names[0], labels=False)])
+    given = (model.module, encoded, mask, model.vocabulary)
+    (whole,) = greedy_transcripts(*given, max_segments=50)
+    for cap in (len(whole.tokens), len(whole.tokens) - 1):
+        (greedy,) = greedy_transcripts(*given, max_segments=cap)
+        (beam,) = beam_transcripts(*given, beam_width=1, max_segments=cap)
+        assert greedy.tokens.tolist() == beam.tokens.tolist() == whole.tokens[:cap].tolist()
+        assert greedy.complete == beam.complete == (cap == len(whole.tokens))
+        assert greedy.log_probability == pytest.approx(beam.log_probability, abs=1e-3)
+
+
+@pytest.mark.parametrize("beam_width", [1, 2])
+def test_a_transcript_of_one_token_a_frame_was_not_stopped_by_the_cap(
+    model: uvast.Segmenter, tiny: Dataset, beam_width: int
+) -> None:
+    """There is no room for another segment, so raising the cap would change nothing."""
+    features = tiny.video(tiny.names[0], labels=False).features[:1]
+    assert model.segment(features, beam_width=beam_width).complete
+
+
 def test_noise_makes_no_candidate_longer_than_the_cap(
     model: uvast.Segmenter, monkeypatch: pytest.MonkeyPatch
 ) -> None:

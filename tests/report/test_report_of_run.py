@@ -129,6 +129,21 @@ def test_attention_maps_of_both_runs_have_a_row_a_segment(full: Report, tiny: Da
         np.testing.assert_allclose(one.weights.max(1), 1)
 
 
+def test_a_dataset_of_another_rate_is_seen_at_the_models(
+    runs: dict[str, Path], tiny: Dataset, tmp_path: Path
+) -> None:
+    for part in ("features", "groundTruth", "splits", "mapping.txt"):
+        (tmp_path / part).symlink_to(tiny.path / part)
+    (tmp_path / "dataset.toml").write_text("sampling_rate = 2\n")
+    way = {"only": ["frames"], "video": min(tiny.side(1, "test"))}
+    own, other = (report_run(runs["plain"], dataset=d, **way) for d in (tiny.path, tmp_path))
+    assert [v.predicted for v in other.comparison.videos] == [
+        v.predicted for v in own.comparison.videos
+    ]
+    for one, expected in zip(other.attention.maps, own.attention.maps, strict=True):
+        np.testing.assert_array_equal(one.weights, expected.weights)
+
+
 def test_attention_maps_of_folders_of_one_name_are_told_apart(
     runs: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -39,12 +39,16 @@ def segment(
     ] = None,
     transcript: Annotated[
         str | None,
-        typer.Option(help="decoder, semi-markov, best or frames.", show_default="the model's own"),
+        typer.Option(
+            help="decoder, semi-markov, best (with a beam of 5) or frames.",
+            show_default="the model's own",
+        ),
     ] = None,
     durations: Annotated[
         str | None,
         typer.Option(
-            help="viterbi, fifa, alignment, explicit or none.", show_default="the model's own"
+            help="viterbi, fifa, alignment, explicit or none; semi-markov and best find their own.",
+            show_default="the model's own",
         ),
     ] = None,
     settings: Annotated[
@@ -52,8 +56,13 @@ def segment(
         typer.Option("--set", help="Another decoding setting, such as beam_width=5; repeatable."),
     ] = None,
     formats: Annotated[
-        str, typer.Option("--format", help="txt (a label a frame), csv, json; by commas.")
-    ] = "txt,json",
+        str | None,
+        typer.Option(
+            "--format",
+            help="txt (a label a frame), csv, json; by commas.",
+            show_default="txt,json; json without durations",
+        ),
+    ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Videos encoded together.")] = 8,
     workers: WorkersOption = 0,
     engine: EngineOption = EngineName.local,
@@ -83,10 +92,10 @@ def segment(
     from uvast.inference.output import check_free, parse_formats, write_prediction
     from uvast.inference.pipeline import segment_all
 
-    chosen_formats = parse_formats(formats)
     # the cluster's nodes have the devices, this machine only looks at the model
     segmenter = load(model, device="cpu" if engine is EngineName.ray else device)
     options = segmenter.parsed_options(settings or [], transcript=transcript, durations=durations)
+    chosen_formats = parse_formats(formats, bare=options.is_bare)
     sources = find_sources(
         [path.absolute() for path in inputs] if engine is EngineName.ray else inputs,
         n_features=segmenter.n_features,
@@ -125,7 +134,7 @@ def _report(outcomes: list[Outcome], out: Path, *, as_json: bool) -> None:
     capped = [name for name, prediction in done.items() if not prediction.complete]
     if capped:
         note(
-            f"stopped by the cap on segments in {len(capped)} videos (first: {capped[0]}); "
+            f"stopped by max_segments in {len(capped)} videos (first: {capped[0]}); "
             "raise it with --set max_segments=…"
         )
     if as_json:
@@ -138,8 +147,8 @@ def _report(outcomes: list[Outcome], out: Path, *, as_json: bool) -> None:
         )
         return
     rows = [
-        [name, str(len(one.transcript)), "–" if one.segmentation is None else f"{one.score:.2f}"]
-        for name, one in sorted(done.items(), key=lambda item: item[1].score)
+        [name, str(len(one.transcript)), "–" if one.score is None else f"{one.score:.2f}"]
+        for name, one in sorted(done.items(), key=lambda item: item[1].score or 0.0)
     ]
     print_table(
         f"{len(done)} videos in {out}, least sure first", ["video", "segments", "score"], rows

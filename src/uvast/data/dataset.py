@@ -167,19 +167,21 @@ class Dataset:
         """Whether a video has a feature file."""
         return self.features_path(name).exists()
 
-    def video(self, name: str, *, labels: bool = True) -> Video:
-        """One video at the model's rate; `labels=False` does not read its labels.
+    def video(self, name: str, *, labels: bool = True, sampling_rate: int | None = None) -> Video:
+        """One video; `labels=False` does not read its labels.
 
+        It has the dataset's `sampling_rate`, or that of a model which was trained at another.
         Label files are opened all the same, to count their lines, if neither `feature_axis` in
         dataset.toml nor the shapes of the features tell which axis is time.
         """
         self._check_known(name)
         features = self._features.read(name)
-        rate = self.spec.sampling_rate
+        rate = sampling_rate or self.spec.sampling_rate
+        fps = self.spec.frames_per_second
         if not labels:
-            return Video(name, features[::rate], None, len(features), rate)
+            return Video(name, features[::rate], None, len(features), rate, fps)
         ids = self.source_labels(name)
-        return Video(name, features[: len(ids) : rate], ids[::rate], len(ids), rate)
+        return Video(name, features[: len(ids) : rate], ids[::rate], len(ids), rate, fps)
 
     def source_frames(self, name: str) -> int:
         """A video's length at the source rate, from its features, else from its labels."""

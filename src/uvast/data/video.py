@@ -24,6 +24,7 @@ class Video:
         labels: class ids `(T,)`, or None if they were not asked for.
         source_frames: number of frames before sub-sampling; `T = ceil(source_frames / rate)`.
         sampling_rate: every how many source frames the model sees one.
+        frames_per_second: of the source, if known.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Video:
     labels: IntArray | None
     source_frames: int
     sampling_rate: int = 1
+    frames_per_second: float | None = None
 
     def __post_init__(self) -> None:
         """Checks that the parts fit together."""

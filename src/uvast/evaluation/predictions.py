@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from uvast.vocabulary import Vocabulary
 
 
+_MAX_RATE = 10
+"""A higher sampling rate is no plausible reason for a short prediction."""
+
 _FOLDER = "give the folder that holds the predictions"
 
 
@@ -107,7 +110,7 @@ def _wrong_length(n_labels: int, n_frames: int, sampling_rate: int, path: Path) 
     sampled = f", or {n_sampled} at sampling rate {sampling_rate}" if sampling_rate > 1 else ""
     remedy = "predict one label for every frame"
     rate = -(-n_frames // n_labels)
-    if rate > 1 and -(-n_frames // rate) == n_labels:
+    if 1 < rate <= _MAX_RATE and -(-n_frames // rate) == n_labels:
         remedy += f", or set sampling_rate = {rate} in dataset.toml if it was made at that rate"
     return LabelError(
         f"holds {n_labels} labels, the video has {n_frames} frames{sampled}",

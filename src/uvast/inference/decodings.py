@@ -5,10 +5,13 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from uvast.config import parse_setting
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from uvast.config import DecodeConfig
 
 DECODINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -96,3 +99,30 @@ def fitting_decodings(
 def named_decodings(names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
     """The changes of each name."""
     return {name: DECODINGS[name] for name in names}
+
+
+def parse_decode_setting(text: str) -> tuple[str, object]:
+    """`beam_width=5`, or `decode.beam_width=5`, -> the setting's name in a config and its value."""
+    name, separator, value = text.partition("=")
+    name = name.strip().removeprefix("decode.")
+    if not separator or "." in name:
+        raise ConfigError(
+            f"--set {text!r} is not a decoding setting of the form name=value",
+            remedy="write for example --set beam_width=5",
+        )
+    return parse_setting(f"decode.{name}={value}")
+
+
+def check_effect(names: Iterable[str], options: DecodeConfig) -> None:
+    """Refuses settings, such as `decode.durations`, that a joint way of decoding does not use."""
+    if options.transcript not in JOINT:
+        return
+    search = ("beam_width", "max_segments") if options.transcript == "best" else ()
+    given = [name.removeprefix("decode.") for name in names]
+    idle = [name for name in given if name not in ("transcript", "alpha", *search)]
+    if idle:
+        raise ConfigError(
+            f"transcript {options.transcript!r} finds its own durations "
+            f"and does not use {', '.join(idle)}",
+            remedy="leave that out, or choose another --transcript",
+        )

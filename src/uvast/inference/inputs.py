@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from uvast.data import Dataset, Video
 from uvast.data.features_files import map_features, read_header
-from uvast.errors import FeatureError, InputError
+from uvast.errors import DataError, FeatureError, InputError
 from uvast.files import missing
 
 if TYPE_CHECKING:
@@ -46,10 +47,11 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class DatasetVideo:
-    """A video of a dataset."""
+    """A video of a dataset, at the model's rate, whatever the dataset's own is."""
 
     dataset: Dataset
     name: str
+    sampling_rate: int
 
     @property
     def path(self) -> Path:
@@ -62,16 +64,17 @@ class DatasetVideo:
 
     def read(self) -> Video:
         """Its features; labels are not needed."""
-        return self.dataset.video(self.name, labels=False)
+        return self.dataset.video(self.name, labels=False, sampling_rate=self.sampling_rate)
 
 
 @dataclass(frozen=True)
 class FeatureFile:
-    """A .npy file, `[T x F]` or `[F x T]`."""
+    """A .npy file, `[T x F]` or `[F x T]`; the axis of a square one has to be known."""
 
     path: Path
     n_features: int
     sampling_rate: int
+    square_axis: FeatureAxis | None = None
 
     @property
     def name(self) -> str:
@@ -80,22 +83,31 @@ class FeatureFile:
 
     def n_frames(self) -> int:
         """Its length at the source rate."""
-        header = read_header(self.path)
-        return header.n_frames(self._axis(header.shape))
+        return read_header(self.path).n_frames(self.axis())
 
     def read(self) -> Video:
         """Its features, a view of the file where possible."""
-        axis = self._axis(read_header(self.path).shape)
-        return sampled_video(self.name, map_features(self.path, axis), self.sampling_rate)
+        return sampled_video(self.name, map_features(self.path, self.axis()), self.sampling_rate)
 
-    def _axis(self, shape: tuple[int, int]) -> FeatureAxis:
+    def axis(self) -> FeatureAxis:
+        """Which axis is time: the one that has not the model's width."""
+        shape = read_header(self.path).shape
         if self.n_features not in shape:
             raise FeatureError(
                 f"features of shape {shape}",
                 where=self.path,
                 remedy=f"the model wants {self.n_features} features a frame",
             )
-        return "time-first" if shape[1] == self.n_features else "features-first"
+        if shape[0] != shape[1]:
+            return "time-first" if shape[1] == self.n_features else "features-first"
+        if self.square_axis is None:
+            raise FeatureError(
+                f"{shape[0]}x{shape[1]} features do not tell which axis is time",
+                where=self.path,
+                remedy="segment it together with other files of its kind, "
+                "or pass the array (T, F) from Python",
+            )
+        return self.square_axis
 
 
 def find_sources(
@@ -106,14 +118,16 @@ def find_sources(
     Args:
         paths: datasets (folders with `features/`), folders of .npy files, or .npy files.
         n_features: the width F the model takes.
-        sampling_rate: source frames per frame, for files outside of datasets.
+        sampling_rate: the model's, in source frames per frame.
         split: of datasets, the test side of this split only.
     """
     sources: list[Source] = []
+    files: list[FeatureFile] = []
     for path in paths:
         if (path / "features").is_dir():
             dataset = Dataset.open(path)
-            sources += [DatasetVideo(dataset, name) for name in dataset.side(split, "test")]
+            names = dataset.side(split, "test")
+            sources += [DatasetVideo(dataset, name, sampling_rate) for name in names]
         elif split is not None:
             raise InputError(
                 f"--split {split} goes with a dataset",
@@ -121,7 +135,8 @@ def find_sources(
                 remedy="leave --split out, or name a folder with features/ and splits/",
             )
         else:
-            sources += [FeatureFile(file, n_features, sampling_rate) for file in _files(path)]
+            files += [FeatureFile(file, n_features, sampling_rate) for file in _files(path)]
+    sources += _settled(files)
     twice = [name for name, count in Counter(s.name for s in sources).items() if count > 1]
     if twice:
         raise InputError(
@@ -140,6 +155,15 @@ def sampled_video(name: str, features: NDArray[np.floating[Any]], sampling_rate:
         )
     sampled = np.asarray(features[::sampling_rate], dtype=np.float32)
     return Video(name, sampled, None, len(features), sampling_rate)
+
+
+def _settled(files: list[FeatureFile]) -> list[FeatureFile]:
+    """Square files have the time axis of the others, if these agree."""
+    axes: set[FeatureAxis] = set()
+    for file in files:
+        with suppress(DataError):  # told when its turn comes
+            axes.add(file.axis())
+    return [replace(file, square_axis=min(axes)) for file in files] if len(axes) == 1 else files
 
 
 def _files(path: Path) -> list[Path]:

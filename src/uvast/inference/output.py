@@ -20,8 +20,15 @@ FORMATS = ("txt", "csv", "json")
 CSV_COLUMNS = ("label", "start", "end", "confidence", "start_seconds", "end_seconds")
 
 
-def parse_formats(text: str) -> tuple[str, ...]:
-    """`txt,csv` -> the formats, checked."""
+def parse_formats(text: str | None, *, bare: bool) -> tuple[str, ...]:
+    """`txt,csv` -> the formats, checked; None takes the usual ones.
+
+    Args:
+        text: by commas.
+        bare: whether the predictions are bare transcripts, which have no labels of frames.
+    """
+    if text is None:
+        return ("json",) if bare else ("txt", "json")
     formats = tuple(part.strip() for part in text.split(","))
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
@@ -29,6 +36,12 @@ def parse_formats(text: str) -> tuple[str, ...]:
             f"no format {unknown[0]!r}",
             where="--format",
             remedy=f"choose from {', '.join(FORMATS)}",
+        )
+    if bare and "txt" in formats:
+        raise ConfigError(
+            "txt has a label a frame, and durations 'none' give no frames",
+            where="--format",
+            remedy="choose csv or json, or other --durations",
         )
     return formats
 
@@ -46,15 +59,12 @@ def check_free(folder: Path, names: Iterable[str], formats: Sequence[str]) -> No
 def write_prediction(
     folder: Path, name: str, prediction: Prediction, formats: Sequence[str]
 ) -> None:
-    """Writes one video's prediction in each format.
-
-    `txt` has a label a line: one for each source frame, or for each action of a bare transcript.
-    """
+    """Writes one video's prediction in each format; `txt` has a line for each source frame."""
     for suffix in formats:
         path = output_path(folder, name, suffix)
         if suffix == "txt":
-            lines = prediction.actions if prediction.segmentation is None else prediction.labels
-            write_labels(path, lines)
+            assert prediction.segmentation is not None, "checked with the formats"
+            write_labels(path, prediction.labels)
         elif suffix == "csv":
             write_text(path, _as_csv(prediction))
         else:

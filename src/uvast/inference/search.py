@@ -29,7 +29,7 @@ class Transcript:
     Args:
         tokens: the actions as decoded, repeats included, without SOS and EOS.
         log_probability: of the tokens and, if it was reached, of EOS.
-        complete: whether EOS came before the cap.
+        complete: False if `max_segments` stopped it before EOS.
     """
 
     tokens: IntArray
@@ -47,13 +47,14 @@ def greedy_transcripts(
 ) -> tuple[Transcript, ...]:
     """The likeliest token at each step, for all videos of a batch at once.
 
-    A video stops at EOS, or with `max_segments` tokens or one per frame, the last one kept.
+    A video stops at EOS, or with `max_segments` tokens or one per frame if no EOS follows.
     """
     caps = mask.sum(1).clamp(max=max_segments).cpu().numpy()
     n_videos = len(caps)
     state = model.start(encoded, mask)
     tokens = np.full(n_videos, vocabulary.sos)
     running = np.ones(n_videos, dtype=bool)
+    ended = np.zeros(n_videos, dtype=bool)
     scores = np.zeros(n_videos)
     n_tokens = np.zeros(n_videos, dtype=np.int64)
     written: list[IntArray] = []
@@ -63,15 +64,16 @@ def greedy_transcripts(
         if not written:
             _forbid_empty(log_probabilities, vocabulary)
         tokens = log_probabilities.argmax(1)
+        ended |= running & (tokens == vocabulary.eos)
+        running &= ended | (n_tokens < caps)
         scores += np.where(running, log_probabilities.max(1), 0.0)
-        running &= tokens != vocabulary.eos
+        running &= ~ended
         written.append(tokens)
         n_tokens += running
-        running &= n_tokens < caps
     rows = np.stack(written, axis=1)
     return tuple(
-        Transcript(row[:count], float(score), bool(count < cap))
-        for row, count, score, cap in zip(rows, n_tokens, scores, caps, strict=True)
+        Transcript(row[:count], float(score), bool(end or count < max_segments))
+        for row, count, score, end in zip(rows, n_tokens, scores, ended, strict=True)
     )
 
 
@@ -115,7 +117,7 @@ def beam_transcripts(
         history = np.concatenate((history[origins], tokens[:, None]), axis=1)
         state = state.select(origins)
     cut = [
-        Transcript(row, float(score), complete=False)
+        Transcript(row, float(score), complete=cap < max_segments)
         for row, score in zip(history, scores, strict=True)
         if len(row) == cap
     ]

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from uvast.config import Config, DecodeConfig, parse_config, parse_setting
+from uvast.config import Config, DecodeConfig, parse_config
 from uvast.data import Video, collate
 from uvast.errors import CheckpointError, ConfigError, FeatureError
 from uvast.files import missing
 from uvast.inference.decoding import Decoder
+from uvast.inference.decodings import check_effect, parse_decode_setting
 from uvast.inference.inputs import FeatureFile, sampled_video
 from uvast.inference.knowledge import Knowledge
 from uvast.inference.prediction import FramePrediction, Prediction
@@ -115,10 +116,15 @@ class Segmenter:
         return self.config.replaced(**changed).decode
 
     def parsed_options(self, settings: Sequence[str], **changes: str | None) -> DecodeConfig:
-        """The same from text such as `beam_width=5`, as the command line has it."""
+        """The same from text such as `beam_width=5`, as the command line has it.
+
+        A setting that would change nothing beside the chosen transcript is an error.
+        """
         given = [f"{name}={value}" for name, value in changes.items() if value is not None]
-        parsed = dict(parse_setting(f"decode.{text}") for text in (*settings, *given))
-        return self.config.replaced(**parsed).decode
+        parsed = dict(map(parse_decode_setting, (*settings, *given)))
+        options = self.config.replaced(**parsed).decode
+        check_effect(parsed, options)
+        return options
 
     def frames(self, features: NDArray[np.floating[Any]]) -> FramePrediction:
         """The frame head's view of features `(T, F)` at the model's rate."""
@@ -175,7 +181,7 @@ class Segmenter:
         return tuple(map(self._prediction, batch.frames, decodings, batch.videos))
 
     def _prediction(self, frames: FramePrediction, decoding: Decoding, video: Video) -> Prediction:
-        segmentation, confidences, score = decoding.segmentation, np.zeros(0), 0.0
+        segmentation, confidences, score = decoding.segmentation, np.zeros(0), None
         if segmentation is not None:
             chosen = np.exp(
                 np.take_along_axis(
@@ -191,7 +197,7 @@ class Segmenter:
             confidences=confidences,
             score=score,
             vocabulary=self.vocabulary,
-            frames_per_second=self.card.frames_per_second,
+            frames_per_second=video.frames_per_second or self.card.frames_per_second,
             complete=decoding.complete,
         )
 

@@ -39,17 +39,22 @@ def attention_maps(segmenters: Mapping[str, Segmenter], dataset: Dataset, name: 
         dataset: where the video is.
         name: the video.
     """
-    video = dataset.video(name)
+    first = next(iter(segmenters.values()))
+    video = _seen_by(first, dataset, name)
     true = Segmentation.from_labels(video.labels if video.labels is not None else [])
-    fraction = next(iter(segmenters.values())).knowledge.chunk_fraction
+    fraction = first.knowledge.chunk_fraction
     rows = true.chunked(fraction) if fraction else true
     target = (rows.segment_of_frame == np.arange(len(rows))[:, None]).astype(np.float64)
     maps = [AttentionMap("Target: the frames of each segment", _columns(target))]
     maps += [
-        AttentionMap(title, _columns(_weights(segmenter, video, rows)))
+        AttentionMap(title, _columns(_weights(segmenter, _seen_by(segmenter, dataset, name), rows)))
         for title, segmenter in segmenters.items()
     ]
     return Attention(name, rows.upsampled(video.sampling_rate, video.source_frames), tuple(maps))
+
+
+def _seen_by(segmenter: Segmenter, dataset: Dataset, name: str) -> Video:
+    return dataset.video(name, sampling_rate=segmenter.card.sampling_rate)
 
 
 @torch.inference_mode()

@@ -139,7 +139,7 @@ def _predictions(
 ) -> dict[str, dict[str, Segmentation]]:
     """Way to video to segmentation; the first video that fails is an error."""
     options = {way: segmenter.options(**changes) for way, changes in ways.items()}
-    sources = [DatasetVideo(dataset, name) for name in names]
+    sources = [DatasetVideo(dataset, name, segmenter.card.sampling_rate) for name in names]
     predictions: dict[str, dict[str, Segmentation]] = {way: {} for way in ways}
     n_done = 0
     for way, chosen in options.items():
