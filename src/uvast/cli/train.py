@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli.console import note, progress_bar
-from uvast.cli.options import DeviceOption, SettingsOption, TimestampsOption
+from uvast.cli.options import DeviceOption, SettingsOption, TimestampsOption, chosen_config
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -108,15 +108,11 @@ def train(
     if stage is Stage.one:
         changes.append("train.alignment_epochs=0")
 
-    from uvast.config import load_config, presets
     from uvast.data import Dataset
     from uvast.data.timestamp_files import ignored_timestamps
     from uvast.training import train as train_model
 
-    names = [preset] if preset else []
-    if config is None and model in presets() and model not in names:
-        names.append(model)  # a baseline brings its published settings
-    chosen = load_config(names or None, config, changes)
+    chosen = chosen_config(preset, config, model, changes)
     opened = Dataset.open(dataset)
     own_clicks = chosen.supervision.kind == "timestamps" and timestamps is None
     if own_clicks and (ignored := ignored_timestamps(dataset)):
