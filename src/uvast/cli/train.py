@@ -60,11 +60,12 @@ def train(
     timestamps: TimestampsOption = None,
     refresh_pseudo_labels: Annotated[
         int | None,
-        typer.Option(help="Cut pseudo-labels again every N epochs; 0 never.", metavar="N"),
+        typer.Option(min=0, help="Cut pseudo-labels again every N epochs; 0 never.", metavar="N"),
     ] = None,
     stage: Annotated[Stage, typer.Option(help="Stage 2 is the alignment decoder.")] = Stage.both,
     validation: Annotated[
-        float | None, typer.Option(help="Share of the training side that selects the model.")
+        float | None,
+        typer.Option(min=0, max=1, help="Share of the training side that selects the model."),
     ] = None,
     device: DeviceOption = "auto",
     seed: Annotated[int | None, typer.Option(min=0, help="Of everything random.")] = None,
