@@ -6,13 +6,10 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-import numpy as np
 import pytest
 
 from uvast.errors import ConfigError
 from uvast.report import Report, write_figures
-from uvast.report.content import Chart
-from uvast.report.drawing import draw_figures
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -29,30 +26,6 @@ def test_every_part_has_a_figure_in_both_formats(planted: Report, tmp_path: Path
             assert path.read_bytes().startswith(PNG)
         else:
             assert ET.parse(path).getroot().tag.endswith("svg")
-
-
-def test_few_classes_have_percents_in_the_confusion_matrix(planted: Report) -> None:
-    axes = draw_figures(planted)["confusion"].axes[0]
-    assert planted.comparison is not None
-    frames = planted.comparison.scores[planted.comparison.main].confusion
-    assert frames is not None
-    percents = 100 * frames / np.maximum(frames.sum(1, keepdims=True), 1)
-    written = {(one.get_position()[1], one.get_position()[0]): one for one in axes.texts}
-    assert {place: one.get_text() for place, one in written.items()} == {
-        (row, column): f"{percents[row, column]:.0f}"
-        for row, column in np.argwhere(percents >= 0.5).tolist()
-    }
-    for place, one in written.items():
-        assert one.get_color() == ("white" if percents[place] > 80 else "black")
-
-
-def test_a_single_epoch_is_a_dot() -> None:
-    one, two = (
-        Chart("one", (1.0,), {"loss": (2.0,)}),
-        Chart("two", (1.0, 2.0), {"loss": (2.0, 1.0)}),
-    )
-    axes = draw_figures(Report("run", {}, charts=(one, two)))["training"].axes
-    assert [each.lines[0].get_marker() for each in axes[:2]] == ["o", ""]
 
 
 def test_figures_are_reproducible(benchmark_report: Report, tmp_path: Path) -> None:

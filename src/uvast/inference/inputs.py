@@ -10,7 +10,7 @@ import numpy as np
 
 from uvast.data import Dataset, Video
 from uvast.data.features_files import map_features, read_header
-from uvast.errors import FeatureError, InputError, MissingFileError
+from uvast.errors import FeatureError, InputError
 from uvast.files import missing
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _files(path: Path) -> list[Path]:
         raise missing(path)
     found = sorted(path.glob("*.npy")) if path.is_dir() else [path]
     if not found:
-        raise MissingFileError(
+        raise InputError(
             "holds no .npy files", where=path, remedy="name a folder of feature files or a dataset"
         )
     return found
