@@ -171,7 +171,7 @@ def test_configs_are_frozen_and_replaced_copies():
         ("train.zzz=5", "train.zzz: no such setting; known are seed, epochs, "),
         ("trains.epochs=5", "trains: no such setting; did you mean train?"),
         ("zzz.epochs=5", "no such setting; known are model, loss, train, supervision, decode"),
-        ("train.epochs=many", "input should be a valid integer; give another value, such as 800"),
+        ("train.epochs=many", "valid integer; give another value, such as its default 800"),
         ("train.epochs", "--set 'train.epochs' is not of the form section.name=value; write for"),
         ("epochs=5", "--set 'epochs=5' is not of the form section.name=value; write for example"),
         ("a.b.c=5", "--set 'a.b.c=5' is not of the form section.name=value; write for example"),

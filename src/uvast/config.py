@@ -6,11 +6,13 @@ Config never enters a module: builders spell out keyword arguments from it.
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from importlib import resources
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -230,13 +232,14 @@ def read_preset(name: str) -> dict[str, Any]:
     """What a preset sets, section by section: a shipped one, or a path that ends in `.toml`."""
     if name.endswith(".toml"):
         return _parse_toml(read_text(Path(name)), where=name)
-    if name not in presets():
-        raise ConfigError(
-            f"no preset {name!r}",
-            remedy=f"choose from {', '.join(presets())}, or name a .toml file",
-        )
-    text = (resources.files("uvast") / "presets" / f"{name}.toml").read_text("utf-8")
-    return _parse_toml(text, where=f"preset {name}")
+    return _parse_toml(_preset_text(name), where=f"preset {name}")
+
+
+def preset_summary(name: str) -> str:
+    """The first sentence of the comment above a preset."""
+    lines = takewhile(lambda line: line.startswith("#"), _preset_text(name).splitlines())
+    comment = " ".join(line.lstrip("# ") for line in lines)
+    return re.split(r"(?<=\.) (?=[A-Z])", comment)[0]
 
 
 def parse_config(values: dict[str, Any], *, where: str) -> Config:
@@ -254,8 +257,18 @@ def parse_config(values: dict[str, Any], *, where: str) -> Config:
         raise ConfigError(
             f"{name} = {first['input']!r}: {_plain(first['type'], first['msg'])}",
             where=where,
-            remedy="give another value" + ("" if default is None else f", such as {default!r}"),
+            remedy="give another value"
+            + ("" if default is None else f", such as its default {default!r}"),
         ) from None
+
+
+def _preset_text(name: str) -> str:
+    if name not in presets():
+        raise ConfigError(
+            f"no preset {name!r}",
+            remedy=f"choose from {', '.join(presets())}, or name a .toml file",
+        )
+    return (resources.files("uvast") / "presets" / f"{name}.toml").read_text("utf-8")
 
 
 def _several(texts: str | Iterable[str]) -> tuple[str, ...]:

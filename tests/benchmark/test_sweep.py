@@ -281,7 +281,9 @@ def test_a_missing_extra_is_one_sentence(
         raise ImportError(name)
 
     monkeypatch.setattr(sweeps, "import_module", absent)
-    with pytest.raises(ConfigError, match=r"needs the package optuna; .*'uvast\[sweep\]'"):
+    with pytest.raises(
+        ConfigError, match=r"needs the package optuna; .*'\.\[sweep\]' in uvast's folder"
+    ):
         list(task.run(tmp_path, Planted(), n_trials=1))
 
 

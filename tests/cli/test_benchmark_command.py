@@ -161,6 +161,8 @@ def test_a_sweep_goes_on_and_hands_out_the_best_settings(
     first = uvast(*command, "--trials", 1)
     assert first.code == 0, first.error
     assert "train.learning_rate" in first.out
+    best = f"--config {tmp_path}/out/best.toml --out RUN"
+    assert first.error.rstrip().endswith(f"try uvast train {tiny_path} --split 1 {best}")
     trials = json.loads(uvast(*command, "--trials", 2, "--json").out)
     assert {one["trial"] for one in trials} == {0, 1}
     assert trials[0]["score"] >= trials[1]["score"]

@@ -56,6 +56,38 @@ def test_check_lists_all_problems_and_exits_with_2(run, dataset: Path) -> None:
     assert lines[-1] == "2 problems"
 
 
+def test_check_shows_what_training_needs(run, dataset: Path) -> None:
+    code, output, _ = run("data", "check", dataset)
+    assert code == 0
+    rows = dict(row for row in _cells(output) if len(row) == 2)
+    assert rows["splits"] == "1, 2, 3, 4 (train 4 to 5, test 1 to 2 videos)"
+    assert rows["timestamps"].endswith("in 6 videos (timestamps.json)")
+    assert (rows["background"], rows["frames a second"]) == ("background", "15")
+    assert (rows["sampling rate"], rows["feature axis"]) == ("1", "features-first")
+    assert "Classes" not in output
+    _, output, _ = run("data", "check", dataset, "--classes")
+    classes = [row for row in _cells(output) if len(row) == 5]
+    assert [row[0] for row in classes] == list(Dataset.open(dataset).vocabulary.names)
+    assert sum(float(row[3]) for row in classes) == pytest.approx(100, abs=0.2)
+
+
+def _cells(output: str) -> list[list[str]]:
+    lines = [line for line in output.splitlines() if line.startswith("│")]
+    return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
+
+
+def test_one_mistake_is_one_problem(run, dataset: Path) -> None:
+    names = Dataset.open(dataset).names
+    for name in names:
+        (dataset / "features" / f"{name}.npy").write_bytes(b"")
+    code, output, _ = run("data", "check", dataset)
+    assert code == 2
+    assert output.splitlines()[-1] == "1 problem"
+    assert output.splitlines()[-2].endswith("(and 5 more like it)")
+    _, output, _ = run("data", "check", dataset, "--json")
+    assert len(json.loads(output)["problems"]) == 6
+
+
 def test_check_as_json(run, dataset: Path) -> None:
     code, output, _ = run("data", "check", dataset, "--json")
     assert code == 0

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from uvast.cli.evaluate import Protocol
 from uvast.cli.main import app
 from uvast.data import DatasetSpec, Split, write_spec, write_splits
-from uvast.errors import InputError, OutputError
+from uvast.errors import InputError, MissingFileError, OutputError
 from uvast.evaluation import PROTOCOLS
 
 TRUTH = {"v1": "AABB", "v2": "AAAA", "v3": "BBBB"}
@@ -218,3 +218,11 @@ def test_a_confusion_file_is_replaced_only_if_asked_for(data, predictions, tmp_p
     assert path.read_text() == "mine"
     assert CliRunner().invoke(app, [*command, "--overwrite"]).exit_code == 0
     assert path.read_text().startswith("true,A,B,C")
+
+
+def test_a_run_is_no_folder_of_predictions(run, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").write_text("{}")
+    sentence = "run: is a run, not a folder of predictions; segment first: uvast segment "
+    with pytest.raises(MissingFileError, match=sentence):
+        run("--split", "1", folder=tmp_path / "run")

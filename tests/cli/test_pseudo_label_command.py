@@ -204,16 +204,32 @@ def test_the_command_offers_what_training_offers():
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "sentence"),
     [
-        ("--features", "encoder"),
-        ("--model", "somewhere"),
-        ("--sample-timestamps", "0", "--timestamps", "some.json"),
+        (("--features", "encoder"), "^encoder features without a model; pass --model RUN, too$"),
+        (("--model", "somewhere"), "which need none; pass --features encoder or both, too$"),
+        (("--sample-timestamps", "0", "--timestamps", "some.json"), "choose one of them$"),
     ],
 )
-def test_options_that_do_not_fit_are_errors(run, tiny_path, options):
-    with pytest.raises(InputError):
+def test_options_that_do_not_fit_are_errors(run, tiny_path, options, sentence):
+    with pytest.raises(InputError, match=sentence):
         run(tiny_path, *options)
+
+
+def test_the_last_line_says_what_comes_next(run, tiny_path, tmp_path):
+    options = ("--no-table", "--overwrite")
+    last = run(tiny_path, *options).stderr.splitlines()[-1]
+    command = f"uvast train {tiny_path} --supervision timestamps"
+    assert last == f"training makes the same by itself: {command} --out RUN"
+    clicks = f"{tiny_path}/timestamps.json"
+    own = ("--timestamps", clicks, "--method", "midpoint", "--prior", "0")
+    last = run(tiny_path, *options, *own).stderr.splitlines()[-1]
+    changed = "--set supervision.method=midpoint --set supervision.prior=0.0"
+    assert last.endswith(f": {command} --timestamps {clicks} {changed} --out RUN")
+    last = run(tiny_path, *options, "--sample-timestamps", "1").stderr.splitlines()[-1]
+    out = tmp_path / "out"
+    link = f"ln -s {tiny_path}/features {out}/features"
+    assert last == (f"to train on them, add the features: {link} && uvast train {out} --out RUN")
 
 
 @pytest.mark.parametrize("kind", ["encoder", "both"])

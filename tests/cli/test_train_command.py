@@ -6,6 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from uvast.cli.main import app
 from uvast.cli.train import train
 from uvast.data import generate_dataset
 
@@ -14,12 +15,12 @@ from uvast.data import generate_dataset
 def run(tmp_path, monkeypatch):
     """Runs the command with a training that does nothing; returns its notes."""
     monkeypatch.setattr("uvast.training.train", lambda *_, **__: None)
-    app = typer.Typer()
-    app.command()(train)
+    alone = typer.Typer()
+    alone.command()(train)
 
     def invoke(*options: str) -> str:
         arguments = [str(tmp_path / "data"), "--out", str(tmp_path / "run"), *options]
-        result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+        result = CliRunner().invoke(alone, arguments, catch_exceptions=False)
         assert result.exit_code == 0, result.output
         return result.stderr
 
@@ -34,3 +35,13 @@ def test_timestamps_that_do_not_count_are_noted_if_they_are_trained_on(run, tmp_
     assert sentence not in run("--supervision", "full")
     own = str(tmp_path / "data" / "timestamps.json")
     assert sentence not in run("--supervision", "timestamps", "--timestamps", own)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--validation", "1.5"), ("--refresh-pseudo-labels", "-1")]
+)
+def test_a_wrong_value_is_named_by_its_option(option, value):
+    arguments = ["train", "data", "--out", "run", option, value]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 2
+    assert f"Invalid value for '{option}'" in result.stderr

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from uvast.data import Dataset, check_dataset
-from uvast.errors import CorruptFileError, TimestampError
+from uvast.data.faults import FaultList
+from uvast.data.statistics import SplitSize, TimestampCount
+from uvast.errors import CorruptFileError, DataError, TimestampError
 
 
 def test_a_right_dataset_has_no_problems(generated: Path) -> None:
@@ -23,6 +25,16 @@ def test_a_right_dataset_has_no_problems(generated: Path) -> None:
 def test_statistics(make_dataset) -> None:
     path = make_dataset({"v1": "aabbbacc", "v2": "a", "v3": "bbc"}, mapping="0 c\n1 b\n2 a\n3 d\n")
     report = check_dataset(path)
+
+    def counts(frames: int, segments: int) -> dict[str, object]:
+        mean = frames / segments if segments else None
+        return {
+            "n_segments": segments,
+            "n_frames": frames,
+            "share": frames / 12,
+            "mean_frames": mean,
+        }
+
     assert report.as_dict() == {
         "dataset": str(path),
         "statistics": {
@@ -34,6 +46,18 @@ def test_statistics(make_dataset) -> None:
             "min_segments": 1,
             "max_segments": 4,
             "n_features": 4,
+            "feature_axis": "features-first",
+            "frames_per_second": None,
+            "sampling_rate": 1,
+            "background": (),
+            "splits": {},
+            "timestamps": None,
+            "classes": (
+                {"name": "c", **counts(3, 2)},
+                {"name": "b", **counts(5, 2)},
+                {"name": "a", **counts(4, 3)},
+                {"name": "d", **counts(0, 0)},
+            ),
         },
         "problems": [],
         "notes": [
@@ -42,6 +66,65 @@ def test_statistics(make_dataset) -> None:
             "classes that no video shows: d",
         ],
     }
+
+
+def test_statistics_of_what_training_needs(generated: Path) -> None:
+    numbers = check_dataset(generated).statistics
+    assert numbers is not None
+    dataset = Dataset.open(generated)
+    assert numbers.splits == {
+        number: SplitSize(len(split.train), len(split.test))
+        for number, split in dataset.splits.items()
+    }
+    n_timestamps = sum(map(len, dataset.timestamps().values()))
+    assert numbers.timestamps == TimestampCount("timestamps.json", 12, n_timestamps)
+    assert numbers.background == ("background",)
+    assert (numbers.frames_per_second, numbers.sampling_rate) == (15, 1)
+    assert sum(one.n_frames for one in numbers.classes) == 12 * numbers.mean_frames
+    assert sum(one.n_segments for one in numbers.classes) == n_timestamps
+
+
+def test_many_faults_of_one_cause_are_one_sentence(make_dataset) -> None:
+    names = [f"s{index}" for index in range(6)]
+    path = make_dataset({name: "aab" * (index + 1) for index, name in enumerate(names)})
+    rows = "".join(f"{name},0.1,a\n" for name in names)
+    (path / "timestamps.csv").write_text(f"video,time,label\n{rows}")
+    (path / "splits").mkdir()
+    for side in ("train", "test"):
+        (path / "splits" / f"{side}.split1.bundle").write_text(f"no{side}1\nno{side}2\n")
+    for name in names[:3]:
+        (path / "groundTruth" / f"{name}.txt").write_text("")
+    for name in names[4:]:
+        (path / "groundTruth" / f"{name}.txt").write_text("a\n'x/y'\n'1/2'\n" * 30)
+    report = check_dataset(path)
+    assert len(report.problems) == 6 + 4 + 3 + 2
+    assert len(report.causes) == 1 + 1 + 3 + 2
+    unknown_rate = "a time in seconds, and the frame rate is unknown"
+    (sentence,) = [one for one in report.causes if unknown_rate in one]
+    assert sentence == (
+        f"{path / 'timestamps.csv'}, video s0: {unknown_rate}; "
+        "set frames_per_second in dataset.toml (and 5 more like it)"
+    )
+    (sentence,) = [one for one in report.causes if "which is not there" in one]
+    assert sentence.endswith("remove it from the split (and 3 more like it)")
+
+
+@pytest.mark.parametrize(
+    ("whats", "n_causes"),
+    [
+        (["features of shape (3, 4, {})", "{} labels for the 7 frames of /a/b{}.npy"], 2),
+        (["unknown label 'a{}'"], 5),
+        (["unknown label 'a/b{}'"], 5),
+        (["names video v{} 2 times", "1 NaN or infinite values, first in frame {}"], 2),
+    ],
+)
+def test_faults_that_are_alike(whats: list[str], n_causes: int) -> None:
+    faults = FaultList()
+    for what in whats:
+        for number in range(5):
+            faults(DataError(what.format(number, number), where=f"/a/v{number}", remedy="mend"))
+    assert len(faults.sentences) == 5 * len(whats)
+    assert len(faults.causes()) == n_causes
 
 
 def test_ten_faults_are_ten_problems(generated_copy: Path) -> None:
@@ -122,6 +205,7 @@ def test_ten_faults_are_ten_problems(generated_copy: Path) -> None:
         f"{path / 'splits' / 'test.split4.bundle'}: names no videos; list one video a line",
     ]
     assert sorted(report.problems) == sorted(expected)
+    assert sorted(report.causes) == sorted(expected)
     assert report.statistics is not None
     assert report.statistics.n_videos == 12
 

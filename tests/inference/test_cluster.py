@@ -22,5 +22,7 @@ def test_a_missing_extra_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> Non
         raise ImportError(name)
 
     monkeypatch.setattr(cluster, "import_module", absent)
-    with pytest.raises(ConfigError, match=r"needs the package ray; .*'uvast\[cluster\]'"):
+    with pytest.raises(
+        ConfigError, match=r"needs the package ray; .*'\.\[cluster\]' in uvast's folder"
+    ):
         list(Cluster().run(print, [1]))

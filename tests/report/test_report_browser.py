@@ -125,6 +125,43 @@ def test_arrow_keys_walk_over_segments_and_cells(planted: Report, opened: Opener
     )
 
 
+RECORD = """() => {
+  window.written = [];
+  const write = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+    window.written.push([text, this.fillStyle]);
+    write.call(this, text, ...place);
+  };
+}"""
+WRITTEN = """() => new Promise((done) => {
+  const look = (frames) => requestAnimationFrame(() => {
+    if (frames && !window.written.length) look(frames - 1); else done(window.written);
+  });
+  look(60);
+})"""
+
+
+@pytest.mark.parametrize(
+    ("scheme", "on_full", "on_empty"),
+    [("light", "#ffffff", "#1c2024"), ("dark", "#1b1f23", "#e6e8eb")],
+)
+def test_few_classes_have_readable_percents_in_the_confusion_matrix(
+    opened: Opener, scheme: str, on_full: str, on_empty: str
+) -> None:
+    vocabulary = Vocabulary(("a", "b"))
+    true = Segmentation([0, 1, 0], [10, 20, 10])
+    predicted = Segmentation([0, 1, 0], [10, 20, 10])
+    wrong = Segmentation([0, 1, 0], [10, 22, 8])
+    compared = compare({"v": true, "w": true}, {"x": {"v": predicted, "w": wrong}}, vocabulary)
+    page = opened(Report("r", {}, vocabulary=vocabulary, comparison=compared), DESKTOP, scheme)
+    page.locator("#matrix canvas").scroll_into_view_if_needed()
+    page.evaluate(RECORD)
+    page.set_viewport_size({"width": 500, "height": 900})
+    found = dict(page.evaluate(WRITTEN))
+    assert {text for text in found if text.isdecimal()} == {"95", "5", "100"}
+    assert (found["100"], found["5"]) == (on_full, on_empty)
+
+
 def test_the_chosen_decoding_changes_scores_and_confusion(planted: Report, opened: Opener) -> None:
     page = opened(planted)
     assert planted.comparison is not None

@@ -39,5 +39,5 @@ def test_without_matplotlib_the_extra_is_named(
     planted: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ConfigError, match=r"pip install 'uvast\[report\]'"):
+    with pytest.raises(ConfigError, match=r"pip install '\.\[report\]' in uvast's folder"):
         write_figures(planted, tmp_path)

@@ -13,7 +13,8 @@ from planted_report import CLASSES, EVIL, EVIL_VIDEO, PREDICTIONS, TRUTHS
 
 from uvast.report import Report, write_page
 from uvast.report.compare import compare
-from uvast.report.content import SCORE_NAMES
+from uvast.report.content import SCORE_NAMES, Chart
+from uvast.report.fragments import chart
 from uvast.report.page import page
 from uvast.segments import Segmentation
 from uvast.vocabulary import Vocabulary
@@ -137,3 +138,13 @@ def test_thousands_of_videos_stay_small(tmp_path: Path) -> None:
         Report("Breakfast", {}, vocabulary=classes, comparison=compared), tmp_path / "r.html"
     )
     assert (tmp_path / "r.html").stat().st_size < 3_000_000
+
+
+def test_a_single_epoch_is_a_dot_with_one_label_an_axis() -> None:
+    text = chart(Chart("Stage 1: loss", (1.0,), {"loss": (3.5,)}))
+    assert "<polyline" not in text
+    assert text.count("<circle") == 1
+    assert re.findall(r"<text[^>]*>([^<]*)</text>", text) == ["3.5", "epoch 1"]
+    longer = chart(Chart("Stage 1: loss", (1.0, 2.0), {"loss": (3.5, 2.5)}))
+    assert "<circle" not in longer
+    assert re.findall(r"<text[^>]*>([^<]*)</text>", longer) == ["3.5", "2.5", "epoch 1", "2"]

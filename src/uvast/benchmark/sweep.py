@@ -1,4 +1,4 @@
-"""A search over settings, judged on the validation part. optuna is an extra, `uvast[sweep]`.
+"""A search over settings, judged on the validation part. optuna is an extra, `sweep`.
 
 The study is a journal in the sweep's folder, each trial a run folder beside it: a sweep that was
 stopped goes on with the trial it was in.
@@ -300,7 +300,7 @@ def _import_optuna() -> Any:
         raise ConfigError(
             "needs the package optuna",
             where="uvast sweep",
-            remedy="install it with: pip install 'uvast[sweep]'",
+            remedy="install it with: pip install '.[sweep]' in uvast's folder",
         ) from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna

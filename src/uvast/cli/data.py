@@ -12,6 +12,7 @@ from uvast.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from uvast.data.check import Report
+    from uvast.data.statistics import ClassStatistics, Statistics
 
 app = typer.Typer(
     help="""Check, split and generate datasets.
@@ -31,11 +32,18 @@ DatasetPath = Annotated[Path, typer.Argument(metavar="DATASET", help="The datase
 @app.command()
 def check(
     dataset: DatasetPath,
+    classes: Annotated[
+        bool, typer.Option("--classes", help="Also each class: segments, frames, mean length.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Print a dataset's statistics and all of its problems; exit code 2 if there are any.
 
+    Of many problems that are alike it prints one; --json has them all.
+
     Example: `uvast data check data/gtea`
+
+    With the classes: `uvast data check data/gtea --classes`
     """
     from uvast.data.check import check_dataset
 
@@ -48,7 +56,7 @@ def check(
     if as_json:
         console.print_json(report.as_dict())
     else:
-        _print_report(report)
+        _print_report(report, classes=classes)
     if not report.ok:
         raise typer.Exit(2)
 
@@ -121,31 +129,61 @@ def generate(
     console.note(f"wrote {videos} videos to {out}; look at them with 'uvast data check {out}'")
 
 
-def _print_report(report: Report) -> None:
+def _print_report(report: Report, *, classes: bool) -> None:
     if report.statistics is not None:
-        numbers = report.statistics
-        mean = None if numbers.mean_frames is None else f"{numbers.mean_frames:.2f}"
-        console.print_table(
-            str(report.path),
-            ["statistic", "value"],
-            [
-                ["classes", _shown(numbers.n_classes)],
-                ["videos", _shown(numbers.n_videos)],
-                ["frames, least", _shown(numbers.min_frames)],
-                ["frames, most", _shown(numbers.max_frames)],
-                ["frames, mean", _shown(mean)],
-                ["segments, least", _shown(numbers.min_segments)],
-                ["segments, most", _shown(numbers.max_segments)],
-                ["feature width", _shown(numbers.n_features)],
-            ],
-        )
+        console.print_table(str(report.path), ["statistic", "value"], _rows(report.statistics))
+        if classes:
+            rows = [_class_row(one) for one in report.statistics.classes]
+            columns = ["class", "segments", "frames", "share %", "mean frames"]
+            console.print_table("Classes", columns, rows)
     for line in report.notes:
         console.note(f"note: {line}")
-    for line in report.problems:
+    for line in report.causes:
         console.results.print(f"problem: {line}", style="red", markup=False)
-    n_problems = len(report.problems)
+    n_problems = len(report.causes)
     console.results.print(f"{n_problems or 'no'} problem{'' if n_problems == 1 else 's'}")
 
 
+def _rows(numbers: Statistics) -> list[list[str]]:
+    stamps, splits = numbers.timestamps, numbers.splits.values()
+    found = "none"
+    if stamps is not None:
+        found = f"{stamps.n_timestamps} in {stamps.n_videos} videos ({stamps.file})"
+    sides = "none"
+    if splits:
+        train, test = ([getattr(one, side) for one in splits] for side in ("train", "test"))
+        names = ", ".join(map(str, numbers.splits))
+        sides = f"{names} (train {_span(train)}, test {_span(test)} videos)"
+    return [
+        ["classes", _shown(numbers.n_classes)],
+        ["background", ", ".join(numbers.background) or "none"],
+        ["videos", _shown(numbers.n_videos)],
+        ["splits", sides],
+        ["timestamps", found],
+        ["frames, least", _shown(numbers.min_frames)],
+        ["frames, most", _shown(numbers.max_frames)],
+        ["frames, mean", _shown(numbers.mean_frames)],
+        ["frames a second", _shown(numbers.frames_per_second)],
+        ["sampling rate", _shown(numbers.sampling_rate)],
+        ["segments, least", _shown(numbers.min_segments)],
+        ["segments, most", _shown(numbers.max_segments)],
+        ["feature width", _shown(numbers.n_features)],
+        ["feature axis", _shown(numbers.feature_axis)],
+    ]
+
+
+def _class_row(one: ClassStatistics) -> list[str]:
+    mean = "-" if one.mean_frames is None else f"{one.mean_frames:.1f}"
+    return [one.name, str(one.n_segments), str(one.n_frames), f"{100 * one.share:.1f}", mean]
+
+
+def _span(numbers: list[int]) -> str:
+    """The numbers in short: `7`, or `5 to 8`."""
+    least, most = min(numbers), max(numbers)
+    return str(least) if least == most else f"{least} to {most}"
+
+
 def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}".removesuffix(".00")
     return "-" if value is None else str(value)

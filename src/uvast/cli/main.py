@@ -11,6 +11,7 @@ import typer
 from uvast._version import __version__
 from uvast.cli import (
     benchmark,
+    config,
     data,
     demo,
     evaluate,
@@ -34,6 +35,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.add_typer(data.app, name="data")
 app.command("pseudo-label")(pseudo_label.pseudo_label)
+app.command("config")(config.config)
 app.command("train")(train.train)
 app.command("segment")(segment.segment)
 app.command("evaluate")(evaluate.evaluate)

@@ -11,7 +11,10 @@ import typer
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from uvast.benchmark.engine import Engine
+    from uvast.config import Config
     from uvast.inference.cluster import Cluster
 
 
@@ -45,6 +48,19 @@ WorkersOption = Annotated[
     int, typer.Option("--workers", min=0, help="Threads that decode side by side.")
 ]
 DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, …")]
+
+
+def chosen_config(
+    preset: str | None, file: Path | None, model: str | None, settings: Iterable[str]
+) -> Config:
+    """The settings that the options of a training stand for."""
+    from uvast.config import load_config, presets
+
+    names = [preset] if preset else []
+    if file is None and model in presets() and model not in names:
+        names.append(model)  # a baseline brings its published settings
+    kind = [] if model is None else [f"model.kind={model}"]
+    return load_config(names or None, file, [*settings, *kind])
 
 
 def make_engine(

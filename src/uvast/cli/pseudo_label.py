@@ -85,8 +85,9 @@ def pseudo_label(
 ) -> None:
     """Make labels for every frame from one annotated frame per action.
 
-    Writes groundTruth/VIDEO.txt at the original frame rate, mapping.txt and dataset.toml. Where
-    the dataset has ground truth, a table compares the methods with it.
+    Writes groundTruth/VIDEO.txt at the original frame rate, mapping.txt and dataset.toml, to look
+    at and for other tools: uvast train makes them by itself. Where the dataset has ground truth, a
+    table compares the methods with it.
 
     Example: `uvast pseudo-label data/gtea --out pseudo`
 
@@ -123,6 +124,23 @@ def pseudo_label(
         printed = [[row, *score_row(one.columns())] for row, one in scores.items()]
         print_table(title, ["", *HEADINGS.values()], printed)
     note(f"wrote {len(restored)} videos to {out}")
+    if model is None and drawn is None:
+        note(f"training makes the same by itself: {_training(dataset, timestamps, chosen)}")
+    else:
+        link = f"ln -s {dataset.absolute() / 'features'} {out / 'features'}"
+        note(f"to train on them, add the features: {link} && uvast train {out} --out RUN")
+
+
+def _training(dataset: Path, timestamps: Path | None, chosen: PseudoLabelOptions) -> str:
+    """The training that makes the same pseudo-labels."""
+    from uvast.config import SupervisionConfig
+
+    words = ["uvast train", str(dataset), "--supervision timestamps"]
+    words += [] if timestamps is None else [f"--timestamps {timestamps}"]
+    for name in ("method", "metric", "prior"):
+        if getattr(chosen, name) != getattr(SupervisionConfig, name):
+            words.append(f"--set supervision.{name}={getattr(chosen, name)}")
+    return " ".join([*words, "--out RUN"])
 
 
 def _timestamps(dataset: Dataset, path: Path | None, seed: int | None) -> dict[str, Timestamps]:
@@ -157,13 +175,15 @@ def _features(
     """Features by video; None are the dataset's own."""
     from uvast.errors import InputError
 
-    if (model is None) != (kind is FeatureKind.input):
-        raise InputError(
-            f"{kind.value} features {'without' if model is None else 'with'} a model",
-            remedy="pass --features encoder or both, and --model RUN with it",
-        )
+    if model is None and kind is not FeatureKind.input:
+        raise InputError(f"{kind.value} features without a model", remedy="pass --model RUN, too")
     if model is None:
         return None
+    if kind is FeatureKind.input:
+        raise InputError(
+            "a model, and input features, which need none",
+            remedy="pass --features encoder or both, too",
+        )
     from uvast.inference import load
     from uvast.supervision import JoinedFeatures
 

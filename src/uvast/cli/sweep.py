@@ -68,7 +68,7 @@ def sweep(
 
     The test side is never seen. Start it again after a break or failures, or with more --trials,
     and it goes on. The best settings are in OUT/best.toml, for uvast train --config. It needs the
-    extra: `pip install 'uvast[sweep]'`.
+    extra: `pip install '.[sweep]'` in uvast's folder.
 
     Example: `uvast sweep data/gtea --preset gtea --set train.epochs=50 --out sweep --set-range
     train.learning_rate=1e-4..1e-2:log`
@@ -102,7 +102,11 @@ def sweep(
         note(f"{len(told)} of the trials failed; the same command tries as many others")
     if found[0].score is None:
         raise ConfigError("every trial failed", where=out, remedy="see the sentences above")
-    note(f"the best settings are in {out}/best.toml; try uvast train --config {out}/best.toml")
+    clicks = "" if timestamps is None else f" --timestamps {timestamps}"
+    note(
+        f"the best settings are in {out}/best.toml; try uvast train {dataset} --split {split}"
+        f"{clicks} --config {out}/best.toml --out RUN"
+    )
 
 
 def _failure(trial: Trial) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli.console import note, progress_bar
-from uvast.cli.options import DeviceOption, SettingsOption, TimestampsOption
+from uvast.cli.options import DeviceOption, SettingsOption, TimestampsOption, chosen_config
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -60,11 +60,12 @@ def train(
     timestamps: TimestampsOption = None,
     refresh_pseudo_labels: Annotated[
         int | None,
-        typer.Option(help="Cut pseudo-labels again every N epochs; 0 never.", metavar="N"),
+        typer.Option(min=0, help="Cut pseudo-labels again every N epochs; 0 never.", metavar="N"),
     ] = None,
     stage: Annotated[Stage, typer.Option(help="Stage 2 is the alignment decoder.")] = Stage.both,
     validation: Annotated[
-        float | None, typer.Option(help="Share of the training side that selects the model.")
+        float | None,
+        typer.Option(min=0, max=1, help="Share of the training side that selects the model."),
     ] = None,
     device: DeviceOption = "auto",
     seed: Annotated[int | None, typer.Option(min=0, help="Of everything random.")] = None,
@@ -108,15 +109,11 @@ def train(
     if stage is Stage.one:
         changes.append("train.alignment_epochs=0")
 
-    from uvast.config import load_config, presets
     from uvast.data import Dataset
     from uvast.data.timestamp_files import ignored_timestamps
     from uvast.training import train as train_model
 
-    names = [preset] if preset else []
-    if config is None and model in presets() and model not in names:
-        names.append(model)  # a baseline brings its published settings
-    chosen = load_config(names or None, config, changes)
+    chosen = chosen_config(preset, config, model, changes)
     opened = Dataset.open(dataset)
     own_clicks = chosen.supervision.kind == "timestamps" and timestamps is None
     if own_clicks and (ignored := ignored_timestamps(dataset)):

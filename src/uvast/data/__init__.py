@@ -10,10 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from uvast.data.augmentation import drop_frames
-from uvast.data.check import Report, Statistics, check_dataset
+from uvast.data.check import Report, check_dataset
 from uvast.data.dataset import Dataset
 from uvast.data.spec import DatasetSpec, read_spec, write_spec
 from uvast.data.splits import Split, make_splits, validation_part, write_splits
+from uvast.data.statistics import Statistics
 from uvast.data.timestamp_files import read_timestamps, write_timestamps
 from uvast.data.timestamps import Annotation, Timestamps, annotate
 from uvast.data.video import Video

@@ -15,6 +15,7 @@ from uvast.data.features_files import read_header
 from uvast.data.labels import read_labels
 from uvast.data.spec import DatasetSpec, read_spec
 from uvast.data.splits import split_faults
+from uvast.data.statistics import SplitSize, Statistics, TimestampCount, class_statistics
 from uvast.data.timestamp_files import ignored_timestamps, no_timestamps, read_timestamps
 from uvast.data.timestamp_fit import TimestampFit
 from uvast.segments import Segmentation
@@ -32,31 +33,6 @@ ENOUGH_VIDEOS = 4
 
 
 @dataclass(frozen=True)
-class Statistics:
-    """A dataset in numbers, at the source rate, as the paper's supplement lists them.
-
-    Args:
-        n_classes: classes, background ones included; None if they are unknown.
-        n_videos: videos.
-        min_frames: frames of the shortest video; None if no video can be read.
-        max_frames: frames of the longest video.
-        mean_frames: mean number of frames.
-        min_segments: fewest segments in a labelled video; None without labels.
-        max_segments: most segments in a labelled video.
-        n_features: feature width; None without features.
-    """
-
-    n_classes: int | None
-    n_videos: int
-    min_frames: int | None
-    max_frames: int | None
-    mean_frames: float | None
-    min_segments: int | None
-    max_segments: int | None
-    n_features: int | None
-
-
-@dataclass(frozen=True)
 class Report:
     """What `check_dataset` found.
 
@@ -64,12 +40,14 @@ class Report:
         path: the dataset's folder.
         statistics: numbers, or None if there is no dataset to count.
         problems: every fault, one sentence each.
+        causes: the same in short, for people: of many faults that are alike only the first.
         notes: what is worth knowing and no fault.
     """
 
     path: Path
     statistics: Statistics | None
     problems: tuple[str, ...]
+    causes: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -103,7 +81,7 @@ def check_dataset(path: str | Path, *, advance: Callable[[int, int], None] | Non
     with faults:
         dataset = Dataset(path, spec, faults)
     if dataset is None:
-        return Report(path, None, tuple(faults.sentences))
+        return Report(path, None, tuple(faults.sentences), faults.causes())
     return _Check(dataset, faults).run(advance)
 
 
@@ -116,6 +94,7 @@ class _Check:
         self.notes: list[str] = []
         self.vocabulary: Vocabulary | None = None
         self.n_features: int | None = None
+        self.splits: dict[int, SplitSize] = {}
         self.has_labels = any(map(dataset.has_labels, dataset.names))
         self.annotations: dict[str, tuple[Annotation, ...]] = {}
         self.lengths: list[int] = []
@@ -138,6 +117,7 @@ class _Check:
             self.dataset.path,
             self._statistics(),
             tuple(self.faults.sentences),
+            self.faults.causes(),
             tuple(self.notes),
         )
 
@@ -216,6 +196,7 @@ class _Check:
             if not self.dataset.splits:
                 self.notes.append("no splits: make them with 'uvast data split'")
             for number, split in self.dataset.splits.items():
+                self.splits[number] = SplitSize(len(split.train), len(split.test))
                 for fault in split_faults(number, split, known, folder):
                     self.faults(fault)
 
@@ -264,16 +245,35 @@ class _Check:
 
     def _statistics(self) -> Statistics:
         segments = [len(Segmentation.from_labels(ids)) for ids in self.labels.values()]
-        lengths = self.lengths
+        lengths, dataset, vocabulary = self.lengths, self.dataset, self.vocabulary
         return Statistics(
-            n_classes=None if self.vocabulary is None else len(self.vocabulary),
-            n_videos=len(self.dataset.names),
+            n_classes=None if vocabulary is None else len(vocabulary),
+            n_videos=len(dataset.names),
             min_frames=min(lengths, default=None),
             max_frames=max(lengths, default=None),
             mean_frames=sum(lengths) / len(lengths) if lengths else None,
             min_segments=min(segments, default=None),
             max_segments=max(segments, default=None),
             n_features=self.n_features,
+            feature_axis=None if self.n_features is None else dataset.feature_axis,
+            frames_per_second=dataset.spec.frames_per_second,
+            sampling_rate=dataset.spec.sampling_rate,
+            background=() if vocabulary is None else vocabulary.background,
+            splits=self.splits,
+            timestamps=self._timestamp_count(),
+            classes=(
+                class_statistics(self.labels.values(), vocabulary)
+                if vocabulary is not None and self.labels
+                else ()
+            ),
+        )
+
+    def _timestamp_count(self) -> TimestampCount | None:
+        if not self.annotations:
+            return None
+        n_timestamps = sum(map(len, self.annotations.values()))
+        return TimestampCount(
+            self.dataset.timestamps_path.name, len(self.annotations), n_timestamps
         )
 
 

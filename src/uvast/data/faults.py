@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from uvast.errors import UvastError
 
 OnFault = Callable[[UvastError], None]
+
+_FEW = 3
+_OWN = re.compile(
+    r"""(?<!\S)(video\ \S+ | [^\sA-Za-z]*\d[^\sA-Za-z]*(?!\S) | (?!['"])\S*[/\\]\S*)""", re.X
+)
+"""What a fault has of its own and others of the same cause do not: a video, numbers, a file."""
 
 
 def raise_fault(fault: UvastError) -> None:
@@ -16,18 +24,33 @@ def raise_fault(fault: UvastError) -> None:
 
 
 class FaultList:
-    """Faults found so far, as sentences; used as a reader's `on_fault`, or as a context.
+    """Faults found so far, by their sentences; used as a reader's `on_fault`, or as a context.
 
     In a `with` block an error becomes a fault and ends the block, not the program. The same
     sentence is listed once.
     """
 
     def __init__(self) -> None:
-        self.sentences: dict[str, None] = {}
+        self.sentences: dict[str, UvastError] = {}
 
     def __call__(self, fault: UvastError) -> None:
         """Lists a fault."""
-        self.sentences[str(fault)] = None
+        self.sentences[str(fault)] = fault
+
+    def causes(self) -> tuple[str, ...]:
+        """One sentence a fault; of more than three that are alike, the first and their number."""
+        alike: dict[object, list[str]] = defaultdict(list)
+        for sentence, fault in self.sentences.items():
+            alike[_OWN.sub("", fault.what), fault.remedy].append(sentence)
+        return tuple(
+            sentence
+            for sentences in alike.values()
+            for sentence in (
+                sentences
+                if len(sentences) <= _FEW
+                else [f"{sentences[0]} (and {len(sentences) - 1} more like it)"]
+            )
+        )
 
     def __enter__(self) -> None:
         pass

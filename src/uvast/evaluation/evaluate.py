@@ -133,6 +133,12 @@ def _prediction_files(
     names = list(dict.fromkeys(video for videos in absent.values() for video in videos))
     if names:
         n_videos = len({video for videos in sides.values() for video in videos})
+        if len(names) == n_videos and (folder / "run.json").is_file():
+            raise MissingFileError(
+                "is a run, not a folder of predictions",
+                where=folder,
+                remedy=f"segment first: uvast segment {folder} DATASET --out predictions",
+            )
         shown = ", ".join(names[:_N_SHOWN]) + (", …" if len(names) > _N_SHOWN else "")
         covered = [str(number) for number, videos in absent.items() if not videos]
         remedy = "predict them too"

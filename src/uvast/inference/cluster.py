@@ -1,6 +1,6 @@
 """Work spread over a Ray cluster; a lost worker or node costs time, not results.
 
-Ray is an extra, `uvast[cluster]`. All machines see the same folders under the same paths, and all
+Ray is an extra, `cluster`. All machines see the same folders under the same paths, and all
 have uvast installed (docs/cluster.md).
 """
 
@@ -173,7 +173,7 @@ def _import_ray() -> Any:
         raise ConfigError(
             "needs the package ray",
             where="--engine ray",
-            remedy="install it with: pip install 'uvast[cluster]'",
+            remedy="install it with: pip install '.[cluster]' in uvast's folder",
         ) from None
 
 

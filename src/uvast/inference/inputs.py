@@ -171,5 +171,7 @@ def _files(path: Path) -> list[Path]:
         raise missing(path)
     found = sorted(path.glob("*.npy")) if path.is_dir() else [path]
     if not found:
-        raise missing(path / "*.npy", remedy="name a folder of .npy feature files")
+        raise InputError(
+            "holds no .npy files", where=path, remedy="name a folder of feature files or a dataset"
+        )
     return found

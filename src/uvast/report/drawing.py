@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 N_VIDEOS = 4
 """Videos in a figure of timelines: from the worst to the best, evenly spread."""
 
+N_NUMBERED = 12
+"""Classes up to which the cells of a confusion matrix have room for percents."""
+
 HATCHES: dict[Pattern, str] = {
     "solid": "",
     "rising": "////",
@@ -189,7 +192,8 @@ def _confusion(comparison: Comparison, vocabulary: Vocabulary) -> Figure:
     frames = comparison.scores[comparison.main].confusion
     assert frames is not None, "a comparison has it"
     shares = frames / np.maximum(frames.sum(1, keepdims=True), 1)
-    side = 2 + 0.2 * len(vocabulary)
+    numbered = len(vocabulary) <= N_NUMBERED
+    side = 2 + (0.35 if numbered else 0.2) * len(vocabulary)
     figure = Figure(figsize=(side, side))
     axes = figure.subplots()
     image = axes.imshow(shares, cmap=_SHADES, vmin=0, vmax=1)
@@ -199,6 +203,10 @@ def _confusion(comparison: Comparison, vocabulary: Vocabulary) -> Figure:
     axes.set_xlabel("predicted")
     axes.set_ylabel("true")
     figure.colorbar(image, shrink=0.6, label="share of the true class's frames")
+    for row, column in np.argwhere(numbered & (shares >= 0.005)).tolist():
+        share = shares[row, column]
+        ink = "white" if share > 0.8 else "black"
+        axes.text(column, row, f"{100 * share:.0f}", color=ink, size=7, ha="center", va="center")
     return figure
 
 
@@ -236,7 +244,8 @@ def _charts(charts: Sequence[Chart]) -> Figure:
     places = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
     for axes, one in zip(places, charts, strict=False):
         for (name, curve), line in zip(one.curves.items(), ("-", "--", ":"), strict=False):
-            axes.plot(one.epochs, curve, line, label=_plain(name))
+            marker = "o" if len(one.epochs) == 1 else ""  # a line of one point is nothing
+            axes.plot(one.epochs, curve, line, marker=marker, label=_plain(name))
         axes.set_title(_plain(one.title), loc="left", fontsize=9)
         if len(one.curves) > 1:
             axes.legend(frameon=False)

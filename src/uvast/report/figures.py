@@ -28,7 +28,9 @@ def write_figures(report: Report, folder: Path) -> tuple[Path, ...]:
         import matplotlib as mpl
     except ImportError as error:
         raise ConfigError(
-            "matplotlib is not installed", where="--figures", remedy="pip install 'uvast[report]'"
+            "matplotlib is not installed",
+            where="--figures",
+            remedy="pip install '.[report]' in uvast's folder",
         ) from error
     from uvast.report.drawing import draw_figures
 

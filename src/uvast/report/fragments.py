@@ -110,7 +110,10 @@ def file_details(files: Mapping[str, str]) -> str:
 
 
 def chart(one: Chart) -> str:
-    """Curves as SVG: the first and last epoch and the range of values at the axes."""
+    """Curves as SVG: the first and last epoch and the range of values at the axes.
+
+    A single epoch is a dot, and what does not range has one label.
+    """
     values = [value for curve in one.curves.values() for value in curve]
     low, high = min(values), max(values)
     first, last = one.epochs[0], one.epochs[-1]
@@ -128,18 +131,38 @@ def chart(one: Chart) -> str:
         points = " ".join(
             f"{x(epoch):.1f},{y(value):.1f}" for epoch, value in zip(one.epochs, curve, strict=True)
         )
-        lines.append(f'<polyline class="curve-{place % 3}" points="{points}"/>')
+        name = f'class="curve-{place % 3}"'
+        if first < last:
+            lines.append(f'<polyline {name} points="{points}"/>')
+        else:
+            lines.append(f'<circle {name} cx="{x(first):.1f}" cy="{y(curve[0]):.1f}" r="3"/>')
     ends = ", ".join(f"{name} {curve[-1]:.3g}" for name, curve in one.curves.items())
     caption = f"{one.title}, last: {ends}" if len(one.curves) > 1 else f"{one.title}, {ends}"
     floor = _HEIGHT - _BOTTOM
     return f"""<figure class="chart">
 <svg viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" role="img" aria-label="{escape(caption)}">
 <path class="axis" d="M{_LEFT} {_TOP}V{floor}H{_WIDTH - _RIGHT}"/>{"".join(lines)}
-<text x="{_LEFT - 6}" y="{_TOP + 8}" text-anchor="end">{high:.3g}</text>
-<text x="{_LEFT - 6}" y="{floor}" text-anchor="end">{low:.3g}</text>
-<text x="{_LEFT}" y="{_HEIGHT - 4}">epoch {first:.0f}</text>
-<text x="{_WIDTH - _RIGHT}" y="{_HEIGHT - 4}" text-anchor="end">{last:.0f}</text>
+{_value_labels(low, high)}{_epoch_labels(first, last)}
 </svg><figcaption>{escape(one.title)}{_legend(one)}</figcaption></figure>"""
+
+
+def _value_labels(low: float, high: float) -> str:
+    floor, top, x = _HEIGHT - _BOTTOM, _TOP + 8, _LEFT - 6
+    if f"{low:.3g}" == f"{high:.3g}":
+        return _label(x, (floor + top) / 2, "end", f"{low:.3g}")
+    return _label(x, top, "end", f"{high:.3g}") + _label(x, floor, "end", f"{low:.3g}")
+
+
+def _epoch_labels(first: float, last: float) -> str:
+    y = _HEIGHT - 4
+    if first == last:
+        return _label((_LEFT + _WIDTH - _RIGHT) / 2, y, "middle", f"epoch {first:.0f}")
+    start = _label(_LEFT, y, "start", f"epoch {first:.0f}")
+    return start + _label(_WIDTH - _RIGHT, y, "end", f"{last:.0f}")
+
+
+def _label(x: float, y: float, anchor: str, text: str) -> str:
+    return f'<text x="{x}" y="{y}" text-anchor="{anchor}">{text}</text>'
 
 
 def _legend(one: Chart) -> str:

@@ -22,7 +22,7 @@ class TensorBoard:
             raise ConfigError(
                 "TensorBoard is not installed",
                 where="--tensorboard",
-                remedy="pip install 'uvast[tensorboard]'",
+                remedy="pip install '.[tensorboard]' in uvast's folder",
             ) from error
         self._writer = SummaryWriter(run / "tensorboard")
         self._then = then

@@ -1,8 +1,16 @@
 // The confusion matrix and the maps of attention: cells on a canvas, with the same tip.
+function parts(name) { return [1, 3, 5].map((i) => parseInt(colour(name).slice(i, i + 2), 16)); }
+
 function ramp() {
-  const parse = (text) => [1, 3, 5].map((i) => parseInt(text.slice(i, i + 2), 16));
-  const low = parse(colour("--surface")), high = parse(colour("--accent"));
+  const low = parts("--surface"), high = parts("--accent");
   return (share) => low.map((value, i) => Math.round(value + share * (high[i] - value)));
+}
+
+// Which of two inks is easier to read on a ground.
+function readable(inks) {
+  const light = (rgb) => rgb.reduce((sum, value, i) => sum + [0.2126, 0.7152, 0.0722][i] * (value / 255) ** 2.2, 0.05);
+  const away = (ink, ground) => Math.abs(Math.log(light(parts(ink)) / light(ground)));
+  return (ground) => colour(inks.reduce((best, ink) => (away(ink, ground) > away(best, ground) ? ink : best)));
 }
 
 function makeConfusion(element) {
@@ -21,19 +29,24 @@ function makeConfusion(element) {
     const margin = labelled ? Math.min(longest + 8, width * 0.22) : 0;
     const cell = (width - margin) / n;
     place = { margin, cell };
-    const shade = ramp();
+    const shade = ramp(), ink = readable(["--ink", "--surface"]);
+    const numbered = n <= 12 && cell >= 22;
+    pen.textBaseline = "middle";
+    pen.textAlign = "center";
     for (let row = 0; row < n; row++) {
       for (let column = 0; column < n; column++) {
         const share = totals[row] ? frames[row][column] / totals[row] : 0;
         pen.fillStyle = `rgb(${shade(share).join(" ")})`;
         pen.fillRect(margin + column * cell, margin + row * cell, cell - (cell > 6 ? 1 : 0), cell - (cell > 6 ? 1 : 0));
+        if (!numbered || share < 0.005) continue;
+        pen.fillStyle = ink(shade(share));
+        pen.fillText((share * 100).toFixed(0), margin + (column + 0.5) * cell, margin + (row + 0.5) * cell);
       }
     }
     pen.strokeStyle = colour("--line");
     pen.strokeRect(margin + 0.5, margin + 0.5, n * cell - 1, n * cell - 1);
     if (!labelled) return;
     pen.fillStyle = colour("--muted");
-    pen.textBaseline = "middle";
     data.classes.forEach((one, i) => {
       const text = fitted(pen, one.name, margin - 6), middle = margin + (i + 0.5) * cell;
       pen.textAlign = "right";

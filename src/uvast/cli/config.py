@@ -1,0 +1,44 @@
+"""`uvast config`: all settings of a run, before it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from uvast.cli.options import SettingsOption, chosen_config
+
+
+def config(
+    preset: Annotated[
+        str | None, typer.Option(help="A preset's name.", show_default="the defaults")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--config", help="Settings from a TOML file instead.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="uvast or a baseline, with its published settings.")
+    ] = None,
+    settings: SettingsOption = None,
+    as_list: Annotated[
+        bool, typer.Option("--list", help="List the presets instead, one a line.")
+    ] = False,
+) -> None:
+    """Print all settings that a run would have, as TOML.
+
+    The options are those of `uvast train`, and the output is a file for its --config.
+
+    Example: `uvast config --preset small --set train.epochs=50 > my.toml`
+
+    The presets: `uvast config --list`
+    """
+    if as_list:
+        from uvast.config import preset_summary, presets
+
+        names = presets()
+        width = max(map(len, names))
+        for name in names:
+            typer.echo(f"{name:{width}}  {preset_summary(name)}")
+        return
+    typer.echo(chosen_config(preset, file, model, settings or ()).as_toml(), nl=False)

@@ -1,0 +1,112 @@
+"""A dataset in numbers: what one wants to know before training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.segments import Segmentation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from uvast.data.spec import FeatureAxis
+    from uvast.segments import IntArray
+    from uvast.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class ClassStatistics:
+    """One class in the labels of all videos, at the source rate.
+
+    Args:
+        name: the class.
+        n_segments: its segments.
+        n_frames: its frames.
+        share: its frames among those of all classes, from 0 to 1.
+        mean_frames: frames of a mean segment; None if there is no segment.
+    """
+
+    name: str
+    n_segments: int
+    n_frames: int
+    share: float
+    mean_frames: float | None
+
+
+@dataclass(frozen=True)
+class SplitSize:
+    """How many videos are on either side of a split."""
+
+    train: int
+    test: int
+
+
+@dataclass(frozen=True)
+class TimestampCount:
+    """The dataset's own timestamps: the name of their file, and how much is in it."""
+
+    file: str
+    n_videos: int
+    n_timestamps: int
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """A dataset in numbers, at the source rate, as the paper's supplement lists them, and more.
+
+    Args:
+        n_classes: classes, background ones included; None if they are unknown.
+        n_videos: videos.
+        min_frames: frames of the shortest video; None if no video can be read.
+        max_frames: frames of the longest video.
+        mean_frames: mean number of frames.
+        min_segments: fewest segments in a labelled video; None without labels.
+        max_segments: most segments in a labelled video.
+        n_features: feature width; None without features.
+        feature_axis: which axis of the features is time; None without features.
+        frames_per_second: as in dataset.toml.
+        sampling_rate: as in dataset.toml.
+        background: classes that Edit and F1 leave out.
+        splits: the size of each.
+        timestamps: None if the dataset has none.
+        classes: one entry a class; empty without labels.
+    """
+
+    n_classes: int | None
+    n_videos: int
+    min_frames: int | None
+    max_frames: int | None
+    mean_frames: float | None
+    min_segments: int | None
+    max_segments: int | None
+    n_features: int | None
+    feature_axis: FeatureAxis | None
+    frames_per_second: float | None
+    sampling_rate: int
+    background: tuple[str, ...]
+    splits: dict[int, SplitSize]
+    timestamps: TimestampCount | None
+    classes: tuple[ClassStatistics, ...]
+
+
+def class_statistics(
+    labels: Iterable[IntArray], vocabulary: Vocabulary
+) -> tuple[ClassStatistics, ...]:
+    """Counts the class ids `(T,)` of videos."""
+    n_classes = len(vocabulary)
+    segments = np.zeros(n_classes, dtype=np.int64)
+    frames = np.zeros(n_classes, dtype=np.int64)
+    for ids in labels:
+        transcript = Segmentation.from_labels(ids).transcript
+        segments += np.bincount(transcript, minlength=n_classes)
+        frames += np.bincount(ids, minlength=n_classes)
+    n_frames = max(int(frames.sum()), 1)
+    return tuple(
+        ClassStatistics(name, count, its, its / n_frames, its / count if count else None)
+        for name, count, its in zip(
+            vocabulary.names, segments.tolist(), frames.tolist(), strict=True
+        )
+    )
