@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from uvast.config import Config, load_config, parse_config, presets
+from uvast.config import Config, load_config, parse_config
 from uvast.errors import ConfigError, MissingFileError
+from uvast.presets import presets
 
 
 @pytest.fixture

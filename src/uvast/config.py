@@ -6,13 +6,10 @@ Config never enters a module: builders spell out keyword arguments from it.
 from __future__ import annotations
 
 import dataclasses
-import re
 import sys
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
-from importlib import resources
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -21,7 +18,7 @@ import tomli_w
 from pydantic import Field
 
 from uvast.errors import ConfigError
-from uvast.files import read_text
+from uvast.presets import read_preset, read_toml
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -194,12 +191,6 @@ class Config:
         return parse_config(_merge(self.as_dict(), changes.items()), where="settings")
 
 
-def presets() -> tuple[str, ...]:
-    """The names of the shipped presets."""
-    folder = resources.files("uvast") / "presets"
-    return tuple(sorted(f.name[:-5] for f in folder.iterdir() if f.name.endswith(".toml")))
-
-
 def load_config(
     preset: str | Sequence[str] | None = None,
     file: str | Path | None = None,
@@ -222,24 +213,10 @@ def load_config(
                 values[section] = {**values.get(section, {}), **one}
     elif file is not None:
         where = str(file)
-        values = _parse_toml(read_text(Path(file)), where=where)
+        values = read_toml(Path(file))
     # checked before the single settings come in, so that an error names the right place
     values = parse_config(values, where=where).as_dict()
     return parse_config(_merge(values, map(parse_setting, _several(settings))), where="--set")
-
-
-def read_preset(name: str) -> dict[str, Any]:
-    """What a preset sets, section by section: a shipped one, or a path that ends in `.toml`."""
-    if name.endswith(".toml"):
-        return _parse_toml(read_text(Path(name)), where=name)
-    return _parse_toml(_preset_text(name), where=f"preset {name}")
-
-
-def preset_summary(name: str) -> str:
-    """The first sentence of the comment above a preset."""
-    lines = takewhile(lambda line: line.startswith("#"), _preset_text(name).splitlines())
-    comment = " ".join(line.lstrip("# ") for line in lines)
-    return re.split(r"(?<=\.) (?=[A-Z])", comment)[0]
 
 
 def parse_config(values: dict[str, Any], *, where: str) -> Config:
@@ -260,15 +237,6 @@ def parse_config(values: dict[str, Any], *, where: str) -> Config:
             remedy="give another value"
             + ("" if default is None else f", such as its default {default!r}"),
         ) from None
-
-
-def _preset_text(name: str) -> str:
-    if name not in presets():
-        raise ConfigError(
-            f"no preset {name!r}",
-            remedy=f"choose from {', '.join(presets())}, or name a .toml file",
-        )
-    return (resources.files("uvast") / "presets" / f"{name}.toml").read_text("utf-8")
 
 
 def _several(texts: str | Iterable[str]) -> tuple[str, ...]:
@@ -293,15 +261,6 @@ def _known_names(location: tuple[int | str, ...]) -> str:
         values = values.get(str(location[0]), values)
     similar = get_close_matches(str(location[-1]), values, n=1)
     return f"did you mean {similar[0]}?" if similar else f"known are {', '.join(values)}"
-
-
-def _parse_toml(text: str, *, where: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(
-            f"is not valid TOML ({error})", where=where, remedy="correct this line"
-        ) from None
 
 
 def parse_setting(setting: str) -> tuple[str, object]:

@@ -6,8 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from uvast.cli.main import app
-from uvast.config import Config, load_config, presets
+from uvast.config import Config, load_config
 from uvast.errors import ConfigError
+from uvast.presets import presets
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from uvast.benchmark.published import PublishedTable, published_tables
-from uvast.config import Config, read_preset
+from uvast.config import Config
+from uvast.presets import read_preset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

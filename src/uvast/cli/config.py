@@ -34,7 +34,7 @@ def config(
     The presets: `uvast config --list`
     """
     if as_list:
-        from uvast.config import preset_summary, presets
+        from uvast.presets import preset_summary, presets
 
         names = presets()
         width = max(map(len, names))

@@ -54,7 +54,8 @@ def chosen_config(
     preset: str | None, file: Path | None, model: str | None, settings: Iterable[str]
 ) -> Config:
     """The settings that the options of a training stand for."""
-    from uvast.config import load_config, presets
+    from uvast.config import load_config
+    from uvast.presets import presets
 
     names = [preset] if preset else []
     if file is None and model in presets() and model not in names:
