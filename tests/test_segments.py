@@ -99,6 +99,17 @@ def test_upsampling_repeats_each_sampled_frame(source, rate):
     assert restored.labels.tolist() == expected
 
 
+@given(segmentations, st.data())
+def test_the_first_frames_are_those_of_the_labels(segmentation, data):
+    n_frames = data.draw(st.integers(0, segmentation.n_frames))
+    first = segmentation.first(n_frames)
+    assert first.labels.tolist() == segmentation.labels[:n_frames].tolist()
+    assert first.transcript.tolist() == segmentation.transcript[: len(first)].tolist()
+    assert segmentation.first(segmentation.n_frames) == segmentation
+    with pytest.raises(InputError, match="frames of a segmentation of"):
+        segmentation.first(segmentation.n_frames + 1)
+
+
 def test_upsampling_to_another_length_is_refused():
     with pytest.raises(InputError, match="3 frames at sampling rate 2 cannot be 7 source frames"):
         Segmentation([0], [3]).upsampled(2, 7)

@@ -148,6 +148,14 @@ class Segmentation:
         base, extra = np.divmod(self.durations, n_chunks)
         return Segmentation(self.transcript[segment], base[segment] + (place < extra[segment]))
 
+    def first(self, n_frames: int) -> Segmentation:
+        """The first frames; labels may be a little shorter than the features they are of."""
+        if not 0 <= n_frames <= self.n_frames:
+            raise InputError(f"the first {n_frames} frames of a segmentation of {self.n_frames}")
+        kept = self.starts < n_frames
+        ends = np.minimum(self.ends[kept], n_frames)
+        return Segmentation(self.transcript[kept], ends - self.starts[kept])
+
     def upsampled(self, rate: int, n_frames: int) -> Segmentation:
         """Back to the source rate: each frame stands for `rate` source frames, cut or kept to fit.
 

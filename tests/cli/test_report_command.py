@@ -75,6 +75,9 @@ def test_a_benchmark_s_page_and_figures(tmp_path: Path) -> None:
     assert "wrote 2 figures" in finished.stderr
     assert (tmp_path / "figures" / "benchmark.svg").is_file()
     assert "<strong>61.5</strong>" in (tmp_path / "r.html").read_text("utf-8")
+    finished = report(tmp_path, "--figures", tmp_path / "figures")
+    assert finished.returncode == 2
+    assert "exists already; pass --overwrite" in finished.stderr.replace("\n", " ")
 
 
 def test_options_of_runs_go_with_runs(tmp_path: Path) -> None:

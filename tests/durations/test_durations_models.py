@@ -114,6 +114,10 @@ def test_transitions_are_smoothed_shares_of_counts():
     expected = np.log(2.5 / 4.5) + np.log(0.5) + np.log(0.75)
     assert model.score([0, 1, 2]) == pytest.approx(expected)
     assert model.score([0, 0]) == -np.inf
+    with pytest.raises(InputError, match="at least one action"):
+        model.score([])
+    with pytest.raises(InputError, match="action 5 in a transcript, not one of 3 classes"):
+        model.score([5])
 
 
 def test_uniform_transitions():
@@ -145,6 +149,11 @@ def test_segmentation_score_by_hand():
     assert both == pytest.approx(expected + np.log(1 / 3) + np.log(1 / 2))
     with pytest.raises(InputError, match="6 frames for 5"):
         segmentation_score(frames[:5], segmentation, lengths, alpha=0.5)
+    for other in (LengthModel.poisson([1, 2]), LengthModel.none(2)):
+        with pytest.raises(InputError, match="a length model of 2 classes for frames of 3"):
+            segmentation_score(frames, segmentation, other, alpha=0.5)
+    with pytest.raises(InputError, match="a transition model of 2 classes for frames of 3"):
+        segmentation_score(frames, segmentation, lengths, Transitions.uniform(2), alpha=0.5)
 
 
 def test_a_kernel_compiles_where_no_cache_can_be_written():

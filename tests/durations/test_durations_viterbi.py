@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from durations_reference import (
@@ -15,9 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uvast.durations import LOG_FLOOR, LengthModel, segmentation_score, viterbi
+from uvast.durations.viterbi import _segments_in_block
 from uvast.errors import InputError
 from uvast.segments import Segmentation
 
+module = sys.modules["uvast.durations.viterbi"]  # the package's `viterbi` is the function
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -37,6 +41,30 @@ def test_equals_brute_force_and_breaks_ties_towards_early_boundaries(seed, n_fra
     found = viterbi(frames, transcript, length_model=lengths)
     assert found.score == score
     np.testing.assert_array_equal(found.durations, durations)
+
+
+@settings(max_examples=300, deadline=None)
+@given(seeds, st.integers(1, 30), st.integers(1, 30), st.booleans())
+def test_blocks_of_segments_change_nothing(seed, n_frames, n_segments, is_held):
+    generator, transcript = drawn_problem(seed, n_frames, n_segments)
+    frames = integer_frames(generator, n_frames, 3)
+    lengths = TableLengths(concave_table(generator, 3, n_frames))
+    held = np.sort(generator.choice(n_frames, len(transcript), replace=False)) if is_held else None
+    whole = viterbi(frames, transcript, length_model=lengths, held=held)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MAX_STARTS", 1)
+        blocks = viterbi(frames, transcript, length_model=lengths, held=held)
+    assert blocks.score == whole.score
+    np.testing.assert_array_equal(blocks.durations, whole.durations)
+
+
+@pytest.mark.parametrize(
+    ("n_frames", "n_segments", "block"),
+    [(5775, 20, 20), (100_000, 100, 100), (20_000, 10_000, 1677), (1_000_000, 500_000, 708)],
+)
+def test_the_starts_that_are_kept_are_few(n_frames, n_segments, block):
+    low = np.arange(n_segments) + 1
+    assert _segments_in_block(low, low + n_frames - n_segments) == block
 
 
 @settings(max_examples=600, deadline=None)
@@ -193,6 +221,9 @@ def test_the_result_is_frozen():
         (np.zeros((3, 2)), [0, 1], {"held": [1]}, "1 timestamps for 2 segments"),
         (np.zeros((3, 2)), [0, 1], {"held": [1, 3]}, "outside"),
         (np.zeros((5, 2)), [0, 1], {"held": [[0, 2], [2, 3]]}, "segments that overlap"),
+        (np.zeros((5, 2)), [0], {"held": 2}, r"timestamps of shape \(\), not"),
+        (np.zeros((5, 2)), [0, 1], {"held": [[1], [3]]}, r"timestamps of shape \(2, 1\)"),
+        (np.zeros((5, 2)), [0, 1], {"held": [[0, 1, 2], [3, 3, 4]]}, r"of shape \(2, 3\)"),
         (
             np.zeros((3, 2)),
             [0],

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from uvast.errors import InputError
 from uvast.evaluation import mean_scores, score
-from uvast.report.compare import compare, first_frames, order_of_videos
+from uvast.report.compare import compare, order_of_videos
 from uvast.segments import Segmentation
 from uvast.vocabulary import Vocabulary
 
@@ -55,7 +56,7 @@ def test_the_worst_video_comes_first(videos) -> None:
 
 def test_frames_past_the_labels_are_cut_off() -> None:
     long = Segmentation(np.array([0, 1]), np.array([5, 7]))
-    assert first_frames(long, 9) == Segmentation(np.array([0, 1]), np.array([5, 4]))
-    assert first_frames(long, 5) == Segmentation(np.array([0]), np.array([5]))
     true = Segmentation(np.array([0, 1]), np.array([5, 5]))
     assert compare({"v": true}, {"long": {"v": long}}, CLASSES).scores[0].acc == 100
+    with pytest.raises(InputError, match="the first 12 frames of a segmentation of 10"):
+        compare({"v": long}, {"short": {"v": true}}, CLASSES)

@@ -8,8 +8,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from uvast.errors import ConfigError
-from uvast.report import Report, write_figures
+from uvast.errors import ConfigError, OutputError
+from uvast.report import Report, check_figures, write_figures
+from uvast.report.figures import FIGURES
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -21,6 +22,7 @@ def test_every_part_has_a_figure_in_both_formats(planted: Report, tmp_path: Path
     }
     assert {path.name for path in paths} == {f"{n}.{s}" for n in names for s in ("png", "svg")}
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in paths}
+    assert names == set(FIGURES["run"])
     for path in paths:
         if path.suffix == ".png":
             assert path.read_bytes().startswith(PNG)
@@ -41,3 +43,14 @@ def test_without_matplotlib_the_extra_is_named(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ConfigError, match=r"pip install '\.\[report\]' in uvast's folder"):
         write_figures(planted, tmp_path)
+    with pytest.raises(ConfigError, match=r"pip install '\.\[report\]' in uvast's folder"):
+        check_figures(tmp_path, "run", overwrite=False)
+
+
+def test_figures_that_exist_are_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "timelines.svg").touch()
+    for kind in ("run", "predictions"):
+        with pytest.raises(OutputError, match=r"timelines.svg: exists already; pass --overwrite"):
+            check_figures(tmp_path, kind, overwrite=False)
+        check_figures(tmp_path, kind, overwrite=True)
+    check_figures(tmp_path, "benchmark", overwrite=False)

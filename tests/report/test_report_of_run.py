@@ -11,7 +11,7 @@ import pytest
 import uvast
 from uvast.config import Config
 from uvast.data import Dataset
-from uvast.errors import ConfigError, LabelError
+from uvast.errors import ConfigError, LabelError, UvastError
 from uvast.evaluation import evaluate_in_detail, write_prediction
 from uvast.report import Report, report_predictions, report_run
 from uvast.report.of_run import ways_of
@@ -202,6 +202,28 @@ def test_a_frame_wise_model_has_no_attention(runs: dict[str, Path]) -> None:
         report_run(runs["ms-tcn"], only=["frames"], compare_with=runs["plain"])
     with pytest.raises(ConfigError, match="no way 'alignment' for this model"):
         report_run(runs["ms-tcn"], only=["alignment"])
+
+
+@pytest.mark.parametrize(
+    ("run", "arguments", "message"),
+    [
+        ("plain", {"video": "nobody"}, "has no video nobody"),
+        ("plain", {"compare_with": "ms-tcn"}, "has no cross-attention"),
+        ("ms-tcn", {"compare_with": "plain"}, "has no cross-attention"),
+    ],
+)
+def test_wrong_arguments_are_told_before_the_work(
+    runs: dict[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    run: str,
+    arguments: dict[str, str],
+    message: str,
+) -> None:
+    monkeypatch.setattr("uvast.report.of_run._predictions", lambda *_, **__: pytest.fail("work"))
+    if "compare_with" in arguments:
+        arguments = {"compare_with": runs[arguments["compare_with"]]}
+    with pytest.raises(UvastError, match=message):
+        report_run(runs[run], **arguments)
 
 
 def test_own_ways_and_a_chosen_video(runs: dict[str, Path], tiny: Dataset) -> None:

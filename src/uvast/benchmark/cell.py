@@ -15,7 +15,6 @@ from uvast.evaluation import edit_score, score
 from uvast.evaluation.scores import HEADINGS
 from uvast.files import read_json, write_json
 from uvast.inference import load, segment
-from uvast.segments import Segmentation
 from uvast.training import resume, train
 from uvast.training.run import RunFolder
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from uvast.inference import Segmenter
+    from uvast.segments import Segmentation
     from uvast.vocabulary import Vocabulary
 
 SCORES_FILE = "scores.json"
@@ -284,10 +284,5 @@ def score_segmentations(
 
     Features may be a little longer than labels: predictions are cut as the dataset cuts them.
     """
-    pairs = []
-    for name, one in predicted.items():
-        n_frames = truths[name].n_frames
-        if one.n_frames > n_frames:
-            one = Segmentation.from_labels(one.labels[:n_frames])
-        pairs.append((one, truths[name]))
+    pairs = [(one.first(truths[name].n_frames), truths[name]) for name, one in predicted.items()]
     return score(pairs, vocabulary).columns()

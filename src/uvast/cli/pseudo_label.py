@@ -236,7 +236,6 @@ def _compare(
 ) -> dict[str, Scores]:
     """The paper's table: every method against the ground truth, pooled over videos."""
     from uvast.evaluation import score
-    from uvast.segments import Segmentation
     from uvast.supervision import pseudo_segmentations
 
     rows = {
@@ -256,9 +255,6 @@ def _compare(
                     dataset, timestamps, timestamps, rows[row], features=features
                 )
             found = _at_source_rate(dataset, found)
-            pairs = [
-                (Segmentation.from_labels(found[name].labels[: one.n_frames]), one)
-                for name, one in true.items()
-            ]
+            pairs = [(found[name].first(one.n_frames), one) for name, one in true.items()]
             scores[row] = score(pairs, dataset.vocabulary)
     return scores

@@ -61,7 +61,7 @@ def report(
     device: DeviceOption = "auto",
     workers: WorkersOption = 0,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a page that exists.")
+        bool, typer.Option("--overwrite", help="Replace a page and figures that exist.")
     ] = False,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
@@ -75,13 +75,15 @@ def report(
 
     The paper's figures: `uvast report run --compare other-run --figures figures`
     """
-    from uvast.report import report_kind, write_figures, write_page
+    from uvast.report import check_figures, report_kind, write_figures, write_page
 
     if out is None and figures is None:
         raise ConfigError("nothing to write", remedy="pass --out report.html or --figures DIR")
     if out is not None and not overwrite:
         check_absent(out)
     kind = report_kind(source)
+    if figures is not None:
+        check_figures(figures, kind, overwrite=overwrite)
     only_of_runs = {
         "--compare": compare,
         "--pseudo-labels": pseudo_labels,

@@ -7,9 +7,7 @@ Time runs over [0, 1]. Segment n has length `exp(s_n)` and the mask of a plateau
 and s minimises `mean over n, t of -log p(action_n | t) mask_n(t)
 + length_weight sum_n |length_n - class mean| + sum_weight |sum_n length_n - 1|`.
 
-Two facts make a step cheap. Neighbours share a boundary, and `sigmoid(-x) = 1 - sigmoid(x)`: one
-sigmoid per boundary and frame does. And `exp(k (end - t)) = exp(k end) exp(-k t)`: a sigmoid costs
-a multiplication and a division.
+`fifa_energy` has the energy and its gradient, this file the descent.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from uvast.durations.fifa_energy import energy, tabulate
 from uvast.durations.result import (
     Durations,
     FloatArray,
@@ -26,7 +25,6 @@ from uvast.durations.result import (
     checked_transcript,
 )
 from uvast.errors import InputError
-from uvast.kernels import kernel
 from uvast.segments import round_durations
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ DEFAULT_STEPS: dict[Optimiser, tuple[int, float]] = {
 FIFA_LOG_FLOOR = (
     -100.0
 )  # A frame beyond hope pulls a boundary hard enough; more makes steps explode.
-MAX_SHARPNESS = 700.0  # exp(-sharpness) has to be a float64.
+MAX_SHARPNESS = 700.0
 LOG_LENGTHS = (float(np.log(1e-8)), float(np.log(10.0)))
 PATIENCE = 50
 
@@ -91,16 +89,17 @@ def fifa(
     actions = checked_transcript(transcript, n_classes, n_frames)
     steps, size = _schedule(optimiser, n_steps, step_size)
     weights = _checked_weights(sharpness, length_weight, sum_weight)
-    energy = partial(
-        _energy,
-        np.ascontiguousarray(-frames.T[actions]),
-        _falls(n_frames, sharpness),
+    classes, rows = np.unique(actions, return_inverse=True)
+    energy_of = partial(
+        energy,
+        tabulate(-frames.T[classes], weights[0]),
+        rows,
         _targets(mean_durations, actions, frames.shape, length_weight),
         weights,
     )
     descend = _fast_descent if optimiser == "fast" else _plain_descent
     start = _initial_log_lengths(initial, actions, n_frames)
-    log_lengths, energies = descend(energy, start, steps, size, tolerance)
+    log_lengths, energies = descend(energy_of, start, steps, size, tolerance)
     final = energies.min() if optimiser == "fast" else energies[-1]
     durations = round_durations(np.exp(log_lengths), n_frames)
     return Durations(durations, -float(final), energies if keep_energies else None)
@@ -133,11 +132,6 @@ def _checked_weights(
     return float(sharpness), float(length_weight), float(sum_weight)
 
 
-def _falls(n_frames: int, sharpness: float) -> FloatArray:
-    """`exp(-k t)` at the middle of each frame `(T,)`."""
-    return np.exp(-sharpness * (np.arange(n_frames) + 0.5) / n_frames)
-
-
 def _initial_log_lengths(initial: ArrayLike | None, actions: IntArray, n_frames: int) -> FloatArray:
     """Logarithms of lengths that sum to 1 `(S,)`, each at least half a frame before that."""
     if initial is None:
@@ -168,54 +162,6 @@ def _targets(
     if means.shape != (n_classes,) or not np.isfinite(means).all():
         raise InputError(f"mean durations of shape {means.shape} for {n_classes} classes")
     return means[actions] / n_frames
-
-
-@partial(kernel, may_reorder=True)
-def _energy(
-    costs: FloatArray,
-    falls: FloatArray,
-    targets: FloatArray,
-    weights: tuple[float, float, float],
-    lengths: FloatArray,
-    gradient: FloatArray,
-) -> float:
-    """The energy, and its gradient by the lengths, written to `gradient` `(S,)`.
-
-    Args:
-        costs: minus the log-probability of each segment's action at each frame `(S, T)`.
-        falls: `exp(-k t)` of each frame `(T,)`.
-        targets: class means as shares of the video `(S,)`.
-        weights: sharpness k, length weight, sum weight.
-        lengths: shares of the video `(S,)`.
-        gradient: output.
-    """
-    sharpness, length_weight, sum_weight = weights
-    n_segments, n_frames = costs.shape
-    ends = np.cumsum(lengths)
-    total = ends[-1]
-    # With a_n = sigmoid(k (t - start_n)), mask_n = a_n (1 - a_{n+1}), and the energy's slope by
-    # end_n is the mean of k a_{n+1} (1 - a_{n+1}) (costs_n a_n - costs_{n+1} (1 - a_{n+2})).
-    after = 1 / (1 + falls * np.exp(min(sharpness * total, 700.0)))
-    push = np.zeros(n_frames)
-    energy, slope = 0.0, 0.0
-    for n in range(n_segments - 1, -1, -1):
-        start = ends[n] - lengths[n]
-        rise = np.exp(min(sharpness * start, 700.0))
-        masked, change = 0.0, 0.0
-        for t in range(n_frames):
-            inside = 1 / (1 + falls[t] * rise)
-            outside = 1 - after[t]
-            next_push = costs[n, t] * outside
-            masked += next_push * inside
-            change += (costs[n, t] * inside - push[t]) * after[t] * outside
-            push[t] = next_push
-            after[t] = inside
-        energy += masked / (n_segments * n_frames)
-        slope += sharpness * change / (n_segments * n_frames)
-        excess = lengths[n] - targets[n]
-        energy += length_weight * abs(excess)
-        gradient[n] = slope + length_weight * np.sign(excess) + sum_weight * np.sign(total - 1)
-    return float(energy + sum_weight * abs(total - 1))
 
 
 def _is_done(energies: FloatArray, tolerance: float | None) -> bool:

@@ -65,8 +65,10 @@ def checked_log_probabilities(
     return np.maximum(values, floor)
 
 
-def checked_transcript(transcript: ArrayLike, n_classes: int, n_frames: int) -> IntArray:
-    """A transcript `(S,)` of known classes, with at least one frame for each entry."""
+def checked_transcript(
+    transcript: ArrayLike, n_classes: int, n_frames: int | None = None
+) -> IntArray:
+    """A transcript `(S,)` of known classes; with `n_frames`, each entry has a frame of its own."""
     actions = np.asarray(transcript)
     if actions.ndim != 1 or not actions.size:
         raise InputError(
@@ -78,12 +80,18 @@ def checked_transcript(transcript: ArrayLike, n_classes: int, n_frames: int) -> 
     if actions.min() < 0 or actions.max() >= n_classes:
         outside = actions.min() if actions.min() < 0 else actions.max()
         raise InputError(f"action {outside} in a transcript, not one of {n_classes} classes")
-    if len(actions) > n_frames:
+    if n_frames is not None and len(actions) > n_frames:
         raise InputError(
             f"a transcript of {len(actions)} actions for {n_frames} frames",
             remedy="every action needs a frame of its own: shorten the transcript",
         )
     return actions.astype(np.int64)
+
+
+def check_classes(name: str, n_given: int, n_classes: int) -> None:
+    """Refuses a model of other classes than those of the frames."""
+    if n_given != n_classes:
+        raise InputError(f"a {name} of {n_given} classes for frames of {n_classes}")
 
 
 def checked_alpha(alpha: float) -> float:

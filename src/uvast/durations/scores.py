@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.durations.result import checked_alpha, checked_log_probabilities, checked_transcript
+from uvast.durations.result import (
+    check_classes,
+    checked_alpha,
+    checked_log_probabilities,
+    checked_transcript,
+)
 from uvast.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,6 +46,9 @@ def segmentation_score(
     n_frames, n_classes = frames.shape
     if segmentation.n_frames != n_frames:
         raise InputError(f"a segmentation of {segmentation.n_frames} frames for {n_frames} frames")
+    for name, model in (("length model", length_model), ("transition model", transitions)):
+        if model is not None:
+            check_classes(name, model.n_classes, n_classes)
     actions = checked_transcript(segmentation.transcript, n_classes, n_frames)
     score = checked_alpha(alpha) * frames[np.arange(n_frames), segmentation.labels].sum()
     score += length_model.score(actions, segmentation.durations).sum()

@@ -20,10 +20,10 @@ import numpy as np
 from uvast.durations.result import (
     FloatArray,
     ScoredSegmentation,
+    check_classes,
     checked_alpha,
     checked_log_probabilities,
 )
-from uvast.errors import InputError
 from uvast.kernels import kernel
 from uvast.segments import IntArray, Segmentation
 
@@ -63,8 +63,7 @@ def scored_semi_markov(
     frames = checked_log_probabilities(log_probabilities)
     n_frames, n_classes = frames.shape
     for name, other in (("length model", length_model), ("transition model", transitions)):
-        if other.n_classes != n_classes:
-            raise InputError(f"a {name} of {other.n_classes} classes for frames of {n_classes}")
+        check_classes(name, other.n_classes, n_classes)
     prefix = np.zeros((n_frames + 1, n_classes))
     np.cumsum(checked_alpha(alpha) * frames, axis=0, out=prefix[1:])
     actions, ends, score = _search(

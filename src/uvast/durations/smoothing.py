@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,36 +38,11 @@ def absorb_short_runs(labels: ArrayLike, least: int) -> IntArray:
     taking the odd frame; at an end of the video, all of it to the only neighbour. Neighbours that
     then meet become one run.
     """
-    runs = Segmentation.from_labels(_checked_labels(labels))
-    actions, durations = runs.transcript.tolist(), runs.durations.tolist()
-    left = list(range(-1, len(runs) - 1))
-    right = [*range(1, len(runs)), -1]
-    queue = [(duration, i) for i, duration in enumerate(durations) if duration < least]
-    heapq.heapify(queue)
-    while queue:
-        duration, i = heapq.heappop(queue)
-        before, after = left[i], right[i]
-        # A run that has grown or is gone leaves its old entry behind.
-        if duration != durations[i] or before == after == -1:
-            continue
-        to_left = 0 if before < 0 else duration if after < 0 else (duration + 1) // 2
-        durations[i] = 0
-        if before >= 0:
-            durations[before] += to_left
-            right[before] = after
-        if after >= 0:
-            durations[after] += duration - to_left
-            left[after] = before
-        if before >= 0 and after >= 0 and actions[before] == actions[after]:
-            durations[before] += durations[after]
-            durations[after] = 0
-            right[before] = right[after]
-            if right[before] >= 0:
-                left[right[before]] = before
-        for j in (before, after):
-            if j >= 0 and 0 < durations[j] < least:
-                heapq.heappush(queue, (durations[j], j))
-    return np.repeat(np.array(actions, dtype=np.int64), durations)
+    checked = _checked_labels(labels)
+    runs = Segmentation.from_labels(checked)
+    # Copies, because a frozen array is another type to the compiler.
+    durations = _absorbed(runs.transcript.copy(), runs.durations.copy(), min(least, len(checked)))
+    return np.repeat(runs.transcript, durations)
 
 
 def smoothed_labels(log_probabilities: ArrayLike, *, width: int = 1, least: int = 1) -> IntArray:
@@ -115,3 +89,41 @@ def _modes(labels: IntArray, half: int, n_classes: int) -> IntArray:
         mode = np.argmax(counts)
         modes[t] = labels[t] if counts[labels[t]] == counts[mode] else mode
     return modes
+
+
+@kernel
+def _absorbed(actions: IntArray, durations: IntArray, least: int) -> IntArray:
+    """Durations of the runs `(S,)` with those of fewer than `least` frames absorbed, which have 0.
+
+    Runs only grow: each length is over before the next one, and a walk from left to right finds
+    its runs in order. Of runs of at least l frames there are at most T / l: `O(T log least)`.
+    """
+    n_runs = len(actions)
+    left = np.arange(-1, n_runs - 1)
+    right = np.arange(1, n_runs + 1)
+    right[-1] = -1
+    first = 0
+    for length in range(1, least):
+        i = first
+        while i >= 0:
+            before, after = left[i], right[i]
+            if durations[i] == length and before != after:  # the only run has -1 on both sides
+                to_left = 0 if before < 0 else length if after < 0 else (length + 1) // 2
+                durations[i] = 0
+                if before >= 0:
+                    durations[before] += to_left
+                    right[before] = after
+                else:
+                    first = after
+                if after >= 0:
+                    durations[after] += length - to_left
+                    left[after] = before
+                if before >= 0 and after >= 0 and actions[before] == actions[after]:
+                    durations[before] += durations[after]
+                    durations[after] = 0
+                    after = right[after]
+                    right[before] = after
+                    if after >= 0:
+                        left[after] = before
+            i = after
+    return durations

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uvast.durations.result import checked_transcript
 from uvast.errors import InputError
 from uvast.segments import Segmentation, merge_repeats
 
@@ -89,8 +90,8 @@ class Transitions:
         return len(self.initial)
 
     def score(self, transcript: ArrayLike) -> float:
-        """The log-probability of a transcript `(S,)`."""
-        actions = np.asarray(transcript, dtype=np.int64)
+        """The log-probability of a transcript `(S,)` of at least one action."""
+        actions = checked_transcript(transcript, self.n_classes)
         return float(self.initial[actions[0]] + self.bigram[actions[:-1], actions[1:]].sum())
 
     def as_dict(self) -> dict[str, Any]:

@@ -5,10 +5,12 @@ segment; every entry of the transcript gets at least one frame.
 
 The best start of a segment moves only forwards with its end, because the length score is concave:
 once a later start is better, it stays better. So each segment costs `O(T log T)`, not `O(T^2)`.
+Memory is `O(sqrt(S) T)` beside the tables of classes: long transcripts are searched in blocks.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +19,7 @@ from uvast.durations.length_model import LengthModel
 from uvast.durations.result import (
     Durations,
     FloatArray,
+    check_classes,
     checked_alpha,
     checked_log_probabilities,
     checked_transcript,
@@ -27,6 +30,9 @@ from uvast.segments import IntArray, check_timestamps
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+MAX_STARTS = 2**24
+"""Best starts that are kept at a time, 64 MB; of more, all but the last are found twice."""
 
 
 def viterbi(
@@ -69,9 +75,8 @@ def viterbi(
     np.cumsum(checked_alpha(alpha) * frames.T[classes], axis=1, out=prefix[:, 1:])
     length_scores = np.zeros((len(classes), n_frames + 1))
     length_scores[:, 1:] = lengths.score(classes[:, None], np.arange(1, n_frames + 1))
-    ends, score = _search(
-        np.ascontiguousarray(prefix[:, grid]), length_scores, rows, grid, low, high
-    )
+    tables = (np.ascontiguousarray(prefix[:, grid]), length_scores)
+    ends, score = _search(tables, rows, grid, (low, high), _segments_in_block(low, high))
     return Durations(np.diff(grid[ends], prepend=0), float(score))
 
 
@@ -84,10 +89,7 @@ def _length_model(
         length_model = LengthModel.poisson(mean_durations)
     if length_model is None:
         return LengthModel.none(n_classes)
-    if length_model.n_classes != n_classes:
-        raise InputError(
-            f"a length model of {length_model.n_classes} classes for frames of {n_classes}"
-        )
+    check_classes("length model", length_model.n_classes, n_classes)
     return length_model
 
 
@@ -124,13 +126,21 @@ def _boundary_ranges(
 def _checked_held(held: ArrayLike, n_segments: int, n_frames: int) -> tuple[IntArray, IntArray]:
     """The first and the last timestamp of each segment, two arrays `(S,)`."""
     given = np.asarray(held)
-    first, last = (given, given) if given.ndim == 1 else (given[:, 0], given[:, 1])
+    if given.ndim == 0 or given.shape[1:] not in ((), (2,)):
+        raise InputError(f"timestamps of shape {given.shape}, not (S,) or (S, 2)")
     if len(given) != n_segments:
         raise InputError(f"{len(given)} timestamps for {n_segments} segments")
+    first, last = (given, given) if given.ndim == 1 else (given[:, 0], given[:, 1])
     first, last = check_timestamps(first, n_frames), check_timestamps(last, n_frames)
     if (first > last).any() or (last[:-1] >= first[1:]).any():
         raise InputError("timestamps of segments that overlap", remedy="order the timestamps")
     return first, last
+
+
+def _segments_in_block(low: IntArray, high: IntArray) -> int:
+    """All segments, unless their best starts are too many to keep; at least the root of S."""
+    n_segments, n_ends = len(low), int((high - low).max()) + 1
+    return min(n_segments, max(MAX_STARTS // n_ends, math.isqrt(n_segments - 1) + 1))
 
 
 @kernel
@@ -147,6 +157,7 @@ def _best_starts(
 
     The first best s never falls as t grows. So the ends are halved: those at the odd multiples of
     a stride search only between the best starts of their neighbours, found at larger strides.
+    The first best s of the k-th end of the range is `starts[k]`.
     """
     first_end, last_end = end_range
     n_ends = last_end - first_end + 1
@@ -156,61 +167,93 @@ def _best_starts(
     while stride > 0:
         for k in range(stride - 1, n_ends, 2 * stride):
             t = first_end + k
-            first = starts[t - stride] if k >= stride else start_range[0]
-            last = starts[t + stride] if k + stride < n_ends else start_range[1]
+            first = starts[k - stride] if k >= stride else start_range[0]
+            last = starts[k + stride] if k + stride < n_ends else start_range[1]
             best_score, best_start = -np.inf, first
             for s in range(first, min(last, t - 1) + 1):
                 score = before[s] + length_scores[grid[t] - grid[s]]
                 if score > best_score:
                     best_score, best_start = score, s
             best[t] = best_score
-            starts[t] = best_start
+            starts[k] = best_start
         stride //= 2
 
 
 @kernel
-def _search(
-    prefix: FloatArray,
-    length_scores: FloatArray,
+def _advance(
+    tables: tuple[FloatArray, FloatArray],
     rows: IntArray,
     grid: IntArray,
-    low: IntArray,
-    high: IntArray,
-) -> tuple[IntArray, float]:
-    """Places in `grid` of the segments' ends `(S,)`, and their score.
+    ranges: tuple[IntArray, IntArray],
+    segments: tuple[int, int],
+    best: FloatArray,
+    starts: NDArray[np.int32],
+) -> None:
+    """Takes `best` from the ends before the segments `[first, stop)` to the ends of the last one.
 
-    Args:
-        prefix: sums of the frame scores before each place of the grid (classes, N).
-        length_scores: by class and length (classes, T + 1).
-        rows: the class of each segment, as a row of these tables `(S,)`.
-        grid: frames where boundaries may lie `(N,)`.
-        low: first place of each segment's end `(S,)`, increasing.
-        high: last place of each segment's end `(S,)`, increasing.
+    `starts[i - first]` gets the best starts of segment i, for each end of its range.
     """
-    n_segments = len(rows)
-    starts = np.zeros((n_segments, len(grid)), dtype=np.int32)
-    before = np.zeros(len(grid))
-    best = np.zeros(len(grid))
-    first_start, last_start = 0, 0
-    for i in range(n_segments):
+    prefix, length_scores = tables
+    low, high = ranges
+    first, stop = segments
+    before = np.empty(len(grid))
+    for i in range(first, stop):
+        start_range = (low[i - 1], high[i - 1]) if i > 0 else (0, 0)
         sums = prefix[rows[i]]
-        for s in range(first_start, last_start + 1):
+        for s in range(start_range[0], start_range[1] + 1):
             before[s] = best[s] - sums[s]
         _best_starts(
             before,
             length_scores[rows[i]],
             grid,
-            (first_start, last_start),
+            start_range,
             (low[i], high[i]),
             best,
-            starts[i],
+            starts[i - first],
         )
-        first_start, last_start = low[i], high[i]
-        for t in range(first_start, last_start + 1):
+        for t in range(low[i], high[i] + 1):
             best[t] += sums[t]
+
+
+@kernel
+def _search(
+    tables: tuple[FloatArray, FloatArray],
+    rows: IntArray,
+    grid: IntArray,
+    ranges: tuple[IntArray, IntArray],
+    block: int,
+) -> tuple[IntArray, float]:
+    """Places in `grid` of the segments' ends `(S,)`, and their score.
+
+    Best starts are kept for one block of segments at a time, to be traced back. The scores before
+    each block are kept too, and its starts found again from them.
+
+    Args:
+        tables: sums of the frame scores before each place of the grid (classes, N), and length
+            scores by class and length (classes, T + 1).
+        rows: the class of each segment, as a row of these tables `(S,)`.
+        grid: frames where boundaries may lie `(N,)`.
+        ranges: first and last place of each segment's end, both `(S,)` and increasing.
+        block: segments in a block.
+    """
+    n_segments, n_places = len(rows), len(grid)
+    low, high = ranges
+    starts = np.empty((block, (high - low).max() + 1), dtype=np.int32)
+    kept = np.empty(((n_segments - 1) // block + 1, n_places))
+    best = np.zeros(n_places)
+    for first in range(0, n_segments, block):
+        kept[first // block] = best
+        segments = (first, min(first + block, n_segments))
+        _advance(tables, rows, grid, ranges, segments, best, starts)
+    score = best[-1]
     ends = np.empty(n_segments, dtype=np.int64)
-    end = len(grid) - 1
-    for i in range(n_segments - 1, -1, -1):
-        ends[i] = end
-        end = starts[i, end]
-    return ends, best[-1]
+    end = n_places - 1
+    for first in range((n_segments - 1) // block * block, -1, -block):
+        stop = min(first + block, n_segments)
+        if stop < n_segments:
+            best[:] = kept[first // block]
+            _advance(tables, rows, grid, ranges, (first, stop), best, starts)
+        for i in range(stop - 1, first - 1, -1):
+            ends[i] = end
+            end = starts[i - first, end - low[i]]
+    return ends, score

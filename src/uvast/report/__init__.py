@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from uvast.report.content import Report
-from uvast.report.figures import write_figures
+from uvast.report.figures import check_figures, write_figures
 from uvast.report.of_benchmark import report_benchmark
 from uvast.report.of_predictions import report_predictions
 from uvast.report.page import write_page
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ClassStyle",
     "Report",
+    "check_figures",
     "class_styles",
     "report_benchmark",
     "report_kind",

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from uvast.evaluation import VideoScores, count, mean_scores, sum_counts, worst_first
 from uvast.report.content import Comparison, VideoResult
-from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from uvast.evaluation import Counts, Scores
-    from uvast.segments import IntArray
+    from uvast.segments import IntArray, Segmentation
     from uvast.vocabulary import Vocabulary
 
 
@@ -36,7 +35,7 @@ def compare(
         main: the index of the way that is shown first.
     """
     fitted = {
-        way: {name: first_frames(found[name], true.n_frames) for name, true in truths.items()}
+        way: {name: found[name].first(true.n_frames) for name, true in truths.items()}
         for way, found in predictions.items()
     }
     counts = {
@@ -68,13 +67,6 @@ def compare(
 
 def _pooled(counts: Mapping[str, Counts], names: Sequence[str], vocabulary: Vocabulary) -> Scores:
     return sum_counts(counts[name] for name in names).scores(classes=vocabulary)
-
-
-def first_frames(segmentation: Segmentation, n_frames: int) -> Segmentation:
-    """The first frames: labels may be a little shorter than the features that were segmented."""
-    if segmentation.n_frames == n_frames:
-        return segmentation
-    return Segmentation.from_labels(segmentation.labels[:n_frames])
 
 
 def order_of_videos(comparison: Comparison, way: int) -> list[int]:

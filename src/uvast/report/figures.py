@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from uvast.errors import ConfigError
-from uvast.files import atomic_path
+from uvast.files import atomic_path, check_absent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,21 +17,31 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from uvast.report.content import Report
+    from uvast.report.sources import Kind
 
 FORMATS = ("png", "svg")
+_OF_PREDICTIONS = ("scores", "timelines", "classes", "confusion")
+FIGURES: Mapping[Kind, tuple[str, ...]] = {
+    "run": (*_OF_PREDICTIONS, "attention", "pseudo-labels", "training"),
+    "benchmark": ("benchmark",),
+    "predictions": _OF_PREDICTIONS,
+}
+"""The figures that a report can have."""
 _RESOLUTION = 160
+
+
+def check_figures(folder: Path, kind: Kind, *, overwrite: bool) -> None:
+    """Refuses what would fail or replace files after the work; see `write_figures`."""
+    _check_matplotlib()
+    if not overwrite:
+        check_absent(*(folder / f"{name}.{one}" for name in FIGURES[kind] for one in FORMATS))
 
 
 def write_figures(report: Report, folder: Path) -> tuple[Path, ...]:
     """Writes every figure of the report in each format; returns the files."""
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise ConfigError(
-            "matplotlib is not installed",
-            where="--figures",
-            remedy="pip install '.[report]' in uvast's folder",
-        ) from error
+    _check_matplotlib()
+    import matplotlib as mpl
+
     from uvast.report.drawing import draw_figures
 
     paths = []
@@ -42,6 +52,17 @@ def write_figures(report: Report, folder: Path) -> tuple[Path, ...]:
                 _save(figure, path, suffix)
                 paths.append(path)
     return tuple(paths)
+
+
+def _check_matplotlib() -> None:
+    try:
+        import matplotlib as mpl  # noqa: F401
+    except ImportError as error:
+        raise ConfigError(
+            "matplotlib is not installed",
+            where="--figures",
+            remedy="pip install '.[report]' in uvast's folder",
+        ) from error
 
 
 def _save(figure: Figure, path: Path, suffix: str) -> None:

@@ -92,6 +92,10 @@ def report_run(
             "no video to score has labels", where=data.path, remedy="choose another --dataset"
         )
     chosen = _chosen_ways(ways or ways_of(segmenter), only)
+    # whatever can be wrong is told before the work
+    shown = _shown_runs(run, segmenter, compare_with)
+    if video is not None:
+        data.video(video)
     comparison = compare(
         {name: data.source_segmentation(name) for name in names},
         _predictions(segmenter, data, names, chosen, workers=workers, progress=progress),
@@ -106,7 +110,7 @@ def report_run(
         vocabulary=data.vocabulary,
         frames_per_second=data.spec.frames_per_second,
         comparison=comparison,
-        attention=_attention(run, segmenter, data, comparison, compare_with, video),
+        attention=_attention(shown, data, comparison, video) if has_attention(segmenter) else None,
         pseudo_labels=compare_pseudo_labels(
             data, files.train, segmenter.config.supervision, timestamps=files.timestamps
         )
@@ -179,14 +183,10 @@ def _makes_timelines(segmenter: Segmenter) -> bool:
     return (own.transcript, own.durations) != ("decoder", "none")
 
 
-def _attention(
-    run: Path,
-    segmenter: Segmenter,
-    dataset: Dataset,
-    comparison: Comparison,
-    compare_with: Path | None,
-    video: str | None,
-) -> Attention | None:
+def _shown_runs(
+    run: Path, segmenter: Segmenter, compare_with: Path | None
+) -> dict[Path, Segmenter]:
+    """The runs whose cross-attention is shown."""
     runs = {run: segmenter}
     if compare_with is not None:
         runs[compare_with] = load(compare_with, device=str(segmenter.device))
@@ -201,8 +201,12 @@ def _attention(
             raise ConfigError(
                 "has other classes", where=path, remedy="compare runs of the same dataset"
             )
-    if not has_attention(segmenter):
-        return None
+    return runs
+
+
+def _attention(
+    runs: Mapping[Path, Segmenter], dataset: Dataset, comparison: Comparison, video: str | None
+) -> Attention:
     if video is None:
         order = order_of_videos(comparison, comparison.main)
         video = comparison.videos[order[len(order) // 2]].name
