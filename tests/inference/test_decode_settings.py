@@ -66,4 +66,4 @@ def test_bare_transcripts_have_no_labels_of_frames(model: uvast.Segmenter) -> No
     with pytest.raises(ConfigError, match=sentence):
         parse_formats("txt,csv", bare=True)
     prediction = model.segment(np.zeros((5, 6), np.float32), durations="none")
-    assert prediction.as_dict()["score"] is None
+    assert prediction.as_dict()["confidence"] is None

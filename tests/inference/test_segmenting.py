@@ -54,7 +54,7 @@ def test_every_way_tiles_the_video_and_is_the_same_alone_and_in_a_batch(
         assert alone.segmentation == prediction.segmentation
         assert alone.segmentation.n_frames == video.n_frames
         assert (alone.segmentation.durations > 0).all()
-        assert alone.score == pytest.approx(prediction.score, abs=1e-4)
+        assert alone.confidence == pytest.approx(prediction.confidence, abs=1e-4)
         assert alone.transcript.tolist() == alone.segmentation.transcript.tolist()
 
 
@@ -77,7 +77,7 @@ def test_segments_carry_label_frames_seconds_and_confidence(
     assert first.confidence == pytest.approx(posteriors[: first.end, column].mean(), abs=1e-5)
     weights = [one.end - one.start for one in segments]
     mean = np.average([one.confidence for one in segments], weights=weights)
-    assert prediction.score == pytest.approx(mean, abs=1e-6)
+    assert prediction.confidence == pytest.approx(mean, abs=1e-6)
 
 
 def test_a_bare_transcript_has_no_segments(model: uvast.Segmenter, tiny: Dataset) -> None:

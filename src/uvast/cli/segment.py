@@ -21,7 +21,7 @@ from uvast.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from uvast.inference import Outcome
+    from uvast.inference import Outcome, Prediction
 
 
 def segment(
@@ -134,7 +134,7 @@ def _report(outcomes: list[Outcome], out: Path, *, as_json: bool) -> None:
     capped = [name for name, prediction in done.items() if not prediction.complete]
     if capped:
         note(
-            f"stopped by max_segments in {len(capped)} videos (first: {capped[0]}); "
+            f"stopped by max_segments in {_videos(len(capped))} (first: {capped[0]}); "
             "raise it with --set max_segments=…"
         )
     if as_json:
@@ -146,10 +146,17 @@ def _report(outcomes: list[Outcome], out: Path, *, as_json: bool) -> None:
             }
         )
         return
-    rows = [
-        [name, str(len(one.transcript)), "–" if one.score is None else f"{one.score:.2f}"]
-        for name, one in sorted(done.items(), key=lambda item: item[1].score or 0.0)
-    ]
-    print_table(
-        f"{len(done)} videos in {out}, least sure first", ["video", "segments", "score"], rows
-    )
+    if done:
+        title = f"{_videos(len(done))} in {out}, least sure first"
+        by_confidence = sorted(done.items(), key=lambda item: item[1].confidence or 0.0)
+        rows = [_row(name, one) for name, one in by_confidence]
+        print_table(title, ["video", "segments", "confidence"], rows)
+
+
+def _row(name: str, one: Prediction) -> list[str]:
+    confidence = "–" if one.confidence is None else f"{one.confidence:.2f}"
+    return [name, str(len(one.transcript)), confidence]
+
+
+def _videos(number: int) -> str:
+    return f"{number} video{'' if number == 1 else 's'}"

@@ -52,7 +52,7 @@ class Prediction:
         transcript: the actions `(S,)`.
         segmentation: their segments; None if only a transcript was asked for.
         confidences: mean posterior of each segment's class over its frames `(S,)`.
-        score: mean posterior over all frames, between 0 and 1; None without a segmentation.
+        confidence: mean posterior over all frames, between 0 and 1; None without a segmentation.
         vocabulary: the classes.
         frames_per_second: of the source, if known.
         complete: False if the decoder was stopped by `max_segments`.
@@ -61,7 +61,7 @@ class Prediction:
     transcript: IntArray
     segmentation: Segmentation | None
     confidences: NDArray[np.float64]
-    score: float | None
+    confidence: float | None
     vocabulary: Vocabulary
     frames_per_second: float | None = None
     complete: bool = True
@@ -101,7 +101,7 @@ class Prediction:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "score": None if self.score is None else round(self.score, 4),
+            "confidence": None if self.confidence is None else round(self.confidence, 4),
             "complete": self.complete,
             "frames": None if self.segmentation is None else self.segmentation.n_frames,
             "frames_per_second": self.frames_per_second,

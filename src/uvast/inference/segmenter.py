@@ -181,7 +181,7 @@ class Segmenter:
         return tuple(map(self._prediction, batch.frames, decodings, batch.videos))
 
     def _prediction(self, frames: FramePrediction, decoding: Decoding, video: Video) -> Prediction:
-        segmentation, confidences, score = decoding.segmentation, np.zeros(0), None
+        segmentation, confidences, confidence = decoding.segmentation, np.zeros(0), None
         if segmentation is not None:
             chosen = np.exp(
                 np.take_along_axis(
@@ -189,13 +189,13 @@ class Segmenter:
                 )
             )[:, 0]
             confidences = np.add.reduceat(chosen, segmentation.starts) / segmentation.durations
-            score = float(chosen.mean())
+            confidence = float(chosen.mean())
             segmentation = segmentation.upsampled(video.sampling_rate, video.source_frames)
         return Prediction(
             transcript=decoding.transcript,
             segmentation=segmentation,
             confidences=confidences,
-            score=score,
+            confidence=confidence,
             vocabulary=self.vocabulary,
             frames_per_second=video.frames_per_second or self.card.frames_per_second,
             complete=decoding.complete,
