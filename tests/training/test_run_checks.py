@@ -111,6 +111,26 @@ def test_files_of_somebody_else_are_never_overwritten(
     assert not (tmp_path / "config.toml").exists()
 
 
+@pytest.mark.parametrize("name", ["mapping.txt", "features/v1.npy", "last.safetensors"])
+def test_a_run_begins_in_no_folder_of_other_files(
+    tiny: Dataset, small_config: Config, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).touch()
+    with pytest.raises(OutputError, match="exists already; choose a new or empty folder"):
+        train(tiny, tmp_path, config=small_config, split=1)
+    assert not (tmp_path / "config.toml").exists()
+
+
+def test_a_run_begins_where_one_was_killed_at_its_first_moment(tmp_path: Path) -> None:
+    for name in ("config.toml", "log.csv", "run.lock", "error.txt", ".uvast.1.tmp", ".DS_Store"):
+        (tmp_path / name).touch()
+    RunFolder(tmp_path).check_free()
+    RunFolder(tmp_path / "new").check_free()
+    with pytest.raises(OutputError, match="log.csv: exists already; choose a new or empty"):
+        RunFolder(tmp_path / "log.csv").check_free()
+
+
 def test_a_log_of_other_columns_keeps_its_rows(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.log.write_text("stage,epoch,loss,warmth\n1,1,3.5,9\n1,2,3.25,9\n1,3,2.5,9\n1,4,2.0")
