@@ -128,7 +128,7 @@ class RunFolder:
         return self.path / "log.csv"
 
     def check_free(self) -> None:
-        """A run begins in a new or empty folder; hidden files and beginnings of runs may lie there."""
+        """A run begins in a new or empty folder, or where one had hardly begun."""
         if (self.path / "run.json").exists():
             raise OutputError(
                 "holds a run already",
