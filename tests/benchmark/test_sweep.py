@@ -141,6 +141,8 @@ def test_a_sweep_goes_on_with_the_trial_it_was_in(task: Sweep, tmp_path: Path) -
     broken = Planted(breaks_at=2)
     with pytest.raises(KeyboardInterrupt):
         list(task.run(tmp_path, broken, n_trials=4))
+    assert (task.n_scored(tmp_path), task.n_scored(tmp_path / "new")) == (2, 0)
+    assert not (tmp_path / "new").exists()
     again = Planted()
     trials = list(task.run(tmp_path, again, n_trials=4))
     assert [one.number for one in trials] == [2, 3]
@@ -299,6 +301,18 @@ def test_a_dataset_that_is_not_there_yet_costs_no_trials(
     assert not (tmp_path / "out").exists()
     assert command(*words, "--trials", 1) == 0
     assert load_config(file=tmp_path / "out" / "best.toml").train.validation == 0.0
+
+
+def test_trials_of_earlier_calls_count(
+    command: Callable[..., int],
+    tiny_path: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = (tiny_path, "--out", tmp_path, "--set-range", "model.width=8,16")
+    for trials, told in ((1, "trials, 1/1, "), (1, "trials, 1/1, "), (2, "trials, 2/2, ")):
+        assert command(*words, "--trials", trials) == 0
+        assert told in capsys.readouterr().err
 
 
 def test_values_that_cannot_work_are_one_sentence_now_and_later(

@@ -26,13 +26,14 @@ def run_main(monkeypatch, capsys):
     """`main()` with one command that raises; gives its exit code, stdout and stderr."""
 
     def run(error: BaseException | None, *options: str):
-        app = typer.Typer()
+        app = typer.Typer(cls=command_line._Commands)
 
         @app.callback()
         def options_of_all() -> None:
             pass
 
-        @app.command()
+        @app.command("sweep")
+        @app.command("work")
         def work() -> None:
             print("some result")
             if error is not None:
@@ -176,9 +177,15 @@ def test_errors_of_the_system_are_sentences_too(run_main, error, sentence):
 
 
 def test_an_interrupt_is_exit_code_130(run_main):
-    code, _, err = run_main(KeyboardInterrupt(), "work")
-    assert code == 130
-    assert "Traceback" not in err
+    assert run_main(KeyboardInterrupt(), "work") == (130, "some result\n", "stopped\n")
+
+
+def test_an_interrupt_tells_how_to_go_on(run_main):
+    assert isinstance(typer.main.get_command(command_line.app), command_line._Commands)
+    code, _, err = run_main(KeyboardInterrupt("go on with: this"), "work")
+    assert (code, err) == (130, "stopped; go on with: this\n")
+    code, _, err = run_main(KeyboardInterrupt(), "sweep")
+    assert (code, err) == (130, "stopped; the same command does what is left\n")
 
 
 def test_a_table_aligns_numbers_and_keeps_names(capsys):

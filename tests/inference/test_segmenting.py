@@ -318,6 +318,9 @@ def test_places_without_a_model_are_named(tmp_path: Path) -> None:
         uvast.load(tmp_path / "absent")
     with pytest.raises(CheckpointError, match="holds no checkpoint"):
         uvast.load(tmp_path)
+    (tmp_path / "run.json").touch()
+    with pytest.raises(CheckpointError, match="no checkpoint yet; finish it with uvast train --re"):
+        uvast.load(tmp_path)
     (tmp_path / "torn.safetensors").write_bytes(b"torn")
     with pytest.raises(CheckpointError, match="cannot be read"):
         uvast.load(tmp_path / "torn.safetensors")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,15 +22,17 @@ from uvast.errors import (
     OutputError,
     TrainingError,
 )
+from uvast.inference.segmenter import choose_device
 from uvast.models.checkpoint import read_card, read_checkpoint
 from uvast.segments import Segmentation
-from uvast.training import EpochReport, RunFolder, resume, train
+from uvast.training import EpochReport, Plan, RunFolder, resume, train
 from uvast.training.augmentation import augment
 from uvast.training.distributed import own_device
 from uvast.training.loop import Silent
 from uvast.training.objectives import StageOne
 from uvast.training.refresh import refreshed_targets
 from uvast.training.state import read_state
+from uvast.training.tensorboard import TensorBoard
 
 
 @pytest.mark.parametrize(
@@ -111,6 +114,26 @@ def test_files_of_somebody_else_are_never_overwritten(
     assert not (tmp_path / "config.toml").exists()
 
 
+@pytest.mark.parametrize("name", ["mapping.txt", "features/v1.npy", "last.safetensors"])
+def test_a_run_begins_in_no_folder_of_other_files(
+    tiny: Dataset, small_config: Config, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).touch()
+    with pytest.raises(OutputError, match="exists already; choose a new or empty folder"):
+        train(tiny, tmp_path, config=small_config, split=1)
+    assert not (tmp_path / "config.toml").exists()
+
+
+def test_a_run_begins_where_one_was_killed_at_its_first_moment(tmp_path: Path) -> None:
+    for name in ("config.toml", "log.csv", "run.lock", "error.txt", ".uvast.1.tmp", ".DS_Store"):
+        (tmp_path / name).touch()
+    RunFolder(tmp_path).check_free()
+    RunFolder(tmp_path / "new").check_free()
+    with pytest.raises(OutputError, match=r"log\.csv: exists already; choose a new or empty"):
+        RunFolder(tmp_path / "log.csv").check_free()
+
+
 def test_a_log_of_other_columns_keeps_its_rows(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.log.write_text("stage,epoch,loss,warmth\n1,1,3.5,9\n1,2,3.25,9\n1,3,2.5,9\n1,4,2.0")
@@ -183,6 +206,45 @@ def test_the_newest_state_describes_its_own_weights(
     contents = read_checkpoint(run / "last.safetensors")
     card = read_card(run / "last.safetensors", contents.metadata)
     assert (card.stage, card.selection) == (1, "newest")
+
+
+def test_a_watcher_is_told_what_is_left(
+    tiny: Dataset, small_config: Config, tmp_path: Path
+) -> None:
+    plans = []
+
+    class Listener(Silent):
+        def begin(self, plan: Plan) -> None:
+            plans.append(plan)
+
+        def epoch(self, report: EpochReport) -> None:
+            if len(plans) == 1:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny, tmp_path / "run", config=small_config, split=1, watcher=Listener())
+    resume(tmp_path / "run", watcher=Listener())
+    resume(tmp_path / "run", watcher=Listener())
+    assert [plan.epochs for plan in plans] == [{1: 3, 2: 2}, {1: 2, 2: 2}, {}]
+    n_videos = len(tiny.side(1, "train"))
+    assert plans[0] == Plan("uvast", n_videos, str(choose_device("auto")), {1: 3, 2: 2})
+
+
+def test_a_config_that_is_none_is_named(tiny: Dataset, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"config is 'demo'; pass a Config, .*load_config"):
+        train(tiny, tmp_path / "run", config="demo")  # type: ignore[arg-type]
+
+
+def test_tensorboard_writes_nothing_before_the_run_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    fake = SimpleNamespace(SummaryWriter=made.append)
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", fake)
+    watcher = TensorBoard(tmp_path, Silent())
+    assert made == []
+    watcher.begin(Plan("uvast", 1, "cpu", {1: 1}))
+    assert made == [tmp_path / "tensorboard"]
 
 
 def test_a_finished_run_refuses_new_settings(

@@ -163,6 +163,11 @@ class Sweep:
             orders = {}
         self._write_best(study, optuna, out)
 
+    def n_scored(self, out: Path) -> int:
+        """How many trials of earlier calls have a score."""
+        earlier = self.trials(out) if (out / STUDY_FILE).exists() else ()
+        return sum(trial.score is not None for trial in earlier)
+
     def trials(self, out: Path) -> tuple[Trial, ...]:
         """All trials so far, the best first, failed ones last."""
         study = self._study(_import_optuna(), out)

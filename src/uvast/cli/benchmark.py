@@ -81,7 +81,8 @@ def benchmark(
     what is left. Each run is an ordinary run folder below --out. Several commands may fill one
     --out part by part; its results.csv, results.json and results.md hold them all.
 
-    Example: `uvast benchmark data/gtea --models uvast,asformer --out bench --set train.epochs=50`
+    Example: `uvast benchmark data/gtea --models uvast,asformer --out bench --set train.epochs=50
+    --set train.alignment_epochs=20`
 
     A model's own setting: `… --models uvast,asformer --set asformer:train.epochs=50`
 

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+from datetime import timedelta
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
+
+SECONDS_BETWEEN_LINES = 30.0
+"""Without a terminal, progress is a plain line this often."""
 
 # Names of classes and files are printed as they are, also if they look like rich's markup.
 results = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
@@ -38,18 +48,88 @@ def print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
 
 
 def note(text: str) -> None:
-    """A line for the person at the terminal, on stderr."""
-    notes.print(text)
+    """A line for the person at the terminal, on stderr; of several processes the first says it."""
+    if os.environ.get("RANK", "0") == "0":
+        notes.print(text)
 
 
 def progress_bar() -> Progress:
-    """A progress bar with the time left, on stderr."""
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
+    """A progress bar with the time left, on stderr.
+
+    If the terminal is narrow the bar is short, then the description is cut, never a number.
+    Without a terminal a plain line tells of progress about every 30 seconds.
+    """
+    whole = Column(no_wrap=True)
+    return _Bars(
+        _Description(),
+        BarColumn(max(10, min(40, notes.width // 8)), table_column=whole),
+        MofNCompleteColumn(table_column=whole),
+        TimeElapsedColumn(table_column=whole),
         TextColumn("left"),
-        TimeRemainingColumn(),
+        TimeRemainingColumn(table_column=whole),
         console=notes,
+        disable=not notes.is_terminal or notes.is_dumb_terminal,
     )
+
+
+class _Description(ProgressColumn):
+    """The one column that may be cut."""
+
+    def render(self, task: Task) -> Text:
+        return Text(task.description, no_wrap=True, overflow="ellipsis")
+
+
+class _Bars(Progress):
+    """Bars that come with the first task and go with an error; if disabled, plain lines instead."""
+
+    def __init__(self, *columns: ProgressColumn, **options: Any) -> None:
+        super().__init__(*columns, **options)
+        self._told_at = self.get_time()
+
+    def start(self) -> None:
+        """Shows nothing, not even an empty line, until there is a task."""
+        if self._tasks:
+            super().start()
+
+    def add_task(self, *arguments: Any, **options: Any) -> TaskID:
+        task_id = super().add_task(*arguments, **options)
+        self.start()
+        return task_id
+
+    def update(self, task_id: TaskID, **changes: Any) -> None:
+        super().update(task_id, **changes)
+        self._tell_now_and_then(task_id)
+
+    def advance(self, task_id: TaskID, advance: float = 1) -> None:
+        super().advance(task_id, advance)
+        self._tell_now_and_then(task_id)
+
+    def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
+        """Ctrl-C, which is no `Exception`, leaves the bars to show how far the work has come."""
+        failed = kind is not None and issubclass(kind, Exception)
+        self.live.transient = failed
+        self.stop()
+        if self.disable and not failed:
+            for task in self.tasks:
+                self.console.print(_line(task))
+
+    def _tell_now_and_then(self, task_id: TaskID) -> None:
+        now = self.get_time()
+        if self.disable and now - self._told_at >= SECONDS_BETWEEN_LINES:
+            self._told_at = now
+            self.console.print(_line(self._tasks[task_id]))
+
+
+def _line(task: Task) -> str:
+    """`stage 1, epoch 30: loss 3.33, 30/150, 0:02:10 left 0:03:02`."""
+    total = "?" if task.total is None else int(task.total)
+    line = f"{task.description}, {int(task.completed)}/{total}"
+    if task.finished_time is not None:
+        return f"{line}, {_clock(task.finished_time)}"
+    left = task.time_remaining
+    line = f"{line}, {_clock(task.elapsed or 0)}"
+    return line if left is None else f"{line} left {_clock(left)}"
+
+
+def _clock(seconds: float) -> str:
+    return str(timedelta(seconds=int(seconds)))

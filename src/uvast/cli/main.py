@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import traceback
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from uvast._version import __version__
 from uvast.cli import (
@@ -22,11 +23,30 @@ from uvast.cli import (
     sweep,
     train,
 )
-from uvast.cli.console import notes
+from uvast.cli.console import note, notes
 from uvast.errors import UvastError
+
+INTERRUPTED = 130
+RESUMED = ("benchmark", "reproduce", "sweep")
+"""Commands that go on by themselves where they were stopped."""
+
+
+class _Commands(TyperGroup):
+    """Ctrl-C in any command is one line, with how to go on if it can; typer would say nothing."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            resumed = ctx.invoked_subcommand in RESUMED
+            how = ("the same command does what is left",) if resumed else stop.args
+            note("; ".join(("stopped", *how)))
+            raise typer.Exit(INTERRUPTED) from None
+
 
 app = typer.Typer(
     name="uvast",
+    cls=_Commands,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -83,6 +103,3 @@ def main() -> None:
             notes.print(traceback.format_exc(), end="")
         notes.print(f"error: {_sentence(error)}", style="red")
         sys.exit(2)
-    except KeyboardInterrupt:
-        notes.print("stopped")
-        sys.exit(130)

@@ -83,8 +83,9 @@ def sweep(
     task = Sweep(dataset, split, config, varied, timestamps, validation)
     chosen = make_engine(engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus)
     told = set()
+    n_done = task.n_scored(out)
     with progress_bar() as progress:
-        bar = progress.add_task("trials", total=trials)
+        bar = progress.add_task("trials", total=max(trials, n_done), completed=n_done)
         for trial in task.run(out, chosen, n_trials=trials, jobs=jobs):
             progress.advance(bar)
             if trial.error is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,9 +14,11 @@ from uvast.cli.options import DeviceOption, SettingsOption, TimestampsOption, ch
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.progress import Progress, TaskID
 
-    from uvast.training import EpochReport, Watcher
+    from uvast.training import EpochReport, Plan, Watcher
 
 
 WIDE = 140
@@ -77,9 +80,14 @@ def train(
 
     Example: `uvast train data/gtea --split 1 --preset gtea --out runs/gtea-1`
 
+    A short one: `uvast train data/gtea --set train.epochs=20 --set train.alignment_epochs=5 --out
+    run`; each stage counts its own epochs, and `--stage 1` leaves the second out
+
     One click per action: `uvast train my-videos --supervision timestamps --preset small --out run`
 
-    After a break: `uvast train --resume runs/gtea-1`
+    After a break, Ctrl-C included: `uvast train --resume runs/gtea-1`; it may come with another
+    `--device`, with `--stage 2`, and with `--set` of train.alignment_epochs,
+    train.checkpoint_seconds and train.workers
 
     Several processes: `torchrun --nproc-per-node 2 -m uvast train data/gtea --out run`
     """
@@ -118,7 +126,7 @@ def train(
     own_clicks = chosen.supervision.kind == "timestamps" and timestamps is None
     if own_clicks and (ignored := ignored_timestamps(dataset)):
         note(ignored)
-    with _Follower(out, tensorboard=tensorboard) as follower:
+    with _followed(out, tensorboard=tensorboard) as watcher:
         train_model(
             opened,
             out,
@@ -126,7 +134,7 @@ def train(
             split=split,
             timestamps=timestamps,
             device=device,
-            watcher=follower.watcher,
+            watcher=watcher,
         )
     if summary := opened.trim_summary():
         note(summary)
@@ -155,33 +163,26 @@ def _resume(run: Path, changes: list[str], stage: Stage, device: str, *, tensorb
         ):
             epochs = config.train.epochs or Config().train.alignment_epochs
             changes.append(f"train.alignment_epochs={epochs}")
-    with _Follower(run, tensorboard=tensorboard) as follower:
-        resume_run(run, settings=changes, device=device, watcher=follower.watcher)
+    with _followed(run, tensorboard=tensorboard) as watcher:
+        resume_run(run, settings=changes, device=device, watcher=watcher)
     note(f"the model is in {run}")
 
 
-class _Follower:
-    """A progress bar, and TensorBoard if asked for."""
+@contextmanager
+def _followed(run: Path, *, tensorboard: bool) -> Iterator[Watcher]:
+    """A progress bar, and TensorBoard if asked for; an interrupt says how to go on."""
+    try:
+        with progress_bar() as progress:
+            watcher: Watcher = TrainingBar(progress)
+            if tensorboard:
+                from uvast.training.tensorboard import TensorBoard
 
-    def __init__(self, out: Path, *, tensorboard: bool) -> None:
-        self._progress = progress_bar()
-        self._out = out
-        self._tensorboard = tensorboard
-        self.watcher: Watcher
-
-    def __enter__(self) -> _Follower:
-        bar = TrainingBar(self._progress)
-        if self._tensorboard:
-            from uvast.training.tensorboard import TensorBoard
-
-            self.watcher = TensorBoard(self._out, bar)
-        else:
-            self.watcher = bar
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
+                watcher = TensorBoard(run, watcher)
+            yield watcher
+    except KeyboardInterrupt:
+        begun = (run / "run.json").exists()
+        how = (f"go on with: uvast train --resume {run}",) if begun else ()
+        raise KeyboardInterrupt(*how) from None
 
 
 class TrainingBar:
@@ -193,6 +194,11 @@ class TrainingBar:
         self._tasks: dict[int, TaskID] = {}
         self._labels: TaskID | None = None
         self._text = ""
+
+    def begin(self, plan: Plan) -> None:
+        """Tells what there is to do; a named bar is part of a story that tells it."""
+        if not self._name:
+            note(_sentence(plan))
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """Moves a bar of its own."""
@@ -216,9 +222,23 @@ class TrainingBar:
     def epoch(self, report: EpochReport) -> None:
         """Shows the losses."""
         self._text = f": loss {report.losses['total']:.2f}"
+        if report.validation:
+            self._text += f", validation {report.validation['score']:.1f}"
         if self._progress.console.width >= WIDE:
             terms = [f"{n} {value:.2f}" for n, value in report.losses.items() if n != "total"]
             self._text += f" ({', '.join(terms)})"
-        if report.validation:
-            self._text += f", validation {report.validation['score']:.1f}"
         self.step(report.stage, report.epoch, report.epochs, 1.0)
+
+
+def _sentence(plan: Plan) -> str:
+    if not plan.epochs:
+        return "nothing is left to train: the run was finished already"
+    (first, n_first), *others = plan.epochs.items()
+    parts = [f"{_number(n_first, 'epoch')} of stage {first}"]
+    parts += [f"{n} of stage {stage}" for stage, n in others]
+    videos = _number(plan.n_videos, "video")
+    return f"training {plan.model} on {videos} ({plan.device}): {', '.join(parts)}"
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"

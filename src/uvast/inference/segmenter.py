@@ -55,6 +55,12 @@ def checkpoint_path(path: Path) -> Path:
     for name in ("best.safetensors", "last.safetensors"):
         if (path / name).is_file():
             return path / name
+    if (path / "run.json").is_file():
+        raise CheckpointError(
+            "has no checkpoint yet",
+            where=path,
+            remedy=f"finish it with uvast train --resume {path}",
+        )
     raise CheckpointError(
         "holds no checkpoint", where=path, remedy="name a run folder that uvast train made"
     )

@@ -57,8 +57,29 @@ class EpochReport:
         }
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What a run is about to do.
+
+    Args:
+        model: its kind.
+        n_videos: how many it learns from.
+        device: where.
+        epochs: stage to the epochs that are left of it; empty if the run is finished.
+    """
+
+    model: str
+    n_videos: int
+    device: str
+    epochs: dict[int, int]
+
+
 class Watcher(Protocol):
     """Whoever follows a run: a progress bar, TensorBoard, a caller's own code."""
+
+    def begin(self, plan: Plan) -> None:
+        """Before the first epoch, when nothing speaks against the run."""
+        ...
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """While targets are made from timestamps, before the first epoch."""
@@ -75,6 +96,9 @@ class Watcher(Protocol):
 
 class Silent:
     """Watches nothing."""
+
+    def begin(self, plan: Plan) -> None:
+        """Says nothing."""
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """Says nothing."""

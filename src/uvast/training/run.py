@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 LOCK_SECONDS = 10.0
 """How long a run waits for a process that is about to end, such as that of a lost node."""
 
+BEGINNINGS = ("config.toml", "log.csv", "run.lock", "error.txt")
+"""What a run that was killed at its first moment, or a benchmark's cell that crashed, leaves."""
+
 LOG_COLUMNS = (
     "stage",
     "epoch",
@@ -125,12 +128,18 @@ class RunFolder:
         return self.path / "log.csv"
 
     def check_free(self) -> None:
-        """An existing run is never overwritten."""
+        """A run begins in a new or empty folder, or where one had hardly begun."""
         if (self.path / "run.json").exists():
             raise OutputError(
                 "holds a run already",
                 where=self.path,
                 remedy=f"go on with uvast train --resume {self.path}, or choose another --out",
+            )
+        names = [one.name for one in self.path.iterdir()] if self.path.is_dir() else []
+        others = [one for one in names if not one.startswith(".") and one not in BEGINNINGS]
+        if others or self.path.is_file():
+            raise OutputError(
+                "exists already", where=self.path, remedy="choose a new or empty folder"
             )
 
     def create(self, config: Config, info: RunInfo) -> None:

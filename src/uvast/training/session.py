@@ -23,7 +23,7 @@ from uvast.models.checkpoint import (
 )
 from uvast.training.augmentation import augment
 from uvast.training.checks import check_config
-from uvast.training.loop import EpochReport, Loop, epoch_seed
+from uvast.training.loop import EpochReport, Loop, Plan, epoch_seed
 from uvast.training.objectives import StageTwo, stage_one_objective
 from uvast.training.refresh import refreshed_targets
 from uvast.training.state import (
@@ -103,11 +103,26 @@ class Session:
     def run(self) -> None:
         """Trains what is left of the two stages."""
         self._restore()
-        two_stages = isinstance(self._model, Uvast) and self._config.train.alignment_epochs > 0
-        if self._progress.stage == 1 and not self._progress.finished:
-            self._stage_one(last_stage=not two_stages)
-        if two_stages and not (self._progress.stage == 2 and self._progress.finished):
+        left = self._epochs_left()
+        self._watcher.begin(
+            Plan(self._config.model.kind, len(self._info.train), str(self._device), left)
+        )
+        if 1 in left:
+            self._stage_one(last_stage=2 not in left)
+        if 2 in left:
             self._stage_two()
+
+    def _epochs_left(self) -> dict[int, int]:
+        """Stage to epochs, of the stages that are not finished."""
+        train, now = self._config.train, self._progress
+        epochs = {1: train.epochs}
+        if isinstance(self._model, Uvast) and train.alignment_epochs:
+            epochs[2] = train.alignment_epochs
+        return {
+            stage: n - now.epoch * (stage == now.stage)
+            for stage, n in epochs.items()
+            if stage > now.stage or (stage == now.stage and not now.finished)
+        }
 
     def _restore(self) -> None:
         """Reads the newest state, if there is one; rows of the log after it are dropped."""

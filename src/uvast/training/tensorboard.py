@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from uvast.training.loop import EpochReport, Watcher
+    from uvast.training.loop import EpochReport, Plan, Watcher
 
 
 class TensorBoard:
@@ -24,8 +24,15 @@ class TensorBoard:
                 where="--tensorboard",
                 remedy="pip install '.[tensorboard]' in uvast's folder",
             ) from error
-        self._writer = SummaryWriter(run / "tensorboard")
+        self._make_writer = SummaryWriter
+        self._run = run
         self._then = then
+        self._writer: Any = None
+
+    def begin(self, plan: Plan) -> None:
+        """Only now there is a run folder to write into."""
+        self._writer = self._make_writer(self._run / "tensorboard")
+        self._then.begin(plan)
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """Only passed on."""

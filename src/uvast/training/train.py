@@ -55,6 +55,10 @@ def train(
     Returns:
         The run folder; `uvast.load(out)` gives the model.
     """
+    if not isinstance(config, Config | None):
+        raise ConfigError(
+            f"config is {config!r}", remedy='pass a Config, such as uvast.load_config("demo")'
+        )
     config = config or Config()
     data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
     names = data.side(split, "train")
