@@ -137,6 +137,7 @@ class DecodeConfig:
     """From a model's outputs to a segmentation (METHOD section 7).
 
     A `beam_width` of 0 becomes the transcript's own: 5 for `best`, else 1, greedy as in the paper.
+    Where no transcript is searched for, it is 1.
     """
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
@@ -157,7 +158,7 @@ class DecodeConfig:
 
     def __post_init__(self) -> None:
         """Puts the number in."""
-        if self.beam_width == 0:
+        if self.beam_width == 0 or self.transcript in ("frames", "semi-markov"):
             own = BEST_BEAM_WIDTH if self.transcript == "best" else 1
             object.__setattr__(self, "beam_width", own)
 

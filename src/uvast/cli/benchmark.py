@@ -43,7 +43,9 @@ def benchmark(
     out: Annotated[Path, typer.Option(help="Folder of the benchmark.")],
     models: Annotated[
         str,
-        typer.Option(help="Presets by commas: uvast, small, asformer, ms-tcn, ms-tcn++, …"),
+        typer.Option(
+            help="Presets by commas: uvast, small, asformer, ms-tcn, ms-tcn++, …, or .toml files."
+        ),
     ] = "small",
     base: Annotated[
         str,

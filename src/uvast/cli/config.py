@@ -12,7 +12,8 @@ from uvast.cli.options import SettingsOption, chosen_config
 
 def config(
     preset: Annotated[
-        str | None, typer.Option(help="A preset's name.", show_default="the defaults")
+        str | None,
+        typer.Option(help="A preset's name, or a .toml file.", show_default="the defaults"),
     ] = None,
     file: Annotated[
         Path | None, typer.Option("--config", help="Settings from a TOML file instead.")

@@ -50,7 +50,9 @@ def train(
     ] = None,
     preset: Annotated[
         str | None,
-        typer.Option(help="small, demo, gtea, 50salads, breakfast, or a baseline's name."),
+        typer.Option(
+            help="small, demo, gtea, 50salads, breakfast, a baseline's name, or a .toml file."
+        ),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="Settings from a TOML file.")] = None,
     settings: SettingsOption = None,
