@@ -83,6 +83,14 @@ def test_slow_work_is_told_when_it_moves_and_when_it_ends(log: Screen) -> None:
     assert log.lines[1:] == ["runs, 2/2, 0:10:00"]
 
 
+def test_a_line_is_not_told_twice(log: Screen) -> None:
+    with progress_bar() as progress:
+        task = progress.add_task("runs", total=2)
+        log.now = 60.0
+        progress.update(task, completed=2)
+    assert log.lines == ["runs, 2/2, 0:01:00"]
+
+
 def test_work_of_unknown_size_is_told_too(log: Screen) -> None:
     with progress_bar() as progress:
         task = progress.add_task("checking", total=None)

@@ -85,6 +85,7 @@ class _Bars(Progress):
     def __init__(self, *columns: ProgressColumn, **options: Any) -> None:
         super().__init__(*columns, **options)
         self._told_at = self.get_time()
+        self._told = ""
 
     def start(self) -> None:
         """Shows nothing, not even an empty line, until there is a task."""
@@ -111,13 +112,19 @@ class _Bars(Progress):
         self.stop()
         if self.disable and not failed:
             for task in self.tasks:
-                self.console.print(_line(task))
+                self._tell(task)
 
     def _tell_now_and_then(self, task_id: TaskID) -> None:
         now = self.get_time()
         if self.disable and now - self._told_at >= SECONDS_BETWEEN_LINES:
             self._told_at = now
-            self.console.print(_line(self._tasks[task_id]))
+            self._tell(self._tasks[task_id])
+
+    def _tell(self, task: Task) -> None:
+        line = _line(task)
+        if line != self._told:
+            self._told = line
+            self.console.print(line)
 
 
 def _line(task: Task) -> str:

@@ -199,6 +199,9 @@ class TrainingBar:
 
     def begin(self, plan: Plan) -> None:
         """Tells what there is to do; a named bar is part of a story that tells it."""
+        if self._labels is not None:  # they may have needed fewer rounds than there are at most
+            self._progress.remove_task(self._labels)
+            self._labels = None
         if not self._name:
             note(_sentence(plan))
 
@@ -210,9 +213,6 @@ class TrainingBar:
 
     def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
         """Moves the bar."""
-        if self._labels is not None:  # they may have needed fewer rounds than there are at most
-            self._progress.remove_task(self._labels)
-            self._labels = None
         if stage not in self._tasks:
             self._tasks[stage] = self._progress.add_task(f"{self._name}stage {stage}", total=epochs)
         self._progress.update(
