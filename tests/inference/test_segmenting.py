@@ -17,9 +17,9 @@ from uvast.data import Dataset, Video
 from uvast.durations import viterbi
 from uvast.errors import CheckpointError, ConfigError, FeatureError, InputError, MissingFileError
 from uvast.inference.calibration import ALPHAS, DECODER_WEIGHTS, calibrate
-from uvast.inference.inputs import find_sources
+from uvast.inference.inputs import DatasetVideo, find_sources
 from uvast.inference.knowledge import Knowledge
-from uvast.inference.pipeline import segment_all
+from uvast.inference.pipeline import segment_all, segment_in_ways
 from uvast.inference.search import Transcript
 from uvast.models import Encoded
 from uvast.segments import Segmentation
@@ -164,6 +164,26 @@ def test_best_says_if_its_transcript_was_cut(
     assert found.complete == (not np.array_equal(found.transcript, joint.transcript))
     monkeypatch.setattr(model, "knowledge", replace(model.knowledge, decoder_weight=0.0))
     assert not model.segment(features, transcript="best", beam_width=2).complete
+
+
+def test_several_ways_read_and_encode_each_video_once(
+    model: uvast.Segmenter, tiny: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ways = {str(one): model.options(**one) for one in WAYS[:3]}
+    real, encoded = uvast.Segmenter.encode_batch, []
+
+    def counted(self: uvast.Segmenter, videos: list[Video]) -> object:
+        encoded.extend(video.name for video in videos)
+        return real(self, videos)
+
+    monkeypatch.setattr(uvast.Segmenter, "encode_batch", counted)
+    sources = [DatasetVideo(tiny, name, 1) for name in tiny.names]
+    found = {(way, one.name): one for way, one in segment_in_ways(model, sources, ways)}
+    assert sorted(encoded) == sorted(tiny.names)
+    assert set(found) == {(way, name) for way in ways for name in tiny.names}
+    for way, options in ways.items():
+        for one in segment_all(model, sources, options):
+            assert found[way, one.name].prediction.segmentation == one.prediction.segmentation
 
 
 def test_what_a_model_cannot_do_is_said_before_a_video_is_read(model: uvast.Segmenter) -> None:

@@ -12,7 +12,7 @@ from uvast.inference.inputs import find_sources
 from uvast.inference.segmenter import Segmenter, load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from uvast.config import DecodeConfig
     from uvast.data import Video
@@ -80,13 +80,41 @@ def segment_all(
     workers: int = 0,
 ) -> Iterator[Outcome]:
     """Segments videos of like length together; outcomes come as they are ready."""
-    check_options(segmenter.module, options)
+    ways = {"": options}
+    for _, outcome in segment_in_ways(
+        segmenter, sources, ways, batch_size=batch_size, workers=workers
+    ):
+        yield outcome
+
+
+def segment_in_ways(
+    segmenter: Segmenter,
+    sources: Sequence[Source],
+    ways: Mapping[str, DecodeConfig],
+    *,
+    batch_size: int = 8,
+    workers: int = 0,
+) -> Iterator[tuple[str, Outcome]]:
+    """Segments videos in several ways; each is read and encoded once.
+
+    Args:
+        segmenter: the model.
+        sources: the videos.
+        ways: name to options.
+        batch_size: videos encoded together.
+        workers: threads that decode side by side.
+
+    Yields:
+        The name of a way, and what became of a video there.
+    """
+    for options in ways.values():
+        check_options(segmenter.module, options)
     readable: list[tuple[int, Source]] = []
     for source in sources:
         try:
             readable.append((source.n_frames(), source))
         except UvastError as error:
-            yield Outcome(source.name, error=error)
+            yield from _failed(source.name, error, ways)
     readable.sort(key=lambda pair: (pair[0], pair[1].name))
     for group in _batches(readable, batch_size):
         videos = []
@@ -94,27 +122,38 @@ def segment_all(
             try:
                 videos.append(segmenter.checked(source.read(), where=source.path))
             except UvastError as error:
-                yield Outcome(source.name, error=error)
-        yield from _segment_group(segmenter, videos, options, workers)
+                yield from _failed(source.name, error, ways)
+        if videos:
+            yield from _segment_group(segmenter, videos, ways, workers)
 
 
 def _segment_group(
-    segmenter: Segmenter, videos: list[Video], options: DecodeConfig, workers: int
-) -> Iterator[Outcome]:
+    segmenter: Segmenter, videos: list[Video], ways: Mapping[str, DecodeConfig], workers: int
+) -> Iterator[tuple[str, Outcome]]:
     """Together; where that fails one by one, so that a video fails for itself alone."""
     try:
-        predictions = segmenter.segment_batch(videos, options, workers=workers) if videos else ()
+        encoded = segmenter.encode_batch(videos)
+        predictions = {
+            way: segmenter.decode_batch(encoded, options, workers=workers)
+            for way, options in ways.items()
+        }
     except ConfigError:
         raise  # it would be the same for every video
     except (UvastError, MemoryError, RuntimeError) as error:
         if len(videos) == 1:
-            yield Outcome(videos[0].name, error=_told(error, videos[0].name))
+            yield from _failed(videos[0].name, _told(error, videos[0].name), ways)
             return
         for video in videos:
-            yield from _segment_group(segmenter, [video], options, workers)
+            yield from _segment_group(segmenter, [video], ways, workers)
         return
-    for video, prediction in zip(videos, predictions, strict=True):
-        yield Outcome(video.name, prediction)
+    for way, found in predictions.items():
+        for video, prediction in zip(videos, found, strict=True):
+            yield way, Outcome(video.name, prediction)
+
+
+def _failed(name: str, error: UvastError, ways: Iterable[str]) -> Iterator[tuple[str, Outcome]]:
+    for way in ways:
+        yield way, Outcome(name, error=error)
 
 
 def _told(error: Exception, name: str) -> UvastError:

@@ -11,7 +11,7 @@ from uvast.inference import load
 from uvast.inference.decoding import check_options
 from uvast.inference.decodings import decodings_of, named_decodings
 from uvast.inference.inputs import DatasetVideo
-from uvast.inference.pipeline import segment_all
+from uvast.inference.pipeline import segment_in_ways
 from uvast.models import Uvast
 from uvast.report.attention import attention_maps, has_attention
 from uvast.report.compare import compare, order_of_videos
@@ -145,19 +145,17 @@ def _predictions(
     options = {way: segmenter.options(**changes) for way, changes in ways.items()}
     sources = [DatasetVideo(dataset, name, segmenter.card.sampling_rate) for name in names]
     predictions: dict[str, dict[str, Segmentation]] = {way: {} for way in ways}
-    n_done = 0
-    for way, chosen in options.items():
-        for outcome in segment_all(segmenter, sources, chosen, workers=workers):
-            if outcome.error is not None:
-                raise outcome.error
-            if outcome.prediction is None or outcome.prediction.segmentation is None:
-                raise ConfigError(
-                    f"way {way!r} gives no durations", remedy="choose durations other than none"
-                )
-            predictions[way][outcome.name] = outcome.prediction.segmentation
-            n_done += 1
-            if progress is not None:
-                progress(n_done, len(names) * len(ways))
+    outcomes = segment_in_ways(segmenter, sources, options, workers=workers)
+    for n_done, (way, outcome) in enumerate(outcomes, start=1):
+        if outcome.error is not None:
+            raise outcome.error
+        if outcome.prediction is None or outcome.prediction.segmentation is None:
+            raise ConfigError(
+                f"way {way!r} gives no durations", remedy="choose durations other than none"
+            )
+        predictions[way][outcome.name] = outcome.prediction.segmentation
+        if progress is not None:
+            progress(n_done, len(names) * len(ways))
     return predictions
 
 
