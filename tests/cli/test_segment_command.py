@@ -28,7 +28,8 @@ def run(tiny_path: Path, small_config: Config, tmp_path_factory: pytest.TempPath
     finished = uvast("train", tiny_path, "--split", 1, *config, "--out", folder / "run")
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout == ""
-    assert "stage 1, epoch 2" in finished.stderr
+    assert "stage 1: loss" in finished.stderr
+    assert ", 2/2" in finished.stderr
     assert "the model is in" in finished.stderr
     return folder / "run"
 

@@ -128,7 +128,7 @@ class _Bars(Progress):
 
 
 def _line(task: Task) -> str:
-    """`stage 1, epoch 30: loss 3.33, 30/150, 0:02:10 left 0:03:02`."""
+    """`stage 1: loss 3.33, 30/150, 0:02:10 left 0:03:02`."""
     total = "?" if task.total is None else int(task.total)
     line = f"{task.description}, {int(task.completed)}/{total}"
     if task.finished_time is not None:

@@ -218,7 +218,7 @@ class TrainingBar:
         self._progress.update(
             self._tasks[stage],
             completed=round(epoch - 1 + fraction, 2),
-            description=f"{self._name}stage {stage}, epoch {epoch}{self._text}",
+            description=f"{self._name}stage {stage}{self._text}",
         )
 
     def epoch(self, report: EpochReport) -> None:
