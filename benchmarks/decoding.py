@@ -15,12 +15,13 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from uvast.durations import LengthModel, Transitions, fifa, semi_markov, viterbi
-from uvast.segments import Segmentation
+from uvast.segments import Segmentation, merge_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from uvast.inference.segmenter import Segmenter
 
 N_FEATURES = 2048
-LONG = "--long"
+LONG, NOISE = "--long", "--noise"
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def row(
     """Prints one measurement."""
     times = "" if published is None else f"{1e3 * published:12,.0f} {published / seconds:10,.1f}x"
     verdict = "" if limit is None else f"{1e3 * limit:8,.0f}  {'ok' if seconds < limit else 'MISS'}"
-    print(f"{what:28} {shape:10} {1e3 * seconds:10.2f} {times:24} {verdict}", flush=True)
+    print(f"{what:32} {shape:10} {1e3 * seconds:10.2f} {times:24} {verdict}", flush=True)
 
 
 def measure_durations(shape: Shape) -> None:
@@ -140,6 +141,26 @@ def measure_long_video() -> None:
     means = problem.mean_durations
     seconds = median_seconds(lambda: viterbi(problem.frames, problem.truth.transcript, means), 3)
     row("Viterbi, S 100", "T 100,000", seconds, None, 5.0)
+    print_peak()
+
+
+def measure_noise() -> None:
+    """Transcripts read off random frames, which have almost as many segments as frames."""
+    for n_frames, what, function in (
+        (2_000, "FIFA, 3000 plain steps", partial(fifa, optimiser="gradient-descent")),
+        (20_000, "Viterbi", viterbi),
+    ):
+        noise = np.random.default_rng(0).standard_normal((n_frames, 11))
+        frames = noise - np.log(np.exp(noise).sum(axis=1, keepdims=True))
+        transcript = merge_repeats(frames.argmax(axis=1))
+        means = np.full(11, n_frames / len(transcript))
+        seconds = median_seconds(partial(function, frames, transcript, mean_durations=means), 1)
+        row(f"{what}, S {len(transcript):,}", f"T {n_frames:,}", seconds, None, None)
+    print_peak()
+
+
+def print_peak() -> None:
+    """The peak memory of this process."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"  peak memory of the process: {peak:.0f} MB  {'ok' if peak < 1000 else 'MISS'}")
 
@@ -212,8 +233,9 @@ def measure_network(shape: Shape) -> None:
 
 def main() -> None:
     """Prints the table."""
-    print(f"{'':28} {'shape':10} {'ours, ms':>10} {'published':>12} {'ratio':>11} {'limit, ms':>9}")
-    subprocess.run([sys.executable, __file__, LONG], check=True)
+    print(f"{'':32} {'shape':10} {'ours, ms':>10} {'published':>12} {'ratio':>11} {'limit, ms':>9}")
+    for alone in (LONG, NOISE):  # in processes of their own, for their memory
+        subprocess.run([sys.executable, __file__, alone], check=True)
     for shape in SHAPES:
         measure_durations(shape)
     for shape in SHAPES:
@@ -221,4 +243,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    measure_long_video() if LONG in sys.argv else main()
+    {LONG: measure_long_video, NOISE: measure_noise}.get(sys.argv[-1], main)()
