@@ -18,7 +18,7 @@ import numpy as np
 import uvast
 from uvast.data import Dataset
 from uvast.inference.calibration import encoded_alone, score_videos, selection_score
-from uvast.inference.decodings import DECODINGS
+from uvast.inference.named_decodings import DECODINGS
 from uvast.segments import Segmentation
 from uvast.training import RunFolder
 
@@ -33,10 +33,10 @@ def grid(run: Path) -> np.ndarray:
     dataset = Dataset.open(info.dataset)
     truths = {name: _truth(dataset, name) for name in info.validation}
     encoded = encoded_alone(model, (dataset.video(name, labels=False) for name in truths))
-    fitted = model.knowledge
+    fitted = model.priors
     scores = np.empty((len(ALPHAS), len(DECODER_WEIGHTS)))
     for place in np.ndindex(*scores.shape):
-        model.knowledge = replace(
+        model.priors = replace(
             fitted, alpha=ALPHAS[place[0]], decoder_weight=DECODER_WEIGHTS[place[1]]
         )
         scores[place] = selection_score(score_videos(model, encoded, truths, **DECODINGS["best"]))

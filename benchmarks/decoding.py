@@ -172,7 +172,7 @@ def random_segmenter(shape: Shape) -> Segmenter:
     import torch
 
     from uvast.config import Config
-    from uvast.inference.knowledge import Knowledge
+    from uvast.inference.priors import Priors
     from uvast.inference.segmenter import Segmenter
     from uvast.models import Uvast
     from uvast.models.build import build_model
@@ -194,7 +194,7 @@ def random_segmenter(shape: Shape) -> Segmenter:
         kind="uvast",
         dimensions=dataclasses.asdict(model.dimensions),
         vocabulary=Vocabulary(tuple(f"action {i}" for i in range(shape.n_classes))),
-        decoding=Knowledge.fit([problem.truth], shape.n_classes).as_dict(),
+        decoding=Priors.fit([problem.truth], shape.n_classes).as_dict(),
         config=config.as_dict(),
     )
     return Segmenter(model, card, device=torch.device("cpu"))

@@ -10,7 +10,7 @@ import pytest
 from uvast.benchmark.matrix import Matrix, preset_of
 from uvast.config import load_config
 from uvast.errors import ConfigError, SplitError, UvastError
-from uvast.inference.decodings import DECODINGS, decodings_of, fitting_decodings
+from uvast.inference.named_decodings import DECODINGS, decodings_of, fitting_decodings
 
 
 def test_every_combination_is_one_cell_with_a_place_of_its_own(tiny_path: Path) -> None:

@@ -20,7 +20,7 @@ from uvast.benchmark.results import (
     with_earlier,
     write_results,
 )
-from uvast.inference.decodings import DECODINGS
+from uvast.inference.named_decodings import DECODINGS
 
 MARK = "published, I3D features"
 

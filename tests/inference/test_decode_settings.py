@@ -9,7 +9,7 @@ import pytest
 
 import uvast
 from uvast.errors import ConfigError
-from uvast.inference.decodings import DECODINGS
+from uvast.inference.named_decodings import DECODINGS
 from uvast.inference.output import parse_formats
 
 

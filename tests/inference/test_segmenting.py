@@ -18,8 +18,8 @@ from uvast.durations import viterbi
 from uvast.errors import CheckpointError, ConfigError, FeatureError, InputError, MissingFileError
 from uvast.inference.calibration import ALPHAS, DECODER_WEIGHTS, calibrate
 from uvast.inference.inputs import DatasetVideo, find_sources
-from uvast.inference.knowledge import Knowledge
 from uvast.inference.pipeline import segment_all, segment_in_ways
+from uvast.inference.priors import Priors
 from uvast.inference.search import Transcript
 from uvast.models import Encoded
 from uvast.segments import Segmentation
@@ -130,7 +130,7 @@ def test_noise_makes_no_candidate_longer_than_the_cap(
         lengths.append(len(transcript))
         return viterbi(log_probabilities, transcript, **options)
 
-    monkeypatch.setattr("uvast.inference.decoding.viterbi", counted)
+    monkeypatch.setattr("uvast.inference.decoder.viterbi", counted)
     noise = np.random.default_rng(0).normal(scale=9, size=(400, model.n_features))
     features = noise.astype(np.float32)
     runs = model.segment(features, transcript="frames", durations="none")
@@ -156,13 +156,13 @@ def test_best_says_if_its_transcript_was_cut(
     def cut(*_: object, **__: object) -> tuple[Transcript, ...]:
         return (Transcript(joint.transcript, 0.0, complete=False),)
 
-    monkeypatch.setattr("uvast.inference.decoding.beam_transcripts", cut)
+    monkeypatch.setattr("uvast.inference.decoder.beam_transcripts", cut)
     monkeypatch.setattr(
-        "uvast.inference.decoding.smoothed_transcript", lambda *_, **__: np.array([0])
+        "uvast.inference.decoder.smoothed_transcript", lambda *_, **__: np.array([0])
     )
     found = model.segment(features, transcript="best", beam_width=2)
     assert found.complete == (not np.array_equal(found.transcript, joint.transcript))
-    monkeypatch.setattr(model, "knowledge", replace(model.knowledge, decoder_weight=0.0))
+    monkeypatch.setattr(model, "priors", replace(model.priors, decoder_weight=0.0))
     assert not model.segment(features, transcript="best", beam_width=2).complete
 
 
@@ -200,7 +200,7 @@ def test_what_a_model_cannot_do_is_said_before_a_video_is_read(model: uvast.Segm
 def test_calibration_encodes_each_video_once_and_leaves_the_model_as_it_was(
     model: uvast.Segmenter, tiny: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names, before = tiny.side(1, "test"), model.knowledge
+    names, before = tiny.side(1, "test"), model.priors
     real, encoded = uvast.Segmenter.encode_batch, []
 
     def counted(self: uvast.Segmenter, videos: list[Video]) -> object:
@@ -211,7 +211,7 @@ def test_calibration_encodes_each_video_once_and_leaves_the_model_as_it_was(
     truths = {name: Segmentation.from_labels(tiny.video(name).labels) for name in names}
     found = calibrate(model, [tiny.video(name, labels=False) for name in names], truths)
     assert encoded == list(names)
-    assert model.knowledge is before
+    assert model.priors is before
     assert found.alpha in ALPHAS
     assert found.decoder_weight in DECODER_WEIGHTS
 
@@ -307,7 +307,7 @@ def test_a_model_card_of_another_version_is_one_sentence(run: Path) -> None:
     card = uvast.load(run).card
     for decoding in ({}, {**card.decoding, "temperature": 3}):
         with pytest.raises(CheckpointError, match="decoding section cannot be read"):
-            Knowledge.from_dict(decoding)
+            Priors.from_dict(decoding)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from uvast.benchmark.matrix import Matrix
 from uvast.config import ModelConfig, load_config
 from uvast.errors import CheckpointError, ConfigError
 from uvast.inference import load
-from uvast.inference.decodings import decodings_of, named_decodings
+from uvast.inference.named_decodings import decodings_of, named_decodings
 from uvast.models.build import BUILDERS, Builder, as_frame_wise_model, build_model
 from uvast.models.checkpoint import ModelCard, load_model, model_tensors, write_checkpoint
 from uvast.vocabulary import Vocabulary

@@ -31,7 +31,7 @@ from uvast.training.distributed import own_device
 from uvast.training.loop import Silent
 from uvast.training.objectives import StageOne
 from uvast.training.refresh import refreshed_targets
-from uvast.training.state import read_state
+from uvast.training.resuming import read_state
 from uvast.training.tensorboard import TensorBoard
 
 
@@ -338,7 +338,7 @@ def test_several_clicks_in_a_segment_are_one_segment_when_targets_are_refreshed(
     class Undecided:
         """Every class everywhere: only lengths decide."""
 
-        knowledge = SimpleNamespace(gamma=LengthModel.poisson(lengths), alpha=1.0)
+        priors = SimpleNamespace(gamma=LengthModel.poisson(lengths), alpha=1.0)
 
         def frames(self, features: np.ndarray) -> SimpleNamespace:
             return SimpleNamespace(log_probabilities=np.zeros((len(features), n_classes)))

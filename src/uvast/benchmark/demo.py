@@ -12,7 +12,7 @@ from uvast.data import Dataset, generate_dataset
 from uvast.errors import OutputError
 from uvast.files import write_text
 from uvast.inference import load
-from uvast.inference.decodings import DECODINGS
+from uvast.inference.named_decodings import DECODINGS
 from uvast.report import report_run, write_page
 from uvast.supervision import PseudoLabelOptions, full_segmentations, pseudo_segmentations
 from uvast.training import train

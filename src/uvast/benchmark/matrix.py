@@ -11,7 +11,7 @@ from uvast.benchmark.cell import Cell
 from uvast.config import load_config
 from uvast.data import Dataset
 from uvast.errors import ConfigError, SplitError
-from uvast.inference.decodings import decodings_of, fitting_decodings, named_decodings
+from uvast.inference.named_decodings import decodings_of, fitting_decodings, named_decodings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

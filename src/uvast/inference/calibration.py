@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uvast.evaluation.metrics import score
-from uvast.inference.decodings import DECODINGS
+from uvast.inference.named_decodings import DECODINGS
 from uvast.models import Uvast
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from uvast.data import Video
     from uvast.evaluation.scores import Scores
-    from uvast.inference.knowledge import Knowledge
+    from uvast.inference.priors import Priors
     from uvast.inference.segmenter import EncodedVideos, Segmenter
     from uvast.segments import Segmentation
 
@@ -64,30 +64,30 @@ def selection_score(scores: Scores) -> float:
 
 def calibrate(
     segmenter: Segmenter, videos: Iterable[Video], truths: Mapping[str, Segmentation]
-) -> Knowledge:
+) -> Priors:
     """Chooses alpha for semi-Markov decoding, then the decoder's weight in `best`.
 
     Ties go to the value nearest to the default, so that a part too small to tell keeps it.
     """
-    knowledge = segmenter.knowledge
+    priors = segmenter.priors
     encoded = encoded_alone(segmenter, videos)
 
     def best_of(values: Sequence[float], name: str, way: str) -> float:
-        default = getattr(knowledge, name)
+        default = getattr(priors, name)
         results = {}
         for value in values:
             change: dict[str, Any] = {name: value}
-            segmenter.knowledge = dataclasses.replace(segmenter.knowledge, **change)
+            segmenter.priors = dataclasses.replace(segmenter.priors, **change)
             scores = score_videos(segmenter, encoded, truths, **DECODINGS[way])
             results[value] = selection_score(scores)
         return max(results, key=lambda value: (results[value], -abs(value - default)))
 
     try:
         alpha = best_of(ALPHAS, "alpha", "semi-markov")
-        segmenter.knowledge = dataclasses.replace(knowledge, alpha=alpha)
-        weight = knowledge.decoder_weight
+        segmenter.priors = dataclasses.replace(priors, alpha=alpha)
+        weight = priors.decoder_weight
         if isinstance(segmenter.module, Uvast):
             weight = best_of(DECODER_WEIGHTS, "decoder_weight", "best")
-        return dataclasses.replace(knowledge, alpha=alpha, decoder_weight=weight)
+        return dataclasses.replace(priors, alpha=alpha, decoder_weight=weight)
     finally:
-        segmenter.knowledge = knowledge
+        segmenter.priors = priors

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uvast.errors import ConfigError, InputError, UvastError
-from uvast.inference.decoding import check_options
+from uvast.inference.decoder import check_options
 from uvast.inference.inputs import find_sources
 from uvast.inference.segmenter import Segmenter, load
 

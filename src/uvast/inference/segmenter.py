@@ -14,11 +14,11 @@ from uvast.config import Config, DecodeConfig, parse_config
 from uvast.data import Video, collate
 from uvast.errors import CheckpointError, ConfigError, FeatureError
 from uvast.files import missing
-from uvast.inference.decoding import Decoder
-from uvast.inference.decodings import check_effect, parse_decode_setting
+from uvast.inference.decoder import Decoder
 from uvast.inference.inputs import FeatureFile, sampled_video
-from uvast.inference.knowledge import Knowledge
+from uvast.inference.named_decodings import check_effect, parse_decode_setting
 from uvast.inference.prediction import FramePrediction, Prediction
+from uvast.inference.priors import Priors
 from uvast.models.build import as_frame_model
 from uvast.models.checkpoint import ModelCard, load_model
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import nn
 
-    from uvast.inference.decoding import Decoding
+    from uvast.inference.decoder import Decoding
     from uvast.models import Encoded
     from uvast.vocabulary import Vocabulary
 
@@ -102,7 +102,7 @@ class Segmenter:
         self.card = card
         self.device = device
         self.config: Config = parse_config(card.config, where="model card")
-        self.knowledge = Knowledge.from_dict(card.decoding)
+        self.priors = Priors.from_dict(card.decoding)
         self.module = model.to(device)
         self._model = as_frame_model(self.module)
 
@@ -180,7 +180,7 @@ class Segmenter:
         self, batch: EncodedVideos, options: DecodeConfig, *, workers: int = 0
     ) -> tuple[Prediction, ...]:
         """The other half; as often as there are options to try."""
-        decoder = Decoder(self.module, self.vocabulary, self.knowledge, options)
+        decoder = Decoder(self.module, self.vocabulary, self.priors, options)
         jobs = decoder.jobs(batch.encoded, batch.mask, batch.frames)
         with ThreadPoolExecutor(max(1, workers)) as pool:
             decodings = list(pool.map(decoder.decode, jobs))

@@ -42,7 +42,7 @@ def attention_maps(segmenters: Mapping[str, Segmenter], dataset: Dataset, name: 
     first = next(iter(segmenters.values()))
     video = _seen_by(first, dataset, name)
     true = Segmentation.from_labels(video.labels if video.labels is not None else [])
-    fraction = first.knowledge.chunk_fraction
+    fraction = first.priors.chunk_fraction
     rows = true.chunked(fraction) if fraction else true
     target = (rows.segment_of_frame == np.arange(len(rows))[:, None]).astype(np.float64)
     maps = [AttentionMap("Target: the frames of each segment", _columns(target))]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from uvast.data import Dataset
 from uvast.errors import ConfigError, LabelError
 from uvast.inference import load
-from uvast.inference.decoding import check_options
-from uvast.inference.decodings import decodings_of, named_decodings
+from uvast.inference.decoder import check_options
 from uvast.inference.inputs import DatasetVideo
+from uvast.inference.named_decodings import decodings_of, named_decodings
 from uvast.inference.pipeline import segment_in_ways
 from uvast.models import Uvast
 from uvast.report.attention import attention_maps, has_attention

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from uvast.errors import ConfigError
-from uvast.inference.decoding import check_options
+from uvast.inference.decoder import check_options
 from uvast.models import Uvast
 
 if TYPE_CHECKING:

@@ -55,8 +55,8 @@ def _held_viterbi(
     found = viterbi(
         frames.log_probabilities,
         transcript,
-        length_model=segmenter.knowledge.gamma,
-        alpha=segmenter.knowledge.alpha,
+        length_model=segmenter.priors.gamma,
+        alpha=segmenter.priors.alpha,
         held=np.stack((timestamps.frames[starts], timestamps.frames[lasts]), axis=1),
     )
     return Segmentation(transcript, found.durations)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from uvast.data import VideoLoader
-from uvast.inference.knowledge import Knowledge
+from uvast.inference.priors import Priors
 from uvast.inference.segmenter import Segmenter
 from uvast.models import Uvast
 from uvast.models.build import build_model
@@ -26,7 +26,7 @@ from uvast.training.checks import check_config
 from uvast.training.loop import EpochReport, Loop, Plan, epoch_seed
 from uvast.training.objectives import StageTwo, stage_one_objective
 from uvast.training.refresh import refreshed_targets
-from uvast.training.state import (
+from uvast.training.resuming import (
     Progress,
     model_card,
     read_state,
@@ -88,7 +88,7 @@ class Session:
         self._watcher = watcher
         self._targets = {name: data.segmentations[name] for name in info.train}
         self._validation = ValidationPart(data.dataset, info.validation, data.segmentations)
-        self._knowledge = self._fitted_knowledge()
+        self._priors = self._fitted_priors()
         self._progress = Progress()
         self._saved: dict[str, Tensor] = {}
         self._saved_at = time.monotonic()
@@ -137,9 +137,7 @@ class Session:
         self._load_weights(contents.tensors)
         self._targets.update(read_targets(contents.tensors))
         self._saved = contents.tensors
-        self._knowledge = Knowledge.from_dict(
-            read_card(self._folder.last, contents.metadata).decoding
-        )
+        self._priors = Priors.from_dict(read_card(self._folder.last, contents.metadata).decoding)
         if self._processes.is_first:
             self._folder.truncate_log(self._progress.stage, self._progress.epoch)
 
@@ -148,7 +146,7 @@ class Session:
         loop = self._loop(self._stage_one_objective, stage=1, epochs=train.epochs)
         self._train(loop, chunk_fraction=train.chunk_fraction if self._full_labels else 0.0)
         if self._validation:
-            self._knowledge = self._calibrated()
+            self._priors = self._calibrated()
         self._write_best()
         if last_stage:
             self._write_last(loop, replace(self._progress, finished=True))
@@ -260,7 +258,7 @@ class Session:
         for part in self._processes.gather(targets):
             self._targets.update(part)
         loop.average.swap()
-        self._knowledge = self._fitted_knowledge()
+        self._priors = self._fitted_priors()
 
     def _validate(self, loop: Loop) -> dict[str, float]:
         """Scores of the validation part, every few epochs; writes `best` when they rise."""
@@ -279,15 +277,15 @@ class Session:
         loop.average.swap()
         return scores
 
-    def _calibrated(self) -> Knowledge:
-        knowledge = self._knowledge
+    def _calibrated(self) -> Priors:
+        priors = self._priors
         if self._processes.is_first:
-            knowledge = self._validation.calibrated(self._segmenter())
-        return Knowledge.from_dict(self._processes.from_first(knowledge.as_dict()))
+            priors = self._validation.calibrated(self._segmenter())
+        return Priors.from_dict(self._processes.from_first(priors.as_dict()))
 
-    def _fitted_knowledge(self) -> Knowledge:
+    def _fitted_priors(self) -> Priors:
         chunks = self._config.train.chunk_fraction if self._full_labels else 0.0
-        return Knowledge.fit(
+        return Priors.fit(
             [self._targets[name] for name in self._info.train],
             len(self._data.dataset.vocabulary),
             chunk_fraction=chunks,
@@ -311,7 +309,7 @@ class Session:
             self._model,
             self._config,
             self._data.dataset,
-            self._knowledge,
+            self._priors,
             epoch=epoch,
             selection=selection,
         )

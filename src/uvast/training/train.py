@@ -15,9 +15,9 @@ from uvast.supervision import full_segmentations, pseudo_segmentations
 from uvast.training.distributed import Processes, join_processes, own_device
 from uvast.training.loop import Silent
 from uvast.training.refresh import pseudo_label_options
+from uvast.training.resuming import read_state
 from uvast.training.run import RunFolder, RunInfo, versions
 from uvast.training.session import Session, TrainingData
-from uvast.training.state import read_state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from uvast.config import DecodeConfig
     from uvast.data import Dataset, Video
-    from uvast.inference.knowledge import Knowledge
+    from uvast.inference.priors import Priors
     from uvast.inference.segmenter import Segmenter
     from uvast.segments import Segmentation
 
@@ -52,7 +52,7 @@ class ValidationPart:
             "selection": fmean(judged),
         }
 
-    def calibrated(self, segmenter: Segmenter) -> Knowledge:
+    def calibrated(self, segmenter: Segmenter) -> Priors:
         """What decoding knows, with the weights that do best here."""
         return calibrate(segmenter, self._videos(), self._truths)
 

@@ -26,7 +26,7 @@ DECODER_WEIGHT = 0.5
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class Priors:
     """What decoding knows of the training side.
 
     Args:
@@ -48,7 +48,7 @@ class Knowledge:
     @classmethod
     def fit(
         cls, segmentations: Sequence[Segmentation], n_classes: int, *, chunk_fraction: float = 0.0
-    ) -> Knowledge:
+    ) -> Priors:
         """From the training segments; repeated neighbours count as one segment."""
         whole = [one.merged() for one in segmentations]
         return cls(
@@ -72,7 +72,7 @@ class Knowledge:
         return {**rest, **plain}
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Knowledge:
+    def from_dict(cls, values: dict[str, Any]) -> Priors:
         """Reads what `as_dict` gave."""
         try:
             return cls(

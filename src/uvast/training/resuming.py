@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from uvast.config import Config
     from uvast.data import Dataset
-    from uvast.inference.knowledge import Knowledge
+    from uvast.inference.priors import Priors
 
 TARGET_PREFIX = "target."
 
@@ -83,7 +83,7 @@ def model_card(
     model: nn.Module,
     config: Config,
     dataset: Dataset,
-    knowledge: Knowledge,
+    priors: Priors,
     *,
     epoch: int,
     selection: str,
@@ -100,6 +100,6 @@ def model_card(
         stage=2 if has_alignment else 1,
         epoch=epoch,
         selection=selection,
-        decoding=knowledge.as_dict(),
+        decoding=priors.as_dict(),
         config=config.as_dict(),
     )

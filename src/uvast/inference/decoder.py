@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
     from uvast.config import DecodeConfig
     from uvast.durations import DurationWay
-    from uvast.inference.knowledge import Knowledge
     from uvast.inference.prediction import FramePrediction
+    from uvast.inference.priors import Priors
     from uvast.vocabulary import Vocabulary
 
 SMOOTHING_WIDTHS = (1, 9, 25)
@@ -84,12 +84,12 @@ class Decoder:
     """Decodes videos with one set of options."""
 
     def __init__(
-        self, model: nn.Module, vocabulary: Vocabulary, knowledge: Knowledge, options: DecodeConfig
+        self, model: nn.Module, vocabulary: Vocabulary, priors: Priors, options: DecodeConfig
     ) -> None:
         check_options(model, options)
         self._model = model
         self._vocabulary = vocabulary
-        self._knowledge = knowledge
+        self._priors = priors
         self._options = options
         self._way = self._duration_way()
         has_alignment = isinstance(model, Uvast) and model.alignment is not None
@@ -171,7 +171,7 @@ class Decoder:
         if options.durations == "fifa":
             plain = options.fifa_optimiser == "gradient-descent"
             return FifaWay(
-                length_model=self._knowledge.poisson,
+                length_model=self._priors.poisson,
                 sharpness=options.fifa_sharpness,
                 length_weight=options.fifa_length_weight,
                 sum_weight=options.fifa_sum_weight,
@@ -180,7 +180,7 @@ class Decoder:
                 step_size=options.fifa_step_size if plain else None,
             )
         return ViterbiWay(
-            length_model=self._knowledge.length_model(options.length_model),
+            length_model=self._priors.length_model(options.length_model),
             frame_sampling=options.frame_sampling,
             alpha=self._alpha(options.length_model),
         )
@@ -189,13 +189,13 @@ class Decoder:
         """The setting; else the paper's 1 with Poisson lengths and the model's own with others."""
         if self._options.alpha:
             return self._options.alpha
-        return 1.0 if length_model == "poisson" else self._knowledge.alpha
+        return 1.0 if length_model == "poisson" else self._priors.alpha
 
     def _semi_markov(self, frames: FramePrediction) -> ScoredSegmentation:
         return scored_semi_markov(
             frames.log_probabilities,
-            self._knowledge.gamma,
-            self._knowledge.transitions,
+            self._priors.gamma,
+            self._priors.transitions,
             alpha=self._alpha("gamma"),
         )
 
@@ -238,15 +238,15 @@ class Decoder:
                 segmentation_score(
                     job.frames.log_probabilities,
                     candidate,
-                    self._knowledge.gamma,
-                    self._knowledge.transitions,
+                    self._priors.gamma,
+                    self._priors.transitions,
                     alpha=self._alpha("gamma"),
                 )
                 for candidate in candidates
             ]
         )
-        if isinstance(self._model, Uvast) and self._knowledge.decoder_weight:
-            scores += self._knowledge.decoder_weight * self._decoder_scores(job, candidates)
+        if isinstance(self._model, Uvast) and self._priors.decoder_weight:
+            scores += self._priors.decoder_weight * self._decoder_scores(job, candidates)
         winner = candidates[int(scores.argmax())]
         cut_off = [one.actions for one in job.transcripts if not one.complete]
         complete = not any(np.array_equal(winner.transcript, actions) for actions in cut_off)
@@ -267,7 +267,7 @@ class Decoder:
                 viterbi(
                     job.frames.log_probabilities,
                     transcript,
-                    length_model=self._knowledge.gamma,
+                    length_model=self._priors.gamma,
                     alpha=self._alpha("gamma"),
                 ).durations,
             )
@@ -277,7 +277,7 @@ class Decoder:
     def _decoder_scores(self, job: Job, candidates: list[Segmentation]) -> NDArray[np.float64]:
         """Each candidate as the decoder would have written it: long segments in chunks."""
         assert isinstance(self._model, Uvast), "checked by the caller"
-        fraction = self._knowledge.chunk_fraction
+        fraction = self._priors.chunk_fraction
         tokens = [
             one.chunked(fraction).transcript if fraction else one.transcript for one in candidates
         ]
