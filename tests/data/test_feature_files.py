@@ -1,9 +1,10 @@
+import errno
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from uvast.data.features_files import (
+from uvast.data.feature_files import (
     FeatureHeader,
     axis_by_shapes,
     check_finite,
@@ -16,7 +17,9 @@ from uvast.errors import CorruptFileError, FeatureError, MissingFileError
 
 
 def _headers(*shapes: tuple[int, int]) -> list[FeatureHeader]:
-    return [FeatureHeader(shape, np.dtype(np.float32), False, 128) for shape in shapes]
+    return [
+        FeatureHeader(Path("v.npy"), shape, np.dtype(np.float32), False, 128) for shape in shapes
+    ]
 
 
 @pytest.mark.parametrize("dtype", ["<f4", ">f4", "<f8", "<f2", "<i2", "|u1"])
@@ -70,8 +73,9 @@ def test_a_missing_feature_file(tmp_path: Path) -> None:
 
 def test_a_forbidden_feature_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def forbid(*_: object) -> None:
-        raise PermissionError(13, "Permission denied")
+        raise PermissionError(errno.EACCES, "Permission denied")
 
+    (tmp_path / "v.npy").touch()
     monkeypatch.setattr(Path, "open", forbid)
     with pytest.raises(CorruptFileError, match=r"\(Permission denied\); change its permissions"):
         read_header(tmp_path / "v.npy")

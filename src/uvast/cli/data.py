@@ -11,7 +11,7 @@ from uvast.cli import console
 from uvast.cli.options import JsonOption
 
 if TYPE_CHECKING:
-    from uvast.data.check import Report
+    from uvast.data.check import DatasetCheck
     from uvast.data.statistics import ClassStatistics, Statistics
 
 app = typer.Typer(
@@ -129,7 +129,7 @@ def generate(
     console.note(f"wrote {videos} videos to {out}; look at them with 'uvast data check {out}'")
 
 
-def _print_report(report: Report, *, classes: bool) -> None:
+def _print_report(report: DatasetCheck, *, classes: bool) -> None:
     if report.statistics is not None:
         console.print_table(str(report.path), ["statistic", "value"], _rows(report.statistics))
         if classes:

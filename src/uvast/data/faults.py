@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from uvast.errors import UvastError
 
@@ -60,11 +59,3 @@ class FaultList:
             return False
         self(error)
         return True
-
-
-def remedy_for_absent(name: str, known: Iterable[str], remedy: str) -> str:
-    """`remedy`, unless a known video's name looks the same and is stored in other characters."""
-    composed = unicodedata.normalize("NFC", name)
-    if any(unicodedata.normalize("NFC", one) == composed for one in known):
-        return "rename the file that looks the same, its name is in another Unicode form"
-    return remedy

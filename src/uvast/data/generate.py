@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.signal import lfilter
 
-from uvast.data.labels import write_labels, write_mapping
+from uvast.data.label_files import write_labels, write_mapping
 from uvast.data.spec import DatasetSpec, write_spec
 from uvast.data.splits import make_splits, write_splits
 from uvast.data.timestamp_files import write_timestamps

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.data.augmentation import drop_frames
 from uvast.data.batching import Batch, collate
-from uvast.data.features_files import lengths_agree
+from uvast.data.feature_files import lengths_agree
+from uvast.data.frame_dropping import drop_frames
 from uvast.errors import InputError
 
 if TYPE_CHECKING:

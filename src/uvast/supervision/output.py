@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.data import annotate, write_spec, write_timestamps
-from uvast.data.labels import write_labels, write_mapping
+from uvast.data.label_files import write_labels, write_mapping
 from uvast.errors import OutputError
 from uvast.files import check_absent, unwritable
 
