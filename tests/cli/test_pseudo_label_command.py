@@ -245,8 +245,8 @@ def test_the_command_offers_what_training_offers():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--features", "encoder"), "^encoder features without a model; pass --model RUN, too$"),
-        (("--model", "somewhere"), "which need none; pass --features encoder or both, too$"),
+        (("--features", "encoder"), "^encoder features need a model; pass --model RUN$"),
+        (("--model", "somewhere"), "need no model; pass --features encoder or both$"),
         (("--sample-timestamps", "0", "--timestamps", "some.json"), "choose one of them$"),
     ],
 )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     help="""Check, split and generate datasets.
 
-A dataset is a folder: `features/VIDEO.npy`, `groundTruth/VIDEO.txt` (one label a line), and
+A dataset is a folder: `features/VIDEO.npy`, `groundTruth/VIDEO.txt` (one label per line), and
 optionally `mapping.txt`, `splits/`, timestamps and `dataset.toml`.
 
 Examples: `uvast data generate demo-data`, `uvast data check demo-data`
@@ -86,6 +86,8 @@ def split(
     from uvast.data.splits import make_splits, write_splits
 
     opened = Dataset.open(dataset)
+    for fault in opened.skipped:
+        console.note(str(fault))
     splits = make_splits(
         opened.names, folds=folds, group_by=group_by or opened.spec.group_by, seed=seed
     )

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.data.dataset import Dataset
-from uvast.data.faults import FaultList
+from uvast.data.faults import FaultList, some
 from uvast.data.label_files import read_labels
 from uvast.data.spec import DatasetSpec, read_spec
 from uvast.data.splits import split_faults
 from uvast.data.statistics import SplitSize, Statistics, TimestampCount, class_statistics
 from uvast.data.timestamp_files import ignored_timestamps, no_timestamps
 from uvast.data.timestamp_fit import TimestampFit
+from uvast.errors import printable
 from uvast.files import is_present
 from uvast.segments import Segmentation
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 ENOUGH_VIDEOS = 4
 """With fewer, a class of a single segment is nothing strange."""
+
+_LONGEST_NOTE = 600
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,7 @@ class _Check:
             self._statistics(),
             tuple(self.faults.sentences),
             self.faults.causes(),
-            tuple(self.notes),
+            tuple(printable(note, _LONGEST_NOTE) for note in self.notes),
         )
 
     def _read_shared_files(self) -> None:
@@ -218,7 +221,7 @@ class _Check:
         path = self.dataset.timestamps_path
         bare = [name for name in self.dataset.names if name not in self.annotations]
         if bare:
-            self.notes.append(f"{path.name} has no timestamps of {_some(bare)}")
+            self.notes.append(f"{path.name} has no timestamps of {some(bare)}")
         fit = TimestampFit(self.dataset.spec, self.vocabulary)
         for name, entries in self.annotations.items():
             for label in dict.fromkeys(entry.label for entry in entries if entry.label):
@@ -236,7 +239,7 @@ class _Check:
         used = set().union(*(set(np.unique(ids).tolist()) for ids in self.labels.values()))
         unused = [name for index, name in enumerate(self.vocabulary.names) if index not in used]
         if unused:
-            self.notes.append(f"classes that no video shows: {', '.join(unused)}")
+            self.notes.append(f"classes that no video shows: {some(unused, 12)}")
 
     def _note_rare_classes(self) -> None:
         """Without mapping.txt every typo is a class; in very few videos any class may be rare."""
@@ -253,7 +256,7 @@ class _Check:
             if len(names) == 1
         ]
         if rare:
-            self.notes.append(f"classes of a single segment, perhaps typing errors: {_some(rare)}")
+            self.notes.append(f"classes of a single segment, perhaps typing errors: {some(rare)}")
 
     def _statistics(self) -> Statistics:
         segments = [len(Segmentation.from_labels(ids)) for ids in self.labels.values()]
@@ -287,8 +290,3 @@ class _Check:
         return TimestampCount(
             self.dataset.timestamps_path.name, len(self.annotations), n_timestamps
         )
-
-
-def _some(names: list[str], most: int = 5) -> str:
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + rest

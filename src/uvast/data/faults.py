@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from uvast.errors import UvastError
+from uvast.errors import UvastError, printable
 
 OnFault = Callable[[UvastError], None]
 
@@ -59,3 +59,9 @@ class FaultList:
             return False
         self(error)
         return True
+
+
+def some(names: Sequence[str], most: int = 5) -> str:
+    """The first names of many, and how many more there are."""
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(printable, names[:most])) + rest
