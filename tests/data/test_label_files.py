@@ -93,3 +93,12 @@ def test_a_lenient_reader_keeps_the_classes_of_faulty_lines(tmp_path: Path) -> N
     faults: list[Exception] = []
     assert read_mapping(path, faults.append) == ("a", "d", "b", "c")
     assert len(faults) == 2
+
+
+def test_a_mapping_with_an_id_of_forty_thousand_digits(tmp_path: Path) -> None:
+    path = tmp_path / "mapping.txt"
+    path.write_text(f"{'9' * 40_000} a\n")
+    with pytest.raises(CorruptFileError) as caught:
+        read_mapping(path)
+    assert "is not 'id name'" in str(caught.value)
+    assert len(str(caught.value)) < 500

@@ -1,6 +1,8 @@
 import errno
 import os
 import pickle
+import time
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -179,3 +181,44 @@ def test_published_timestamps_of_sub_sampled_frames(make_dataset) -> None:
     found = Dataset.open(path).timestamps()["v"]
     np.testing.assert_array_equal(found.frames, [1, 3, 4])
     np.testing.assert_array_equal(found.transcript, [0, 1, 0])
+
+
+def _seconds(path: Path) -> float:
+    start = time.perf_counter()
+    with pytest.raises(TimestampError):
+        read_pickled(path)
+    return time.perf_counter() - start
+
+
+def test_nested_tuples_as_keys_cost_nothing(tmp_path: Path) -> None:
+    # each level holds the one below twice: its hash would take 2**60 steps
+    nested = b")" + b"2\x86" * 60
+    content = b"\x80\x02}" + nested + b"]K\x01as."
+    assert _seconds(_write(tmp_path / "x.npy", content)) < 2
+
+
+def test_nested_tuples_as_values_are_one_short_sentence(tmp_path: Path) -> None:
+    content = b"\x80\x02}X\x01\x00\x00\x00v)" + b"2\x86" * 60 + b"s."
+    assert _seconds(_write(tmp_path / "x.npy", content)) < 2
+
+
+def test_a_large_index_of_the_memo_takes_no_memory(tmp_path: Path) -> None:
+    path = _write(tmp_path / "x.npy", b"\x80\x02}r\xff\xff\xff\x7f.")
+    tracemalloc.start()
+    assert read_pickled(path) == {}
+    assert tracemalloc.get_traced_memory()[1] < 10 * 2**20
+    tracemalloc.stop()
+
+
+def test_a_pickle_of_endless_steps_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("uvast.data.pickled_timestamps._MOST_STEPS", 50)
+    with pytest.raises(TimestampError, match="its pickle asks for more than 50 steps"):
+        read_pickled(_write(tmp_path / "x.npy", b"}" * 60 + b"."))
+
+
+@pytest.mark.parametrize("step", [b"}Nb.", b"Q.", b"(i_codecs\nencode\n.", b"N\x85\x81."])
+def test_steps_that_timestamps_do_not_need(tmp_path: Path, step: bytes) -> None:
+    with pytest.raises(TimestampError):
+        read_pickled(_write(tmp_path / "x.npy", step))

@@ -85,3 +85,27 @@ def test_a_lenient_reader_keeps_the_right_settings(tmp_path: Path) -> None:
 def test_a_wrong_setting_in_python() -> None:
     with pytest.raises(ConfigError, match="sampling_rate is 0, below 1"):
         DatasetSpec(sampling_rate=0)
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (f"sampling_rate = {2**63}", "sampling_rate is 9223372036854775808, above 1000000"),
+        (f"sampling_rate = {'9' * 5000}", "has a number of thousands of digits"),
+        (f"frames_per_second = {10**400}", "frames_per_second is 1000"),
+        ("frames_per_second = inf", "frames_per_second is inf, not a finite number"),
+        ("frames_per_second = 100001", "frames_per_second is 100001, above 100000"),
+        ("tolerance = nan", "tolerance is nan, "),
+        (r'group_by = "(\\d"', r"group_by is '(\\d', not a regular expression with one group"),
+        (f'group_by = "({"a" * 300})"', "group_by is '(aaaa"),
+        ("[tolerance]\na = 1", "tolerance is {'a': 1}, not a number"),
+        ("tolerance = " + "[" * 5000, "is TOML nested too deeply"),
+        ("group_by = 1979-05-27", "group_by is '1979-05-27', not a regular expression"),
+    ],
+)
+def test_settings_beyond_all_bounds(tmp_path: Path, line: str, sentence: str) -> None:
+    (tmp_path / "dataset.toml").write_text(line)
+    with pytest.raises(ConfigError) as caught:
+        read_spec(tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path / 'dataset.toml'}: {sentence}")
+    assert len(str(caught.value)) < 700

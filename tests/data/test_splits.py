@@ -165,3 +165,30 @@ def test_impossible_validation_parts(
 ) -> None:
     with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
         validation_part(names, fraction)
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.txt", "a.npy.txt", "a b", "é", "a\u00a0b"])
+def test_odd_names_come_back(tmp_path: Path, name: str) -> None:
+    splits = {1: Split((name,), ("b",))}
+    write_splits(tmp_path, splits)
+    assert read_splits(tmp_path) == splits
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\rb", " a", "\u00a0a", "\ufeffa"])
+def test_a_name_that_no_bundle_can_hold_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(OutputError) as caught:
+        write_splits(tmp_path, {1: Split((name,), ("b",))})
+    assert "cannot be listed in a split; rename its files" in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_splits_are_not_replaced_through_a_link(tmp_path: Path) -> None:
+    write_splits(tmp_path / "theirs", make_splits(NAMES, folds=5))
+    (tmp_path / "splits").symlink_to("theirs")
+    with pytest.raises(OutputError) as caught:
+        write_splits(tmp_path / "splits", make_splits(NAMES, folds=3), overwrite=True)
+    assert str(caught.value) == (
+        f"{tmp_path / 'splits'}: is a link to theirs, whose splits would be replaced; "
+        "remove the link, or split the dataset it belongs to"
+    )
+    assert len(read_splits(tmp_path / "theirs")) == 5
