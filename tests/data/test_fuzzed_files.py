@@ -25,7 +25,7 @@ PIECES = [
     *(b"[", b"]", b"{", b"}", b"(" * 300, b"[" * 3000, b"{'a':" * 500, b"\\ud83d", b"\x1b[2J"),
     *(
         b"\x80\x04",
-        b"2\x86" * 40,
+        b"q\x00h\x00\x86" * 40,
         b"}",
         b"cos\nsystem\n",
         b"r\xff\xff\xff\x7f",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from itertools import groupby
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from uvast.data.faults import raise_fault
 from uvast.data.recognition import not_labels
+from uvast.data.spec import LARGEST_TOLERANCE, SPEC_FILE
 from uvast.errors import CorruptFileError, DataError, LabelError
 from uvast.files import read_text, shown, write_text
 
@@ -47,6 +49,20 @@ def recognised_labels(path: Path) -> LabelError | None:
     except DataError:
         return None
     return None if found is None else LabelError(found[0], where=path, remedy=found[1])
+
+
+def misfit(path: Path, n_labels: int, features_path: Path, n_frames: int) -> LabelError:
+    """The error for labels that are not as long as the features.
+
+    A larger tolerance is advised only where the two are nearly equal: else something is wrong.
+    """
+    difference = abs(n_frames - n_labels) / max(n_frames, n_labels)
+    remedy = "check that both are of this video, and at the same frame rate"
+    if difference <= LARGEST_TOLERANCE:
+        enough = math.ceil(100 * difference) / 100
+        remedy = f"extract the features again, or set tolerance = {enough:g} in {SPEC_FILE}"
+    what = f"{n_labels} labels for the {n_frames} frames of {features_path}"
+    return recognised_labels(path) or LabelError(what, where=path, remedy=remedy)
 
 
 def read_mapping(path: Path, on_fault: OnFault = raise_fault) -> tuple[str, ...]:
