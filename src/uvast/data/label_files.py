@@ -31,11 +31,11 @@ def read_labels(path: Path) -> list[str]:
     except CorruptFileError as error:
         raise recognised_labels(path) or error from None
     if not text:
-        raise LabelError("an empty video, no labels", where=path, remedy="remove this video")
+        raise LabelError("is empty, it holds no labels", where=path, remedy="remove this video")
     labels = [line.strip() for line in text.split("\n")]
     if "" in labels:
         raise recognised_labels(path) or LabelError(
-            "a line without a label",
+            "has no label",
             where=f"{path}, line {labels.index('') + 1}",
             remedy="write one label per line",
         )
@@ -61,7 +61,7 @@ def misfit(path: Path, n_labels: int, features_path: Path, n_frames: int) -> Lab
     if difference <= LARGEST_TOLERANCE:
         enough = math.ceil(100 * difference) / 100
         remedy = f"extract the features again, or set tolerance = {enough:g} in {SPEC_FILE}"
-    what = f"{n_labels} labels for the {n_frames} frames of {features_path}"
+    what = f"holds {n_labels} labels for the {n_frames} frames of {features_path}"
     return recognised_labels(path) or LabelError(what, where=path, remedy=remedy)
 
 
