@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from uvast.errors import CorruptFileError, DataError, MissingFileError
-from uvast.files import is_present, missing
+from uvast.files import is_present, missing, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -171,7 +171,10 @@ def listed_stems(folder: Path, suffix: str) -> tuple[frozenset[str], list[DataEr
         if not folder.exists():
             raise missing(folder)
         raise MissingFileError("is not a folder", where=folder, remedy="put a folder in its place")
-    names = [path.name for path in folder.iterdir()]
+    try:
+        names = [path.name for path in folder.iterdir()]
+    except OSError as error:
+        raise unreadable(folder, error) from error
     names = [name for name in names if name.endswith(suffix) and name[0] != "."]
     faults: list[DataError] = [
         CorruptFileError(
