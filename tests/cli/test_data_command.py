@@ -52,7 +52,7 @@ def test_check_lists_all_problems_and_exits_with_2(run, dataset: Path) -> None:
     lines = output.splitlines()
     for name in names[:2]:
         path = dataset / "groundTruth" / f"{name}.txt"
-        assert f"problem: {path}: an empty video, no labels; remove this video" in lines
+        assert f"problem: {path}: is empty, it holds no labels; remove this video" in lines
     assert lines[-1] == "2 problems"
 
 
@@ -136,7 +136,8 @@ def test_split_with_an_expression(run, dataset: Path) -> None:
     code, _, notes = run("data", "split", dataset, "--group-by", "(", "--overwrite")
     assert code == 2
     assert notes.strip() == (
-        r"error: '(' is not a regular expression with one group; write one as in '^(P\d+)'"
+        "error: group_by is '(', not a regular expression with one group, "
+        r"as in '^(P\d+)_'; correct group_by"
     )
 
 

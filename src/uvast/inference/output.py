@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from uvast.data.labels import write_labels
+from uvast.data.label_files import write_labels
 from uvast.errors import ConfigError
 from uvast.files import check_absent, write_json, write_text
 

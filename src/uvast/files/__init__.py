@@ -1,0 +1,71 @@
+"""Files: atomic writes, and bounded, typed readers whose every failure is one clear sentence.
+
+What needs pydantic is imported when it is first used, so that help stays quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from uvast.files.reading import (
+    is_present,
+    missing,
+    open_file,
+    read_bytes,
+    read_text,
+    unreadable,
+)
+from uvast.files.writing import (
+    atomic_path,
+    check_absent,
+    recover,
+    swap,
+    temporary_folder,
+    unwritable,
+    write_json,
+    write_text,
+)
+
+if TYPE_CHECKING:
+    from uvast.files.records import (
+        checked,
+        first_fault,
+        read_json,
+        read_numbers,
+        read_record,
+        read_rows,
+        read_toml,
+        shown,
+    )
+
+__all__ = [
+    "atomic_path",
+    "check_absent",
+    "checked",
+    "first_fault",
+    "is_present",
+    "missing",
+    "open_file",
+    "read_bytes",
+    "read_json",
+    "read_numbers",
+    "read_record",
+    "read_rows",
+    "read_text",
+    "read_toml",
+    "recover",
+    "shown",
+    "swap",
+    "temporary_folder",
+    "unreadable",
+    "unwritable",
+    "write_json",
+    "write_text",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        return getattr(import_module("uvast.files.records"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
