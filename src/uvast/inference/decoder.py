@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from uvast.inference.priors import Priors
     from uvast.vocabulary import Vocabulary
 
+BEST_BEAM_WIDTH = 5
+"""Transcripts that the decoder writes for `best` where the settings do not say how many."""
+
 SMOOTHING_WIDTHS = (1, 9, 25)
 """Widths of the mode filters that read candidates for `best` off the frame labels.
 
@@ -134,7 +137,9 @@ class Decoder:
         if self._options.transcript in ("decoder", "best"):
             assert isinstance(self._model, Uvast), "checked with the options"
             cap = self._options.max_segments
-            if self._options.beam_width == 1:
+            own_width = BEST_BEAM_WIDTH if self._options.transcript == "best" else 1
+            beam_width = self._options.beam_width or own_width
+            if beam_width == 1:
                 greedy = greedy_transcripts(
                     self._model, encoded, mask, self._vocabulary, max_segments=cap
                 )
@@ -146,7 +151,7 @@ class Decoder:
                         one,
                         one_mask,
                         self._vocabulary,
-                        beam_width=self._options.beam_width,
+                        beam_width=beam_width,
                         max_segments=cap,
                     )
                     for one, one_mask in zip(alone, masks, strict=True)
