@@ -58,7 +58,7 @@ def test_viterbi_on_noise_is_refused_for_that_video(
     model: uvast.Segmenter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = sys.modules["uvast.durations.viterbi"]  # the package's `viterbi` is the function
-    monkeypatch.setattr(module, "MAX_ENDS", 10_000)
+    monkeypatch.setattr(module, "MAX_ENDS", 20_000)
     noise = np.random.default_rng(0).normal(scale=9, size=(400, model.n_features))
     features = noise.astype(np.float32)
     with pytest.raises(InputError, match="smooth the frame labels with mode_filter=25, or use"):
