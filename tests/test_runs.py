@@ -30,7 +30,7 @@ def test_a_run_reads_back_what_it_began_with(tmp_path: Path) -> None:
 
 
 def test_the_best_checkpoint_is_meant_else_the_last(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match="name a run folder or a .safetensors file"):
+    with pytest.raises(MissingFileError, match=r"name a run folder or a \.safetensors"):
         checkpoint_path(tmp_path / "absent")
     with pytest.raises(CheckpointError, match="holds no checkpoint; name a run folder"):
         checkpoint_path(tmp_path)

@@ -28,11 +28,11 @@ from uvast.segments import Segmentation
 from uvast.training import EpochReport, Plan, resume, train
 from uvast.training.augmentation import augment
 from uvast.training.distributed import own_device
-from uvast.training.loop import Silent
 from uvast.training.objectives import StageOne
 from uvast.training.refresh import refreshed_targets
 from uvast.training.resuming import read_state
 from uvast.training.tensorboard import TensorBoard
+from uvast.training.watching import Silent
 
 
 @pytest.mark.parametrize(

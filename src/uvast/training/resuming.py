@@ -1,28 +1,24 @@
-"""Where a run stands: the newest state on disk, and the models it hands out."""
+"""Where a run stands, and how that is kept in a checkpoint."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from uvast.errors import CheckpointError
-from uvast.models import Uvast
-from uvast.models.build import as_frame_model
-from uvast.models.checkpoint import ModelCard, TensorFile, read_checkpoint
+from uvast.models.checkpoint import TensorFile, read_checkpoint
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from torch import Tensor, nn
+    from torch import Tensor
 
-    from uvast.config import Config
-    from uvast.data import Dataset
     from uvast.inference.priors import Priors
 
 TARGET_PREFIX = "target."
@@ -46,9 +42,40 @@ class Progress:
     best_epoch: int = 0
     finished: bool = False
 
+    def left_of(self, epochs: Mapping[int, int]) -> dict[int, int]:
+        """Of the epochs of each stage, those that are still to come; finished stages left out."""
+        return {
+            stage: n - self.epoch * (stage == self.stage)
+            for stage, n in epochs.items()
+            if stage > self.stage or (stage == self.stage and not self.finished)
+        }
+
+    def is_over(self, patience: int) -> bool:
+        """Whether the best epoch is too long ago; with a patience of 0 it never is."""
+        return bool(patience and self.best_epoch and self.epoch - self.best_epoch >= patience)
+
     def as_json(self) -> str:
         """For a checkpoint's header."""
         return json.dumps(dataclasses.asdict(self))
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a run stands, beside its weights.
+
+    Args:
+        progress: how far it has come.
+        priors: what decoding knows.
+        targets: of the training videos, by name.
+    """
+
+    progress: Progress
+    priors: Priors
+    targets: Mapping[str, Segmentation]
+
+    def having(self, **changes: Any) -> State:
+        """With fields of the progress changed."""
+        return dataclasses.replace(self, progress=dataclasses.replace(self.progress, **changes))
 
 
 def read_state(path: Path) -> tuple[Progress, TensorFile]:
@@ -77,29 +104,3 @@ def read_targets(tensors: Mapping[str, Tensor]) -> dict[str, Segmentation]:
         for name, value in tensors.items()
         if name.startswith(TARGET_PREFIX)
     }
-
-
-def model_card(
-    model: nn.Module,
-    config: Config,
-    dataset: Dataset,
-    priors: Priors,
-    *,
-    epoch: int,
-    selection: str,
-) -> ModelCard:
-    """What a checkpoint of this run says of its model."""
-    has_alignment = isinstance(model, Uvast) and model.alignment is not None
-    return ModelCard(
-        kind=config.model.kind,
-        dimensions=dataclasses.asdict(as_frame_model(model).dimensions),
-        vocabulary=dataset.vocabulary,
-        sampling_rate=dataset.spec.sampling_rate,
-        frames_per_second=dataset.spec.frames_per_second,
-        supervision=config.supervision.kind,
-        stage=2 if has_alignment else 1,
-        epoch=epoch,
-        selection=selection,
-        decoding=priors.as_dict(),
-        config=config.as_dict(),
-    )
