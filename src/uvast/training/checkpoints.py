@@ -6,19 +6,20 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING
 
+from uvast.errors import CheckpointError
 from uvast.inference.priors import Priors
 from uvast.models import Uvast
 from uvast.models.build import as_frame_model
 from uvast.models.checkpoint import (
+    ALIGNMENT_PREFIX,
     MODEL_PREFIX,
     ModelCard,
-    misfit,
+    check_weights,
     model_tensors,
-    read_card,
     read_checkpoint,
     write_checkpoint,
 )
-from uvast.training.resuming import State, read_state, read_targets, target_tensors
+from uvast.training.resuming import AGAIN, State, read_state, read_targets, target_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 
     from uvast.config import Config
     from uvast.data import Dataset
+    from uvast.models.checkpoint import TensorFile
     from uvast.runs import RunFolder, RunInfo
     from uvast.training.distributed import Processes
+    from uvast.training.loop import Loop
 
 
 class Checkpoints:
@@ -74,20 +77,27 @@ class Checkpoints:
         if self._folder.last.exists():
             progress, contents = read_state(self._folder.last)
             tensors = contents.tensors
-            if any(name.startswith(f"{MODEL_PREFIX}alignment.") for name in tensors):
-                assert isinstance(self._model, Uvast), "only uvast has a second stage"
-                self._model.add_alignment()
-            self._load_weights(tensors)
-            card = read_card(self._folder.last, contents.metadata)
-            targets = {**state.targets, **read_targets(tensors)}
-            state = State(progress, Priors.from_dict(card.decoding), targets)
+            self._load_weights(contents)
+            targets = read_targets(contents, state.targets, len(self._dataset.vocabulary))
+            state = State(progress, Priors.from_dict(contents.card.decoding), targets)
         if self._processes.is_first:
             self._folder.truncate_log(state.progress.stage, state.progress.epoch)
         return state, tensors
 
+    def load_loop(self, loop: Loop, tensors: Mapping[str, Tensor]) -> None:
+        """The loop goes on with the tensors of `read_last`."""
+        try:
+            loop.load(tensors)
+        except (KeyError, RuntimeError, ValueError) as error:
+            raise CheckpointError(
+                f"holds no state of the optimiser to go on with ({error})",
+                where=self._folder.last,
+                remedy=AGAIN,
+            ) from error
+
     def load_best(self) -> None:
         """Loads the weights of the model to use."""
-        self._load_weights(read_checkpoint(self._folder.best, prefix=MODEL_PREFIX).tensors)
+        self._load_weights(read_checkpoint(self._folder.best, prefix=MODEL_PREFIX))
 
     def write_best(self, state: State) -> None:
         """Writes the model to use."""
@@ -129,15 +139,16 @@ class Checkpoints:
             config=config.as_dict(),
         )
 
-    def _load_weights(self, tensors: Mapping[str, Tensor]) -> None:
-        start = len(MODEL_PREFIX)
-        weights = {n[start:]: v for n, v in tensors.items() if n.startswith(MODEL_PREFIX)}
-        try:
-            self._model.load_state_dict(weights)
-        except RuntimeError as error:
-            raise misfit(
-                error,
-                "the dataset",
-                where=self._folder.path,
-                remedy="its features or classes have changed: start a new run",
-            ) from error
+    def _load_weights(self, contents: TensorFile) -> None:
+        weights = contents.weights
+        has_alignment = any(name.startswith(ALIGNMENT_PREFIX) for name in weights)
+        if has_alignment and isinstance(self._model, Uvast):
+            self._model.add_alignment()
+        check_weights(
+            self._model,
+            weights,
+            "the dataset",
+            where=contents.path,
+            remedy="its features or classes have changed: start a new run",
+        )
+        self._model.load_state_dict(weights)

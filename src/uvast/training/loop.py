@@ -23,7 +23,7 @@ from uvast.training.optimisation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from torch import Tensor
 
@@ -130,8 +130,8 @@ class Loop:
         """What a resumed loop needs beside the model's weights."""
         return {**optimiser_tensors(self._optimiser), **self.average.tensors()}
 
-    def load(self, tensors: dict[str, Tensor]) -> None:
-        """Reads what `tensors` gave."""
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Reads what `tensors` gave; a KeyError or ValueError if they are of another loop."""
         load_optimiser(self._optimiser, tensors)
         self.average.load(tensors)
 

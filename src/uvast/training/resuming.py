@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import torch
+from pydantic import Field
 
 from uvast.errors import CheckpointError
 from uvast.models.checkpoint import TensorFile, read_checkpoint
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from uvast.inference.priors import Priors
 
 TARGET_PREFIX = "target."
+AGAIN = "restore the file or train again"
+
+Epoch = Annotated[int, Field(ge=0, le=10**9)]
 
 
 @dataclass(frozen=True)
@@ -36,10 +40,10 @@ class Progress:
         finished: whether nothing is left to train.
     """
 
-    stage: int = 1
-    epoch: int = 0
-    best_score: float | None = None
-    best_epoch: int = 0
+    stage: Literal[1, 2] = 1
+    epoch: Epoch = 0
+    best_score: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    best_epoch: Epoch = 0
     finished: bool = False
 
     def left_of(self, epochs: Mapping[int, int]) -> dict[int, int]:
@@ -81,12 +85,7 @@ class State:
 def read_state(path: Path) -> tuple[Progress, TensorFile]:
     """The newest state of a run."""
     contents = read_checkpoint(path)
-    try:
-        return Progress(**json.loads(contents.metadata["progress"])), contents
-    except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(
-            f"holds no state to go on from ({error})", where=path, remedy="train again"
-        ) from error
+    return contents.header("progress", Progress, what="state", remedy=AGAIN), contents
 
 
 def target_tensors(segmentations: Mapping[str, Segmentation]) -> dict[str, Tensor]:
@@ -97,10 +96,30 @@ def target_tensors(segmentations: Mapping[str, Segmentation]) -> dict[str, Tenso
     }
 
 
-def read_targets(tensors: Mapping[str, Tensor]) -> dict[str, Segmentation]:
-    """Reads what `target_tensors` gave."""
-    return {
-        name[len(TARGET_PREFIX) :]: Segmentation(*value.numpy())
-        for name, value in tensors.items()
-        if name.startswith(TARGET_PREFIX)
-    }
+def read_targets(
+    contents: TensorFile, before: Mapping[str, Segmentation], n_classes: int
+) -> dict[str, Segmentation]:
+    """Reads what `target_tensors` gave; a video without a tensor keeps the target from before."""
+    found = dict(before)
+    for name, value in contents.tensors.items():
+        if not name.startswith(TARGET_PREFIX):
+            continue
+        video = name[len(TARGET_PREFIX) :]
+        try:
+            found[video] = _target(value, before[video].n_frames, n_classes)
+        except (KeyError, ValueError) as error:
+            raise CheckpointError(
+                f"has targets of {video!r} that do not fit the run ({error})",
+                where=contents.path,
+                remedy=AGAIN,
+            ) from error
+    return found
+
+
+def _target(value: Tensor, n_frames: int, n_classes: int) -> Segmentation:
+    if value.dtype != torch.int64 or value.ndim != 2 or len(value) != 2:
+        raise ValueError(f"{value.dtype} of shape {tuple(value.shape)}")
+    found = Segmentation(*value.numpy())
+    if found.n_frames != n_frames or not all(0 <= one < n_classes for one in found.transcript):
+        raise ValueError(f"{found.n_frames} of {n_frames} frames, {n_classes} classes")
+    return found

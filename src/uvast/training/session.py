@@ -117,7 +117,7 @@ class Session:
         train, processes = self._config.train, self._processes
         loop = Loop(objective, train, stage=stage, epochs=epochs, processes=processes)
         if self._state.progress.epoch:
-            loop.load(self._saved)
+            self._checkpoints.load_loop(loop, self._saved)
         self._saved = {}
         return loop
 
