@@ -102,7 +102,7 @@ class Checkpoints:
     def write_best(self, state: State) -> None:
         """Writes the model to use."""
         if self._processes.is_first:
-            write_checkpoint(self._folder.best, model_tensors(self._model), self.card(state))
+            write_checkpoint(self._folder.best, model_tensors(self._model), self._card(state))
         self._processes.wait()  # the others may read it next
 
     def write_last(self, state: State, loop: Mapping[str, Tensor]) -> None:
@@ -114,12 +114,12 @@ class Checkpoints:
         if self._config.supervision.refresh_every:
             tensors |= target_tensors(state.targets)
         progress = state.progress
-        card = self.card(state)
+        card = self._card(state)
         if not progress.finished:
             card = dataclasses.replace(card, epoch=progress.epoch, selection="newest")
         write_checkpoint(self._folder.last, tensors, card, extra={"progress": progress.as_json()})
 
-    def card(self, state: State) -> ModelCard:
+    def _card(self, state: State) -> ModelCard:
         """Of the model to use: of the epoch that validation chose, or of the last one."""
         config, spec, progress = self._config, self._dataset.spec, state.progress
         n_chosen_on = len(self._info.validation)

@@ -187,7 +187,7 @@ class Session:
         loop.average.swap()
         scores = {}
         if self._processes.is_first:
-            scores = self._validation.scores(self._segmenter(), self._config.decode, loop.stage)
+            scores = self._validation.scores(self._segmenter(), loop.stage)
         scores = self._processes.from_first(scores)
         score = scores["selection"]
         if now.best_score is None or score > now.best_score:
@@ -203,8 +203,9 @@ class Session:
         return self._processes.from_first(priors)
 
     def _segmenter(self) -> Segmenter:
-        card = self._checkpoints.card(self._state)
-        return Segmenter(self._model.eval(), card, device=self._device)
+        vocabulary, priors = self._data.dataset.vocabulary, self._state.priors
+        model = self._model.eval()
+        return Segmenter(model, vocabulary=vocabulary, config=self._config, priors=priors)
 
 
 def _fitted_priors(
