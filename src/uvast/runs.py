@@ -63,6 +63,8 @@ LOG_COLUMNS = (
     "alignment",
     "validation_acc",
     "validation_edit",
+    "validation_f1@10",
+    "validation_f1@25",
     "validation_f1@50",
     "validation_score",
     "validation_selection",

@@ -78,7 +78,8 @@ class Session:
         if isinstance(self._model, Uvast) and train.alignment_epochs:
             epochs[2] = train.alignment_epochs
         left = self._state.progress.left_of(epochs)
-        self._watcher.begin(Plan(kind, len(self._state.targets), str(self._device), left))
+        n_videos, n_validation = len(self._state.targets), len(self._validation)
+        self._watcher.begin(Plan(kind, n_videos, str(self._device), left, n_validation))
         if 1 in left:
             self._stage_one(last_stage=2 not in left)
         if 2 in left:
@@ -90,27 +91,23 @@ class Session:
             self._state = replace(self._state, priors=self._calibrated())
         self._checkpoints.write_best(self._state)
         if last_stage:
-            self._finish()
+            self._move_to(replace(self._state.progress, finished=True))
         else:
-            self._begin_stage_two()
+            self._move_to(Progress(stage=2))
 
     def _stage_two(self) -> None:
         if self._state.progress.stage == 1:  # a finished first stage gets its second
             self._checkpoints.load_best()
-            self._begin_stage_two()
+            self._move_to(Progress(stage=2))
         assert isinstance(self._model, Uvast), "only uvast has a second stage"
         torch.manual_seed(epoch_seed(self._config.train.seed, stage=0, epoch=2))
         objective = StageTwo(self._model, self._data.dataset.vocabulary)
         self._train(self._loop(objective, 2, self._config.train.alignment_epochs))
         self._checkpoints.write_best(self._state)
-        self._finish()
+        self._move_to(replace(self._state.progress, finished=True))
 
-    def _begin_stage_two(self) -> None:
-        self._state = replace(self._state, progress=Progress(stage=2))
-        self._checkpoints.write_last(self._state, {})
-
-    def _finish(self) -> None:
-        self._state = self._state.having(finished=True)
+    def _move_to(self, progress: Progress) -> None:
+        self._state = replace(self._state, progress=progress)
         self._checkpoints.write_last(self._state, {})
 
     def _loop(self, objective: Objective, stage: int, epochs: int) -> Loop:

@@ -114,7 +114,7 @@ def resume(
     frozen = [one for one in settings if one.partition("=")[0].strip() not in RESUMABLE]
     if frozen:
         raise ConfigError(
-            f"--set {frozen[0]} would change a run that has begun",
+            f"{frozen[0]} would change a run that has begun",
             where=run,
             remedy=f"start a new run, or change only {', '.join(RESUMABLE)}",
         )

@@ -40,12 +40,14 @@ class Plan:
         n_videos: how many it learns from.
         device: where.
         epochs: stage to the epochs that are left of it; empty if the run is finished.
+        n_validation: how many more are held out to score and choose the model.
     """
 
     model: str
     n_videos: int
     device: str
     epochs: dict[int, int]
+    n_validation: int = 0
 
 
 class Watcher(Protocol):
