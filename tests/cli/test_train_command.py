@@ -132,7 +132,7 @@ def test_short_forms_are_settings(chosen):
     ("options", "sentence"),
     [
         (("--seed", "3", "--set", "train.seed=4"), "train.seed is set twice"),
-        (("--learning-rate", "0"), "train.learning_rate = 0.0: input should be greater than 0"),
+        (("--learning-rate", "0"), "train.learning_rate is 0.0, not above 0"),
         (("--model", "ms-tcn", "--stage", "both"), "--stage both: ms-tcn has no second stage"),
         (("--timestamps", "clicks.csv"), "--timestamps: full labels are trained on, and no clicks"),
     ],

@@ -12,7 +12,7 @@ Each is shifted to 0 at its mode, so that no class is dear only because its leng
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 MAX_SHAPE = 100.0
 """The largest Gamma shape, a deviation of a tenth of the mean: a few segments of equal length must
-not forbid every other length."""
+not forbid every other length. Below 1, the log score is not concave."""
+
+MAX_MEAN = 1e9
 
 
 @dataclass(frozen=True)
@@ -54,14 +56,16 @@ class LengthModel:
                 f"length model {self.kind!r}",
                 remedy=f"choose from {', '.join(get_args(LengthKind))}",
             )
-        if not self.means or not all(0 < mean < np.inf for mean in self.means):
-            raise InputError("mean durations have to be positive numbers, one for each class")
+        if not self.means or not all(0 < mean <= MAX_MEAN for mean in self.means):
+            raise InputError(
+                "mean durations have to be positive numbers below 10^9, one for each class"
+            )
         if len(self.shapes) != (len(self.means) if self.kind == "gamma" else 0):
             raise InputError(
                 f"{len(self.shapes)} shapes for {len(self.means)} classes of kind {self.kind}"
             )
-        if not all(1 <= shape < np.inf for shape in self.shapes):
-            raise InputError("a Gamma shape below 1, its log score is not concave")
+        if not all(1 <= shape <= MAX_SHAPE for shape in self.shapes):
+            raise InputError(f"a Gamma shape is not between 1 and {MAX_SHAPE:g}")
 
     @classmethod
     def poisson(cls, mean_durations: ArrayLike) -> LengthModel:
@@ -141,20 +145,6 @@ class LengthModel:
         table = np.full((self.n_classes, n_frames + 1), -np.inf)
         table[:, 1:] = self.score(np.arange(self.n_classes)[:, None], np.arange(1, n_frames + 1))
         return table
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {"kind": self.kind, "means": list(self.means), "shapes": list(self.shapes)}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> LengthModel:
-        """The inverse of `as_dict`."""
-        try:
-            return cls(values["kind"], _floats(values["means"]), _floats(values["shapes"]))
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"not the values of a length model: {error!r}") from error
 
 
 def gamma_shape(lengths: ArrayLike) -> float:

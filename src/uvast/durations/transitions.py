@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -94,32 +94,9 @@ class Transitions:
         actions = checked_transcript(transcript, self.n_classes)
         return float(self.initial[actions[0]] + self.bigram[actions[:-1], actions[1:]].sum())
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; `-inf`, which JSON lacks, is None."""
-        return {"initial": _plain(self.initial), "bigram": [_plain(row) for row in self.bigram]}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Transitions:
-        """The inverse of `as_dict`."""
-        try:
-            rows = [_from_plain(row) for row in (values["initial"], *values["bigram"])]
-            return cls(np.array(rows[0]), np.array(rows[1:]))
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"not the values of transitions: {error!r}") from error
-
 
 def _log_shares(counts: FloatArray) -> FloatArray:
     totals = np.maximum(counts.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
     with np.errstate(divide="ignore"):
         log_shares: FloatArray = np.log(counts / totals)
     return log_shares
-
-
-def _plain(row: FloatArray) -> list[float | None]:
-    return [value if np.isfinite(value) else None for value in row.tolist()]
-
-
-def _from_plain(row: list[float | None]) -> list[float]:
-    return [-np.inf if value is None else float(value) for value in row]

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from uvast.config import WindowKind
 from uvast.models.convolution import DilatedConvolution
-from uvast.models.dimensions import UvastDimensions, WindowKind, check_dimensions
+from uvast.models.dimensions import UvastDimensions, check_dimensions
 from uvast.models.encoder import FrameEncoder, clear_padding
 from uvast.models.layers import dropout
 from uvast.models.ms_tcn import MultiStageNetwork

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 if TYPE_CHECKING:
-    from uvast.models.dimensions import WindowKind
+    from uvast.config import WindowKind
 
 SMALLEST_TILE = 64
 """Queries in a tile at least: smaller windows share a tile, under a mask."""

@@ -79,7 +79,9 @@ class Checkpoints:
             tensors = contents.tensors
             self._load_weights(contents)
             targets = read_targets(contents, state.targets, len(self._dataset.vocabulary))
-            state = State(progress, Priors.from_dict(contents.card.decoding), targets)
+            n_classes = len(self._dataset.vocabulary)
+            decoding, where = contents.card.decoding, self._folder.last
+            state = State(progress, Priors.from_dict(decoding, n_classes, where=where), targets)
         if self._processes.is_first:
             self._folder.truncate_log(state.progress.stage, state.progress.epoch)
         return state, tensors
