@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
-from uvast.config import WindowKind
 from uvast.models.convolution import DilatedConvolution
 from uvast.models.dimensions import UvastDimensions, check_dimensions
 from uvast.models.encoder import FrameEncoder, clear_padding
@@ -25,6 +25,9 @@ from uvast.models.ms_tcn import MultiStageNetwork
 from uvast.models.normalisation import instance_norm
 from uvast.models.uvast import Encoded
 from uvast.models.window_attention import window_attention
+
+if TYPE_CHECKING:
+    from uvast.config import WindowKind
 
 DECAY = 3.0
 """The attention of decoder i (from 0) counts exp(-DECAY i)."""
