@@ -33,6 +33,7 @@ MAX_SHAPE = 100.0
 not forbid every other length. Below 1, the log score is not concave."""
 
 MAX_MEAN = 1e9
+LEAST_SEGMENTS = 5
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,6 @@ class LengthModel:
         segmentations: Iterable[Segmentation],
         n_classes: int,
         kind: LengthKind = "gamma",
-        *,
-        least_segments: int = 5,
     ) -> LengthModel:
         """Fits the lengths of training segments.
 
@@ -92,10 +91,10 @@ class LengthModel:
             segmentations: training segmentations; repeated neighbours count as one segment.
             n_classes: C.
             kind: which distribution.
-            least_segments: Gamma only: a class with fewer segments gets the fit of all segments.
 
         Returns:
-            The model; a class without a segment has the mean (and shape) of all segments.
+            The model; a class without a segment has the mean of all segments. Gamma lengths of a
+            class with fewer than 5 are those of all segments, too.
         """
         merged = [segmentation.merged() for segmentation in segmentations]
         if not any(map(len, merged)):
@@ -108,7 +107,7 @@ class LengthModel:
         if kind != "gamma":
             groups = [group if len(group) else lengths for group in groups]
             return cls(kind, _floats([group.mean() for group in groups]))
-        groups = [group if len(group) >= max(least_segments, 1) else lengths for group in groups]
+        groups = [group if len(group) >= LEAST_SEGMENTS else lengths for group in groups]
         return cls(
             kind,
             _floats([group.mean() for group in groups]),

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from uvast.durations.result import FloatArray
 
 
+SMOOTHING = 0.5
+"""Added to every count but those of self-transitions."""
+
+
 @dataclass(frozen=True, eq=False)
 class Transitions:
     """Log-probabilities of the first action and of neighbouring actions.
@@ -51,23 +55,16 @@ class Transitions:
             object.__setattr__(self, name, values)
 
     @classmethod
-    def fit(
-        cls,
-        transcripts: Iterable[Segmentation | ArrayLike],
-        n_classes: int,
-        smoothing: float = 0.5,
-    ) -> Transitions:
-        """Counts of first actions and of neighbours, each plus `smoothing`, as log-probabilities.
+    def fit(cls, transcripts: Iterable[Segmentation | ArrayLike], n_classes: int) -> Transitions:
+        """Counts of first actions and of neighbours, each plus 0.5, as log-probabilities.
 
         Args:
-            transcripts: training segmentations, or transcripts `(S,)`; repeats are merged.
+            transcripts: training segmentations, or transcripts `(S,)`; repeats are merged. Without
+                any, every first action and every change of action is as likely as any other.
             n_classes: C.
-            smoothing: added to every count but those of self-transitions, positive.
         """
-        if not 0 < smoothing < np.inf:
-            raise InputError(f"smoothing is {smoothing}, not a positive number")
-        initial = np.full(n_classes, smoothing)
-        bigram = np.full((n_classes, n_classes), smoothing)
+        initial = np.full(n_classes, SMOOTHING)
+        bigram = np.full((n_classes, n_classes), SMOOTHING)
         np.fill_diagonal(bigram, 0)
         for entry in transcripts:
             actions = merge_repeats(entry.transcript if isinstance(entry, Segmentation) else entry)
@@ -78,11 +75,6 @@ class Transitions:
             initial[actions[0]] += 1
             np.add.at(bigram, (actions[:-1], actions[1:]), 1)
         return cls(_log_shares(initial), _log_shares(bigram))
-
-    @classmethod
-    def uniform(cls, n_classes: int) -> Transitions:
-        """Every first action and every change of action is as likely as any other."""
-        return cls.fit([], n_classes)
 
     @property
     def n_classes(self) -> int:
