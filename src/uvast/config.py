@@ -35,6 +35,14 @@ def _odd(width: int) -> int:
     return width
 
 
+def _share_or_auto(value: object) -> float | str:
+    if value == "auto":
+        return "auto"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        raise ValueError("'auto', or a number of at least 0 and below 1")
+    return float(value)
+
+
 # strict: TOML has types, so `epochs = true` is a slip and not a 1
 Count = Annotated[int, Field(ge=0, strict=True)]
 Positive = Annotated[int, Field(ge=1, strict=True)]
@@ -44,6 +52,7 @@ Share = Annotated[Number, Field(ge=0, le=1)]
 NonNegative = Annotated[Number, Field(ge=0)]
 Above = Annotated[Number, Field(gt=0)]
 Sharpness = Annotated[Number, Field(gt=0, le=700)]  # exp(-sharpness) has to be a float64
+ShareOrAuto = Annotated[float | Literal["auto"], pydantic.PlainValidator(_share_or_auto)]
 OddWidth = Annotated[Count, pydantic.AfterValidator(_odd)]
 GroupForm = Literal["off", "mean-probability", "mean-logit", "mean-log-probability"]
 STRICT = pydantic.ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -110,7 +119,7 @@ class TrainConfig:
     alignment_frame_dropping: Share = 0.5
     feature_noise: NonNegative = 0.0
     time_masking: Share = 0.0
-    validation: Probability = 0.0
+    validation: ShareOrAuto = "auto"
     validate_every: Positive = 5
     patience: Count = 0
     checkpoint_seconds: NonNegative = 30.0

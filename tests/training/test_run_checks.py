@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ import pytest
 import torch
 
 from uvast.config import Config
-from uvast.data import Dataset, Timestamps, collate
+from uvast.data import Dataset, Timestamps, collate, generate_dataset, read_spec, write_spec
 from uvast.durations import LengthModel
 from uvast.errors import (
     ConfigError,
@@ -123,6 +124,52 @@ def test_a_run_begins_in_no_folder_of_other_files(
     with pytest.raises(OutputError, match="exists already; choose a new or empty folder"):
         train(tiny, tmp_path, config=small_config, split=1)
     assert not (tmp_path / "config.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("n_videos", "changes", "n_held_out"),
+    [
+        (10, {}, 2),
+        (9, {}, 0),
+        (10, {"train.validation": 0.0}, 0),
+        (10, {"train.validation": 0.4}, 4),
+        (9, {"train.validation": 0.4}, 3),
+    ],
+)
+def test_without_a_split_a_part_of_enough_videos_is_held_out(
+    small_config: Config, tmp_path: Path, n_videos: int, changes: dict[str, object], n_held_out: int
+) -> None:
+    generate_dataset(tmp_path / "data", n_videos=n_videos, n_frames=50, n_features=3, n_subjects=5)
+    short = {"train.epochs": 1, "train.alignment_epochs": 0, **changes}
+    run = train(tmp_path / "data", tmp_path / "run", config=small_config.replaced(**short))
+    _, config, info = RunFolder.open(run.path)
+    assert len(info.validation) == n_held_out
+    assert sorted((*info.train, *info.validation)) == sorted(Dataset.open(info.dataset).names)
+    scores = {"acc", "edit", "f1@10", "f1@25", "f1@50", "score", "selection"}
+    logged = {name for name in run.read_log()[0] if name.startswith("validation_")}
+    assert logged == ({f"validation_{name}" for name in scores} if n_held_out else set())
+    assert config.train.validation == changes.get("train.validation", 0.2 if n_held_out else 0.0)
+
+
+def test_with_a_split_nothing_more_is_held_out(small_config: Config, tmp_path: Path) -> None:
+    generate_dataset(tmp_path / "data", n_videos=20, n_frames=50, n_features=3, n_splits=2)
+    short = {"train.epochs": 1, "train.alignment_epochs": 0}
+    run = train(tmp_path / "data", tmp_path / "run", config=small_config.replaced(**short), split=1)
+    _, config, info = RunFolder.open(run.path)
+    assert len(info.train) >= 10
+    assert (info.validation, config.train.validation) == ((), 0.0)
+
+
+@pytest.mark.parametrize(("subject", "n_held_out"), [("^(s)", 0), (r"^(s\d+)", 0), (r"(\d+)$", 2)])
+def test_subjects_are_held_out_whole_or_not_at_all(
+    small_config: Config, tmp_path: Path, subject: str, n_held_out: int
+) -> None:
+    """All videos of one subject, of two, or every one of its own."""
+    generate_dataset(tmp_path / "data", n_videos=12, n_frames=50, n_features=3, n_subjects=2)
+    write_spec(tmp_path / "data", replace(read_spec(tmp_path / "data"), group_by=subject))
+    short = {"train.epochs": 1, "train.alignment_epochs": 0}
+    run = train(tmp_path / "data", tmp_path / "run", config=small_config.replaced(**short))
+    assert len(RunFolder.open(run.path)[2].validation) == n_held_out
 
 
 class StopInStageTwo(Silent):
