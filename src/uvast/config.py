@@ -54,7 +54,8 @@ Above = Annotated[Number, Field(gt=0)]
 Sharpness = Annotated[Number, Field(gt=0, le=700)]  # exp(-sharpness) has to be a float64
 ShareOrAuto = Annotated[float | Literal["auto"], pydantic.PlainValidator(_share_or_auto)]
 OddWidth = Annotated[Count, pydantic.AfterValidator(_odd)]
-GroupForm = Literal["off", "mean-probability", "mean-logit", "mean-log-probability"]
+GroupMean = Literal["mean-probability", "mean-logit", "mean-log-probability"]
+GroupForm = Literal["off", GroupMean]
 STRICT = pydantic.ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
