@@ -380,7 +380,7 @@ def test_overfitting_one_video_drives_every_loss_down_and_reproduces_its_transcr
 
 def test_a_run_is_never_overwritten(tiny: Dataset, small_config: Config, tmp_path: Path) -> None:
     train(tiny, tmp_path / "run", config=small_config, split=1)
-    with pytest.raises(OutputError, match=r"holds a run already; go on with uvast train --resume"):
+    with pytest.raises(OutputError, match=r"already holds a run; go on with uvast train --resume"):
         train(tiny, tmp_path / "run", config=small_config, split=1)
 
 

@@ -148,9 +148,9 @@ def train(
     has_clicks = chosen.supervision.kind == "timestamps"
     if timestamps is not None and not has_clicks:
         raise ConfigError(
-            "full labels are trained on, and no clicks",
+            "this run has full labels, so a timestamps file would be ignored",
             where="--timestamps",
-            remedy="pass --supervision timestamps too, or leave it out",
+            remedy="pass --supervision timestamps as well, or leave --timestamps out",
         )
     opened = Dataset.open(dataset)
     if has_clicks and timestamps is None and (ignored := ignored_timestamps(dataset)):

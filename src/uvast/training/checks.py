@@ -19,7 +19,7 @@ def check_config(model: nn.Module, config: Config) -> None:
     """Refuses settings that would fail epochs later, or only after training."""
     if config.supervision.refresh_every and config.supervision.kind == "full":
         raise ConfigError(
-            "full labels are not refreshed",
+            "only pseudo-labels can be refreshed, and this run has full labels",
             where="supervision.refresh_every",
             remedy="set supervision.kind=timestamps, or refresh_every=0",
         )

@@ -1,4 +1,4 @@
-"""Better pseudo-segmentations from a half-trained model (METHOD section 9, beyond the paper)."""
+"""Better pseudo-segmentations from a half-trained model (docs/method.md, "Timestamps"; beyond the paper)."""
 
 from __future__ import annotations
 

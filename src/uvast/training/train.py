@@ -161,13 +161,13 @@ def _check_changeable(folder: RunFolder, config: Config) -> None:
         progress, _ = read_state(folder.last)
         if progress.stage == 2 and config.train.alignment_epochs < progress.epoch:
             raise ConfigError(
-                f"has trained {progress.epoch} epochs of stage 2 already",
+                f"has already trained {progress.epoch} epochs of stage 2",
                 where=folder.path,
                 remedy=f"set train.alignment_epochs to {progress.epoch} or more",
             )
         if progress.finished and progress.stage == last_stage:
             raise ConfigError(
-                f"has finished stage {last_stage}, the last one of {config.model.kind}",
+                f"has already finished stage {last_stage}, the last of {config.model.kind}",
                 where=folder.path,
                 remedy="start a new run with other settings",
             )
@@ -207,7 +207,7 @@ def _training_data(
     if config.supervision.kind == "full":
         if dataset.has_timestamps() and not any(map(dataset.has_labels, names)):
             raise LabelError(
-                "has timestamps and no labels",
+                "has timestamps but no labels",
                 where=dataset.path,
                 remedy="pass --supervision timestamps",
             )
