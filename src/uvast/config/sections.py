@@ -27,6 +27,14 @@ def _odd(width: int) -> int:
     return width
 
 
+def _share_or_auto(value: object) -> float | str:
+    if value == "auto":
+        return "auto"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        raise ValueError("not 'auto' or a number of at least 0 and below 1")
+    return float(value)
+
+
 # strict: TOML has types, so `epochs = true` is a slip and not a 1
 Count = Annotated[int, Field(ge=0, le=MANY, strict=True)]
 Positive = Annotated[int, Field(ge=1, le=MANY, strict=True)]
@@ -35,12 +43,14 @@ OddWidth = Annotated[Count, Field(le=10_001), pydantic.AfterValidator(_odd)]
 Number = Annotated[float, Field(strict=True)]  # a whole number will do, text or true will not
 Probability = Annotated[Number, Field(ge=0, lt=1)]
 Share = Annotated[Number, Field(ge=0, le=1)]
+ShareOrAuto = Annotated[float | Literal["auto"], pydantic.PlainValidator(_share_or_auto)]
 NonNegative = Annotated[Number, Field(ge=0, le=MANY)]
 Above = Annotated[Number, Field(gt=0, le=MANY)]
 
 EncoderKind = Literal["uvast", "asformer", "plain"]
 WindowKind = Literal["neighbourhood", "band"]
-GroupForm = Literal["off", "mean-probability", "mean-logit", "mean-log-probability"]
+GroupMean = Literal["mean-probability", "mean-logit", "mean-log-probability"]
+GroupForm = Literal["off", GroupMean]
 TargetMethod = Literal["class-model", "k-medoids", "midpoint"]
 MetricName = Literal["euclidean", "cosine"]
 LengthKind = Literal["poisson", "gamma", "none"]
@@ -156,9 +166,9 @@ class TrainConfig:
     """white noise in stage 1, in deviations of each channel"""
     time_masking: Share = 0.0
     """share of the frames that go dark in stage 1, in spans of 20"""
-    validation: Probability = 0.0
+    validation: ShareOrAuto = "auto"
     """share of the training side that chooses the epoch and the weights of `best`
-    (`--validation`)"""
+    (`--validation`); `auto` is 0 with a split, else 0.2 of 10 videos or more"""
     validate_every: Positive = 5
     """epochs from one validation to the next"""
     patience: Count = 0

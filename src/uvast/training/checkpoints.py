@@ -92,7 +92,7 @@ class Checkpoints:
             loop.load(tensors)
         except (KeyError, RuntimeError, ValueError) as error:
             raise CheckpointError(
-                f"holds no state of the optimiser to go on with ({error})",
+                f"cannot be resumed, its optimiser is of another run ({error})",
                 where=self._folder.last,
                 remedy=AGAIN,
             ) from error
@@ -151,6 +151,6 @@ class Checkpoints:
             weights,
             "the dataset",
             where=contents.path,
-            remedy="its features or classes have changed: start a new run",
+            remedy="if its features or classes have changed, start a new run",
         )
         self._model.load_state_dict(weights)
