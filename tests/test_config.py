@@ -185,7 +185,7 @@ def test_configs_are_frozen_and_replaced_copies():
         ("decode.beam_width=100000", "decode.beam_width is 100000, above 1000"),
         ("decode.max_segments=1000000", "decode.max_segments is 1000000, above 10000"),
         ("train.epochs=10000000", "train.epochs is 10000000, above 1000000"),
-        ("train.learning_rate=1e7", "train.learning_rate is 10000000.0, above 1000000"),
+        ("train.learning_rate=1e10", "train.learning_rate is 10000000000.0, above 1000000000"),
         ("decode.mode_filter=4", "decode.mode_filter is 4, not an odd number"),
         (f"train.epochs={'9' * 400}", "9999, above 1000000; give another value"),
         (f"train.epochs={'9' * 5000}", "9999', not a setting; give another value"),

@@ -44,8 +44,8 @@ Number = Annotated[float, Field(strict=True)]  # a whole number will do, text or
 Probability = Annotated[Number, Field(ge=0, lt=1)]
 Share = Annotated[Number, Field(ge=0, le=1)]
 ShareOrAuto = Annotated[float | Literal["auto"], pydantic.PlainValidator(_share_or_auto)]
-NonNegative = Annotated[Number, Field(ge=0, le=MANY)]
-Above = Annotated[Number, Field(gt=0, le=MANY)]
+NonNegative = Annotated[Number, Field(ge=0, le=10**9)]
+Above = Annotated[Number, Field(gt=0, le=10**9)]
 
 EncoderKind = Literal["uvast", "asformer", "plain"]
 WindowKind = Literal["neighbourhood", "band"]
