@@ -246,7 +246,7 @@ def test_impossible_sweeps_are_refused(task: Sweep, tmp_path: Path) -> None:
     clicks = task.config.replaced(**{"supervision.kind": "timestamps"})
     for changes, kind, sentence in (
         ({"validation": 0.0}, ConfigError, "--validation: a sweep needs a validation part"),
-        ({"validation": 1.5}, ConfigError, "train.validation = 1.5"),
+        ({"validation": 1.5}, ConfigError, "train.validation is 1.5"),
         ({"dataset": tmp_path / "nowhere"}, MissingFileError, "nowhere: does not exist"),
         ({"dataset": lone}, InputError, "no validation part from 1 subject"),
         ({"split": 9}, SplitError, "has no split 9; choose from 1, 2"),
@@ -261,8 +261,8 @@ def test_impossible_sweeps_are_refused(task: Sweep, tmp_path: Path) -> None:
             list(replace(task, **changes).run(tmp_path / "new", Planted(), n_trials=1))
     for text, sentence in (
         ("train.speed=1..2", "train.speed: no such setting"),
-        ("train.averaging=0.5..1.5", "train.averaging = 1.5"),
-        ("model.width=8.0..16.0", "model.width = 8.0"),
+        ("train.averaging=0.5..1.5", "train.averaging is 1.5"),
+        ("model.width=8.0..16.0", "model.width is 8.0"),
     ):
         wrong = Sweep(task.dataset, 1, task.config, [parse_range(text)])
         with pytest.raises(ConfigError, match=sentence):

@@ -15,8 +15,8 @@ from uvast.evaluation import edit_score, score
 from uvast.evaluation.scores import HEADINGS
 from uvast.files import read_json, write_json
 from uvast.inference import load, segment
+from uvast.runs import RunFolder
 from uvast.training import resume, train
-from uvast.training.run import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,8 +68,10 @@ class Cell:
 
     @property
     def training(self) -> Config:
-        """The config with the cell's seed."""
-        return self.config.replaced(**{"train.seed": self.seed})
+        """The config with the cell's seed; the split's test side is what it holds out."""
+        validation = self.config.train.validation
+        share = 0.0 if validation == "auto" else validation
+        return self.config.replaced(**{"train.seed": self.seed, "train.validation": share})
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -50,7 +50,7 @@ def sweep(
         float | None,
         typer.Option(
             help="Share of the training side that judges the settings.",
-            show_default="train.validation, or 0.2 if that is 0",
+            show_default="train.validation, or 0.2 if that is auto or 0",
         ),
     ] = None,
     timestamps: TimestampsOption = None,
@@ -78,7 +78,8 @@ def sweep(
 
     config = load_config(preset, settings=settings or ())
     if validation is None:
-        validation = config.train.validation or VALIDATION
+        own = config.train.validation
+        validation = VALIDATION if own == "auto" or not own else own
     varied = [parse_range(one) for one in ranges]
     task = Sweep(dataset, split, config, varied, timestamps, validation)
     chosen = make_engine(engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus)

@@ -1,4 +1,7 @@
-"""Better pseudo-segmentations from a half-trained model (METHOD section 9, beyond the paper)."""
+"""Better pseudo-segmentations from a half-trained model (docs/method.md, "Timestamps").
+
+Beyond the paper: targets are cut again while training goes on.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,12 @@ if TYPE_CHECKING:
 def pseudo_label_options(config: SupervisionConfig) -> PseudoLabelOptions:
     """The first targets of a run."""
     return PseudoLabelOptions(method=config.method, metric=config.metric, prior=config.prior)
+
+
+def is_refreshed(epoch: int, config: SupervisionConfig) -> bool:
+    """Whether targets are cut again before this epoch, counted from 0."""
+    since = epoch - config.refresh_after
+    return bool(config.refresh_every) and since >= 0 and since % config.refresh_every == 0
 
 
 def refreshed_targets(

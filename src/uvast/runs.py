@@ -1,4 +1,4 @@
-"""The run folder: everything about a training run, on disk, written atomically.
+"""Run folders: everything about a training run, on disk, and which checkpoint is meant.
 
 RUN/config.toml          the whole config
 RUN/run.json             dataset, split, seed, versions, the videos of each part
@@ -16,18 +16,18 @@ import io
 import platform
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Literal
 
-import torch
 from filelock import FileLock, Timeout
 
 from uvast._version import __version__
 from uvast.config import Config, load_config
 from uvast.errors import CheckpointError, CorruptFileError, OutputError
 from uvast.files import (
+    is_present,
     missing,
-    read_json,
-    read_numbers,
+    read_record,
     read_text,
     unwritable,
     write_json,
@@ -38,10 +38,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+RUN_FILE = "run.json"
+CONFIG_FILE = "config.toml"
+
 LOCK_SECONDS = 10.0
 """How long a run waits for a process that is about to end, such as that of a lost node."""
 
-BEGINNINGS = ("config.toml", "log.csv", "run.lock", "error.txt")
+BEGINNINGS = (CONFIG_FILE, "log.csv", "run.lock", "error.txt")
 """What a run that was killed at its first moment, or a benchmark's cell that crashed, leaves."""
 
 LOG_COLUMNS = (
@@ -60,6 +63,8 @@ LOG_COLUMNS = (
     "alignment",
     "validation_acc",
     "validation_edit",
+    "validation_f1@10",
+    "validation_f1@25",
     "validation_f1@50",
     "validation_score",
     "validation_selection",
@@ -73,35 +78,46 @@ class RunInfo:
     dataset: str
     split: int | None
     seed: int
-    supervision: str
+    supervision: Literal["full", "timestamps"]
     timestamps: str | None
     train: tuple[str, ...]
     validation: tuple[str, ...]
     versions: dict[str, str]
 
-    @classmethod
-    def read(cls, path: Path) -> RunInfo:
-        """Reads run.json."""
-        values = read_json(path)
-        try:
-            return cls(
-                **{
-                    **values,
-                    "train": tuple(values["train"]),
-                    "validation": tuple(values["validation"]),
-                }
-            )
-        except (KeyError, TypeError) as error:
-            raise CheckpointError(
-                f"is not a run description ({error})", where=path, remedy="train again"
-            ) from error
+
+def is_run(path: Path) -> bool:
+    """Whether a folder holds a training run, begun or finished."""
+    return (path / RUN_FILE).is_file()
+
+
+def checkpoint_path(path: Path) -> Path:
+    """The checkpoint that a user means by a path: a file, or a run folder's best model."""
+    if path.is_file():
+        return path
+    if not path.exists():
+        raise missing(
+            path, remedy="name a run folder or a .safetensors file that uvast train wrote"
+        )
+    run = RunFolder(path)
+    for checkpoint in (run.best, run.last):
+        if checkpoint.is_file():
+            return checkpoint
+    if is_run(path):
+        raise CheckpointError(
+            "has no checkpoint yet",
+            where=path,
+            remedy=f"finish it with uvast train --resume {path}",
+        )
+    raise CheckpointError(
+        "holds no checkpoint", where=path, remedy="name a run folder that uvast train made"
+    )
 
 
 def versions() -> dict[str, str]:
     """The versions a run depends on."""
     return {
         "uvast": __version__,
-        "torch": torch.__version__,
+        "torch": version("torch"),
         "python": platform.python_version(),
     }
 
@@ -129,9 +145,9 @@ class RunFolder:
 
     def check_free(self) -> None:
         """A run begins in a new or empty folder, or where one had hardly begun."""
-        if (self.path / "run.json").exists():
+        if is_run(self.path):
             raise OutputError(
-                "holds a run already",
+                "already holds a run",
                 where=self.path,
                 remedy=f"go on with uvast train --resume {self.path}, or choose another --out",
             )
@@ -139,24 +155,26 @@ class RunFolder:
         others = [one for one in names if not one.startswith(".") and one not in BEGINNINGS]
         if others or self.path.is_file():
             raise OutputError(
-                "exists already", where=self.path, remedy="choose a new or empty folder"
+                "already exists", where=self.path, remedy="choose a new or empty folder"
             )
 
     def create(self, config: Config, info: RunInfo) -> None:
         """Begins a new run; run.json comes last and makes it one."""
         self.check_free()
         files = {
-            self.path / "config.toml": config.as_toml(),
+            self.path / CONFIG_FILE: config.as_toml(),
             self.log: ",".join(LOG_COLUMNS) + "\n",
         }
         for path, text in files.items():  # equal ones are of this run, killed at its first moment
             if path.exists() and read_text(path) != text:
                 raise OutputError(
-                    "is there and of no run", where=path, remedy="choose another --out"
+                    "already exists and was not written by this run",
+                    where=path,
+                    remedy="choose another --out",
                 )
         for path, text in files.items():
             write_text(path, text)
-        write_json(self.path / "run.json", dataclasses.asdict(info))
+        write_json(self.path / RUN_FILE, dataclasses.asdict(info))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -178,14 +196,18 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path) -> tuple[RunFolder, Config, RunInfo]:
         """An existing run."""
-        if not (path / "run.json").exists():
-            raise missing(path / "run.json", remedy="name a run folder that uvast train made")
-        info = RunInfo.read(path / "run.json")
-        return cls(path), load_config(file=path / "config.toml"), info
+        if not is_run(path):
+            raise missing(path / RUN_FILE, remedy="name a run folder that uvast train made")
+        info = read_record(path / RUN_FILE, RunInfo, error=CheckpointError, remedy="train again")
+        return cls(path), load_config(file=path / CONFIG_FILE), info
+
+    def texts(self) -> dict[str, str]:
+        """`config.toml` and `run.json` as they stand."""
+        return {name: read_text(self.path / name) for name in (CONFIG_FILE, RUN_FILE)}
 
     def read_log(self) -> list[dict[str, float]]:
-        """The rows of the log, empty cells left out."""
-        return read_numbers(self.log)
+        """The rows of the log, empty cells left out; none if nothing is logged yet."""
+        return [{name: float(cell) for name, cell in row.items()} for row in self._log_rows()]
 
     def append_log(self, row: dict[str, object]) -> None:
         """Adds an epoch."""
@@ -200,21 +222,30 @@ class RunFolder:
 
         Columns that another version of uvast did not know are left empty.
         """
-        lines = read_text(self.log).splitlines(keepends=True) if self.log.exists() else []
-        whole = [line for line in lines if line.endswith("\n")]  # a kill may cut the last
+        rows = [
+            {name: row.get(name) for name in LOG_COLUMNS}
+            for row in self._log_rows()
+            if (int(row["stage"]), int(row["epoch"])) <= (stage, epoch)
+        ]
+        write_text(self.log, _log_lines(rows, header=True))
+
+    def _log_rows(self) -> list[dict[str, str]]:
+        """The filled cells of each whole line, all of them numbers; a kill may cut the last."""
+        text = read_text(self.log) if is_present(self.log) else ""
+        table = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1]))
+        rows = []
         try:
-            rows = [
-                {name: row.get(name) for name in LOG_COLUMNS}
-                for row in csv.DictReader(whole)
-                if (int(row["stage"]), int(row["epoch"])) <= (stage, epoch)
-            ]
-        except (KeyError, TypeError, ValueError) as error:
+            for row in table:
+                filled = {name: cell for name, cell in row.items() if cell}
+                _ = int(filled["stage"]), int(filled["epoch"]), [*map(float, filled.values())]
+                rows.append(filled)
+        except (KeyError, TypeError, ValueError, csv.Error) as error:
             raise CorruptFileError(
                 f"is not a log of epochs ({error})",
-                where=self.log,
+                where=f"{self.log}, line {table.line_num}",
                 remedy="remove it: training goes on from the checkpoint, with a new log",
             ) from error
-        write_text(self.log, _log_lines(rows, header=True))
+        return rows
 
 
 def _log_lines(rows: Iterable[Mapping[str, object]], *, header: bool = False) -> str:
