@@ -19,8 +19,8 @@ import uvast
 from uvast.data import Dataset
 from uvast.inference.calibration import encoded_alone, score_videos, selection_score
 from uvast.inference.named_decodings import DECODINGS
+from uvast.runs import RunFolder
 from uvast.segments import Segmentation
-from uvast.training import RunFolder
 
 ALPHAS = (0.1, 0.2, 0.3)
 DECODER_WEIGHTS = (0.0, 0.2, 0.5, 1.0, 2.0, 5.0)

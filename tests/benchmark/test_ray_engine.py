@@ -21,7 +21,7 @@ from uvast.benchmark.engine import run_cells
 from uvast.benchmark.ray_engine import RayEngine
 from uvast.errors import ConfigError
 from uvast.inference.cluster import Cluster
-from uvast.training import RunFolder
+from uvast.runs import RunFolder
 
 NODE = {"num_cpus": 1, "object_store_memory": 80_000_000}
 

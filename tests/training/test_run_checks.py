@@ -24,8 +24,9 @@ from uvast.errors import (
 )
 from uvast.inference.segmenter import choose_device
 from uvast.models.checkpoint import read_card, read_checkpoint
+from uvast.runs import RunFolder
 from uvast.segments import Segmentation
-from uvast.training import EpochReport, Plan, RunFolder, resume, train
+from uvast.training import EpochReport, Plan, resume, train
 from uvast.training.augmentation import augment
 from uvast.training.distributed import own_device
 from uvast.training.loop import Silent

@@ -19,7 +19,8 @@ from uvast.config import Config
 from uvast.data import Dataset
 from uvast.errors import CheckpointError, ConfigError, OutputError, TrainingError, UvastError
 from uvast.models.checkpoint import load_model
-from uvast.training import EpochReport, RunFolder, resume, train
+from uvast.runs import RunFolder
+from uvast.training import EpochReport, resume, train
 from uvast.training.loop import Silent
 from uvast.training.session import Session
 
@@ -174,7 +175,7 @@ def test_a_dataset_that_changed_under_a_run_is_one_sentence(
 def test_two_processes_never_train_one_run(
     tiny: Dataset, small_config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("uvast.training.run.LOCK_SECONDS", 0.0)
+    monkeypatch.setattr("uvast.runs.LOCK_SECONDS", 0.0)
     refused = []
 
     class Second(StopAfter):

@@ -15,8 +15,8 @@ from uvast.evaluation import edit_score, score
 from uvast.evaluation.scores import HEADINGS
 from uvast.files import read_json, write_json
 from uvast.inference import load, segment
+from uvast.runs import RunFolder
 from uvast.training import resume, train
-from uvast.training.run import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,7 +19,7 @@ from uvast.config import parse_setting
 from uvast.data import Dataset, validation_part
 from uvast.errors import ConfigError, OutputError, TrainingError
 from uvast.files import write_text
-from uvast.training.run import RunFolder
+from uvast.runs import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -155,8 +155,8 @@ def _refuse_with_resume(*given: object) -> None:
 
 def _resume(run: Path, changes: list[str], stage: Stage, device: str, *, tensorboard: bool) -> None:
     from uvast.config import Config
+    from uvast.runs import RunFolder
     from uvast.training import resume as resume_run
-    from uvast.training.run import RunFolder
 
     if stage is Stage.two:
         _, config, _ = RunFolder.open(run)
@@ -182,7 +182,9 @@ def _followed(run: Path, *, tensorboard: bool) -> Iterator[Watcher]:
                 watcher = TensorBoard(run, watcher)
             yield watcher
     except KeyboardInterrupt:
-        begun = (run / "run.json").exists()
+        from uvast.runs import is_run
+
+        begun = is_run(run)
         how = (f"go on with: uvast train --resume {run}",) if begun else ()
         raise KeyboardInterrupt(*how) from None
 

@@ -13,7 +13,6 @@ import torch
 from uvast.config import Config, DecodeConfig, parse_config
 from uvast.data import Video, collate
 from uvast.errors import CheckpointError, ConfigError, FeatureError
-from uvast.files import missing
 from uvast.inference.decoder import Decoder
 from uvast.inference.inputs import FeatureFile, sampled_video
 from uvast.inference.named_decodings import check_effect, parse_decode_setting
@@ -21,6 +20,7 @@ from uvast.inference.prediction import FramePrediction, Prediction
 from uvast.inference.priors import Priors
 from uvast.models.build import as_frame_model
 from uvast.models.checkpoint import ModelCard, load_model
+from uvast.runs import checkpoint_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,28 +42,6 @@ def load(path: str | Path, *, device: str = "auto") -> Segmenter:
     """
     model, card = load_model(checkpoint_path(Path(path)))
     return Segmenter(model, card, device=choose_device(device))
-
-
-def checkpoint_path(path: Path) -> Path:
-    """The checkpoint that a user means by a path."""
-    if path.is_file():
-        return path
-    if not path.exists():
-        raise missing(
-            path, remedy="name a run folder or a .safetensors file that uvast train wrote"
-        )
-    for name in ("best.safetensors", "last.safetensors"):
-        if (path / name).is_file():
-            return path / name
-    if (path / "run.json").is_file():
-        raise CheckpointError(
-            "has no checkpoint yet",
-            where=path,
-            remedy=f"finish it with uvast train --resume {path}",
-        )
-    raise CheckpointError(
-        "holds no checkpoint", where=path, remedy="name a run folder that uvast train made"
-    )
 
 
 def choose_device(name: str) -> torch.device:

@@ -1,7 +1,6 @@
-"""Training: losses, one loop, two stages, run folders."""
+"""Training: losses, one loop, two stages."""
 
 from uvast.training.loop import EpochReport, Plan, Watcher
-from uvast.training.run import RunFolder, RunInfo
 from uvast.training.train import resume, train
 
-__all__ = ["EpochReport", "Plan", "RunFolder", "RunInfo", "Watcher", "resume", "train"]
+__all__ = ["EpochReport", "Plan", "Watcher", "resume", "train"]

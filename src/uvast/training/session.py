@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from uvast.config import Config
     from uvast.data import Batch, Dataset, Timestamps
     from uvast.models.checkpoint import ModelCard
+    from uvast.runs import RunFolder, RunInfo
     from uvast.segments import Segmentation
     from uvast.training.distributed import Processes
     from uvast.training.loop import Watcher
     from uvast.training.objectives import Objective
-    from uvast.training.run import RunFolder, RunInfo
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from uvast.data import Dataset, validation_part
 from uvast.errors import ConfigError, LabelError, SplitError
 from uvast.files import write_text
 from uvast.inference.segmenter import choose_device
+from uvast.runs import RunFolder, RunInfo, versions
 from uvast.supervision import full_segmentations, pseudo_segmentations
 from uvast.training.distributed import Processes, join_processes, own_device
 from uvast.training.loop import Silent
 from uvast.training.refresh import pseudo_label_options
 from uvast.training.resuming import read_state
-from uvast.training.run import RunFolder, RunInfo, versions
 from uvast.training.session import Session, TrainingData
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The run folder: everything about a training run, on disk, written atomically.
+"""Run folders: everything about a training run, on disk, and which checkpoint is meant.
 
 RUN/config.toml          the whole config
 RUN/run.json             dataset, split, seed, versions, the videos of each part
@@ -16,9 +16,9 @@ import io
 import platform
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-import torch
 from filelock import FileLock, Timeout
 
 from uvast._version import __version__
@@ -38,10 +38,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+RUN_FILE = "run.json"
+CONFIG_FILE = "config.toml"
+
 LOCK_SECONDS = 10.0
 """How long a run waits for a process that is about to end, such as that of a lost node."""
 
-BEGINNINGS = ("config.toml", "log.csv", "run.lock", "error.txt")
+BEGINNINGS = (CONFIG_FILE, "log.csv", "run.lock", "error.txt")
 """What a run that was killed at its first moment, or a benchmark's cell that crashed, leaves."""
 
 LOG_COLUMNS = (
@@ -97,11 +100,39 @@ class RunInfo:
             ) from error
 
 
+def is_run(path: Path) -> bool:
+    """Whether a folder holds a training run, begun or finished."""
+    return (path / RUN_FILE).is_file()
+
+
+def checkpoint_path(path: Path) -> Path:
+    """The checkpoint that a user means by a path: a file, or a run folder's best model."""
+    if path.is_file():
+        return path
+    if not path.exists():
+        raise missing(
+            path, remedy="name a run folder or a .safetensors file that uvast train wrote"
+        )
+    run = RunFolder(path)
+    for checkpoint in (run.best, run.last):
+        if checkpoint.is_file():
+            return checkpoint
+    if is_run(path):
+        raise CheckpointError(
+            "has no checkpoint yet",
+            where=path,
+            remedy=f"finish it with uvast train --resume {path}",
+        )
+    raise CheckpointError(
+        "holds no checkpoint", where=path, remedy="name a run folder that uvast train made"
+    )
+
+
 def versions() -> dict[str, str]:
     """The versions a run depends on."""
     return {
         "uvast": __version__,
-        "torch": torch.__version__,
+        "torch": version("torch"),
         "python": platform.python_version(),
     }
 
@@ -129,7 +160,7 @@ class RunFolder:
 
     def check_free(self) -> None:
         """A run begins in a new or empty folder, or where one had hardly begun."""
-        if (self.path / "run.json").exists():
+        if is_run(self.path):
             raise OutputError(
                 "holds a run already",
                 where=self.path,
@@ -146,17 +177,19 @@ class RunFolder:
         """Begins a new run; run.json comes last and makes it one."""
         self.check_free()
         files = {
-            self.path / "config.toml": config.as_toml(),
+            self.path / CONFIG_FILE: config.as_toml(),
             self.log: ",".join(LOG_COLUMNS) + "\n",
         }
         for path, text in files.items():  # equal ones are of this run, killed at its first moment
             if path.exists() and read_text(path) != text:
                 raise OutputError(
-                    "is there and of no run", where=path, remedy="choose another --out"
+                    "already exists and is not of this run",
+                    where=path,
+                    remedy="choose another --out",
                 )
         for path, text in files.items():
             write_text(path, text)
-        write_json(self.path / "run.json", dataclasses.asdict(info))
+        write_json(self.path / RUN_FILE, dataclasses.asdict(info))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -178,14 +211,18 @@ class RunFolder:
     @classmethod
     def open(cls, path: Path) -> tuple[RunFolder, Config, RunInfo]:
         """An existing run."""
-        if not (path / "run.json").exists():
-            raise missing(path / "run.json", remedy="name a run folder that uvast train made")
-        info = RunInfo.read(path / "run.json")
-        return cls(path), load_config(file=path / "config.toml"), info
+        if not is_run(path):
+            raise missing(path / RUN_FILE, remedy="name a run folder that uvast train made")
+        info = RunInfo.read(path / RUN_FILE)
+        return cls(path), load_config(file=path / CONFIG_FILE), info
+
+    def texts(self) -> dict[str, str]:
+        """`config.toml` and `run.json` as they stand."""
+        return {name: read_text(self.path / name) for name in (CONFIG_FILE, RUN_FILE)}
 
     def read_log(self) -> list[dict[str, float]]:
-        """The rows of the log, empty cells left out."""
-        return read_numbers(self.log)
+        """The rows of the log, empty cells left out; none if nothing is logged yet."""
+        return read_numbers(self.log) if self.log.exists() else []
 
     def append_log(self, row: dict[str, object]) -> None:
         """Adds an epoch."""
