@@ -1,14 +1,23 @@
-"""Predictions on disk: frame labels (txt), tables of segments (csv), everything (json)."""
+"""Predictions on disk: frame labels (txt), tables of segments (csv), everything (json).
+
+Beside them stands `segmentation.json`, the manifest: which model made them, how, and from what.
+"""
 
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import pydantic
+from pydantic import Field
 
 from uvast.data.labels import write_labels
-from uvast.errors import ConfigError
-from uvast.files import check_absent, write_json, write_text
+from uvast.errors import ConfigError, CorruptFileError
+from uvast.files import check_absent, read_json, write_json, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,6 +27,71 @@ if TYPE_CHECKING:
 
 FORMATS = ("txt", "csv", "json")
 CSV_COLUMNS = ("label", "start", "end", "confidence", "start_seconds", "end_seconds")
+
+MANIFEST = "segmentation.json"
+
+_Name = Annotated[str, Field(min_length=1, max_length=1_000)]
+_Path = Annotated[str, Field(min_length=1, max_length=10_000)]
+_Names = Annotated[tuple[_Name, ...], Field(max_length=1_000_000)]
+_Option = bool | int | float | _Name
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Where the predictions of a folder come from.
+
+    Args:
+        model: the run folder or checkpoint, absolute.
+        checkpoint: the SHA-256 of the checkpoint file.
+        options: the settings of decoding, by name.
+        formats: what is written of each video.
+        videos: each video's name and its file of features, absolute. While videos are being
+            segmented, or after a break, some of them have no prediction yet.
+        dataset: the dataset they are from, absolute; None for files and folders of features.
+        split: of which they are the test side; None for all videos.
+        train: the videos the model was trained on; empty if its run folder is not known.
+        validation: the videos that chose its epoch.
+    """
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = pydantic.ConfigDict(
+        extra="ignore", allow_inf_nan=False
+    )
+    model: _Path
+    checkpoint: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    options: dict[_Name, _Option]
+    formats: _Names
+    videos: dict[_Name, _Path]
+    dataset: _Path | None = None
+    split: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+    train: _Names = ()
+    validation: _Names = ()
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """The manifest of a folder of predictions; None if it has none."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        return None
+    try:
+        return _checker().validate_python(read_json(path))
+    except pydantic.ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise CorruptFileError(
+            f"is not a manifest of predictions ({place}: {first['msg']})",
+            where=path,
+            remedy="remove this file; predictions stay as they are",
+        ) from None
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Writes `segmentation.json`."""
+    write_json(folder / MANIFEST, dataclasses.asdict(manifest))
+
+
+@cache
+def _checker() -> pydantic.TypeAdapter[Manifest]:
+    return pydantic.TypeAdapter(Manifest)
 
 
 def parse_formats(text: str | None, *, bare: bool) -> tuple[str, ...]:
