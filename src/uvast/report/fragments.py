@@ -54,16 +54,16 @@ def table(
 
 
 def scores_table(comparison: Comparison, *, caption: str) -> str:
-    """A row for each way, the best of each column marked."""
+    """A row for each decoding, the best of each column marked."""
     values = [score_values(scores) for scores in comparison.scores]
     best = [max(column) for column in zip(*values, strict=True)]
     several = len(values) > 1
     rows = [
         (
-            [escape(way)],
+            [escape(name)],
             [_number(v, mark=several and v == b) for v, b in zip(row, best, strict=True)],
         )
-        for way, row in zip(comparison.ways, values, strict=True)
+        for name, row in zip(comparison.decodings, values, strict=True)
     ]
     return table(["", *SCORE_NAMES], rows, caption=caption)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from uvast.report.content import Report
 
-SCRIPTS = ("base.js", "tracks.js", "videos.js", "matrices.js", "start.js")
+SCRIPTS = ("base.js", "tracks.js", "videos.js", "times.js", "matrices.js", "start.js")
 
 
 def write_page(report: Report, path: Path) -> None:
@@ -66,12 +66,14 @@ def page(report: Report) -> str:
 def _sections(report: Report) -> list[tuple[str, str, str]]:
     """Key, title and HTML of each section; those with nothing to show have none."""
     compared = report.comparison is not None
+    scored = report.comparison is not None and bool(report.comparison.scores)
     return [
         ("benchmark", "Scores", benchmark_table(report.benchmark) if report.benchmark else ""),
         ("scores", "Scores", _scores(report)),
         ("videos", "Timelines", _template("videos.html") if compared else ""),
-        ("classes", "Classes", _template("classes.html") if compared else ""),
-        ("confusion", "Confusion", _template("confusion.html") if compared else ""),
+        ("times", "Time in each action", _template("times.html") if compared else ""),
+        ("classes", "Classes", _template("classes.html") if scored else ""),
+        ("confusion", "Confusion", _template("confusion.html") if scored else ""),
         ("attention", "Cross-attention", _attention(report)),
         ("pseudo-labels", "Pseudo-labels", _pseudo_labels(report)),
         (
@@ -86,15 +88,15 @@ def _sections(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _scores(report: Report) -> str:
-    if report.comparison is None:
+    if report.comparison is None or not report.comparison.scores:
         return ""
     hints = [f"Protocol: {report.comparison.scores[0].protocol}."]
     if report.vocabulary is not None and report.vocabulary.background:
         hints.append(f"F1 and Edit leave out {', '.join(report.vocabulary.background)}.")
-    if len(report.comparison.ways) > 1:
+    if len(report.comparison.decodings) > 1:
         hints.append("Bold: the best of each column.")
     return (
-        scores_table(report.comparison, caption="Scores of each way of decoding, in percent")
+        scores_table(report.comparison, caption="Scores of each decoding, in percent")
         + f'<p class="hint">{escape(" ".join(hints))}</p>'
     )
 
@@ -110,10 +112,10 @@ def _pseudo_labels(report: Report) -> str:
         return ""
     n_videos = len(report.pseudo_labels.videos)
     return Template(_template("pseudo_labels.html")).substitute(
-        n_videos=n_videos,
-        scores=scores_table(
-            report.pseudo_labels, caption="Scores of pseudo-segmentations, in percent"
-        ),
+        n_videos=f"{n_videos} training video{'s' * (n_videos != 1)}",
+        scores=scores_table(report.pseudo_labels, caption="Scores of pseudo-labels, in percent")
+        if report.pseudo_labels.scores
+        else "",
     )
 
 
