@@ -43,10 +43,13 @@ Probability = Annotated[Number, Field(ge=0, lt=1)]
 Share = Annotated[Number, Field(ge=0, le=1)]
 NonNegative = Annotated[Number, Field(ge=0)]
 Above = Annotated[Number, Field(gt=0)]
-Sharpness = Annotated[Number, Field(gt=0, le=700)]  # exp(-sharpness) has to be a float64
 OddWidth = Annotated[Count, pydantic.AfterValidator(_odd)]
 GroupForm = Literal["off", "mean-probability", "mean-logit", "mean-log-probability"]
-BEST_BEAM_WIDTH = 5
+TargetMethod = Literal["class-model", "k-medoids", "midpoint"]
+MetricName = Literal["euclidean", "cosine"]
+LengthKind = Literal["poisson", "gamma", "none"]
+FifaOptimiser = Literal["gradient-descent", "fast"]
+MAX_SHARPNESS = 700.0  # exp(-sharpness) has to be a float64
 STRICT = pydantic.ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
@@ -124,8 +127,8 @@ class SupervisionConfig:
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
     kind: Literal["full", "timestamps"] = "full"
-    method: Literal["class-model", "k-medoids", "midpoint"] = "class-model"
-    metric: Literal["euclidean", "cosine"] = "euclidean"
+    method: TargetMethod = "class-model"
+    metric: MetricName = "euclidean"
     prior: NonNegative = 0.25
     refresh_every: Count = 0
     refresh_after: Count = 20
@@ -136,8 +139,7 @@ class SupervisionConfig:
 class DecodeConfig:
     """From a model's outputs to a segmentation (METHOD section 7).
 
-    A `beam_width` of 0 becomes the transcript's own: 5 for `best`, else 1, greedy as in the paper.
-    Where no transcript is searched for, it is 1.
+    A `beam_width` of 0 is the transcript's own: 5 for `best`, else 1, greedy as in the paper.
     """
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
@@ -145,22 +147,16 @@ class DecodeConfig:
     durations: Literal["viterbi", "fifa", "alignment", "explicit", "none"] = "viterbi"
     beam_width: Count = 0
     max_segments: Positive = 200
-    length_model: Literal["poisson", "gamma", "none"] = "poisson"
+    length_model: LengthKind = "poisson"
     frame_sampling: Positive = 1
     alpha: NonNegative = 0.0
     mode_filter: OddWidth = 0
-    fifa_optimiser: Literal["gradient-descent", "fast"] = "gradient-descent"
-    fifa_sharpness: Sharpness = 80.0
+    fifa_optimiser: FifaOptimiser = "gradient-descent"
+    fifa_sharpness: Annotated[Above, Field(le=MAX_SHARPNESS)] = 80.0
     fifa_steps: Positive = 3000
     fifa_step_size: Above = 0.01
     fifa_length_weight: NonNegative = 0.0
     fifa_sum_weight: NonNegative = 0.1
-
-    def __post_init__(self) -> None:
-        """Puts the number in."""
-        if self.beam_width == 0 or self.transcript in ("frames", "semi-markov"):
-            own = BEST_BEAM_WIDTH if self.transcript == "best" else 1
-            object.__setattr__(self, "beam_width", own)
 
     @property
     def is_bare(self) -> bool:
@@ -292,12 +288,7 @@ def _merge(values: dict[str, Any], changes: Iterable[tuple[str, object]]) -> dic
         name: dict(section) if isinstance(section, dict) else section
         for name, section in values.items()
     }
-    changed = dict(changes)
-    for path, value in changed.items():
+    for path, value in changes:
         section, _, name = path.partition(".")
         merged.setdefault(section, {})[name] = value
-    decode = merged["decode"]
-    is_other = decode["transcript"] != values["decode"]["transcript"]
-    if is_other and decode["beam_width"] == 1 and "decode.beam_width" not in changed:
-        decode["beam_width"] = 0  # no beam is set: the new transcript has its own
     return merged

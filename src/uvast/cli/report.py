@@ -11,7 +11,6 @@ import typer
 from uvast.cli.console import note, progress_bar
 from uvast.cli.options import DeviceOption, WorkersOption, names_of
 from uvast.errors import ConfigError
-from uvast.files import check_absent
 
 if TYPE_CHECKING:
     from uvast.report import Report
@@ -90,6 +89,7 @@ def report(
 
     The paper's figures: `uvast report run --compare other-run --figures figures`
     """
+    from uvast.files import check_absent
     from uvast.report import check_figures, report_kind, write_action_times
 
     if out is None and figures is None and times is None and not show:

@@ -99,7 +99,7 @@ def segment(
     sources = find_sources(
         [path.absolute() for path in inputs] if engine is EngineName.ray else inputs,
         n_features=segmenter.n_features,
-        sampling_rate=segmenter.card.sampling_rate,
+        sampling_rate=segmenter.sampling_rate,
         split=split,
     )
     if not overwrite:

@@ -12,7 +12,7 @@ from uvast.inference import load
 from uvast.inference.decoder import check_options
 from uvast.inference.inputs import DatasetVideo
 from uvast.inference.named_decodings import decodings_of, named_decodings
-from uvast.inference.pipeline import segment_in_ways
+from uvast.inference.pipeline import segment_with_decodings
 from uvast.models import Uvast
 from uvast.report.attention import attention_maps, has_attention
 from uvast.report.compare import compare, order_of_videos
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Decodings = Mapping[str, Mapping[str, Any]]
 
-LEFT_OUT = ("transcript", "viterbi, gamma")
+LEFT_OUT = ("transcript", "viterbi + gamma")
 """Decodings without a timeline of their own worth looking at."""
 
 OWN = "as configured"
@@ -43,7 +43,7 @@ def decodings_to_show(segmenter: Segmenter) -> dict[str, Mapping[str, Any]]:
     """The decodings that a model can do, its own setting among them."""
     network = segmenter.module
     alignment = isinstance(network, Uvast) and network.alignment is not None
-    names = decodings_of(segmenter.card.kind, alignment=alignment)
+    names = decodings_of(segmenter.config.model.kind, alignment=alignment)
     decodings = named_decodings(name for name in names if name not in LEFT_OUT)
     if _own_decodings(segmenter, decodings) or not _makes_timelines(segmenter):
         return decodings
@@ -146,9 +146,9 @@ def _predictions(
 ) -> dict[str, dict[int | None, dict[str, Track]]]:
     """Decoding to video to track, under one side; the first video that fails is an error."""
     options = {name: segmenter.options(**changes) for name, changes in decodings.items()}
-    sources = [DatasetVideo(dataset, name, segmenter.card.sampling_rate) for name in names]
+    sources = [DatasetVideo(dataset, name, segmenter.sampling_rate) for name in names]
     tracks: dict[str, dict[str, Track]] = {decoding: {} for decoding in decodings}
-    outcomes = segment_in_ways(segmenter, sources, options, workers=workers)
+    outcomes = segment_with_decodings(segmenter, sources, options, workers=workers)
     for n_done, (decoding, outcome) in enumerate(outcomes, start=1):
         if outcome.error is not None:
             raise outcome.error
@@ -235,10 +235,9 @@ def _distinct_names(folders: Iterable[Path]) -> list[str]:
 
 
 def _facts(run: Path, segmenter: Segmenter, dataset: Dataset, info: RunInfo) -> dict[str, str]:
-    card = segmenter.card
     return {
         "Run": str(run),
-        "Model": f"{card.kind}, stage {card.stage}, epoch {card.epoch} ({card.selection})",
+        "Model": f"{segmenter.config.model.kind}, {segmenter.origin}",
         "Dataset": str(dataset.path),
         "Trained on": f"{len(info.train)} videos, "
         + ("full labels" if info.supervision == "full" else "timestamps"),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uvast.runs import RUN_FILE, RunInfo, is_run
+from uvast.runs import RunFolder, is_run
 
 if TYPE_CHECKING:
     from uvast.inference.output import Manifest
+    from uvast.runs import RunInfo
 
 MANIFEST = "segmentation.json"
 """Named here too: `uvast.inference` takes torch, which scores of predictions do without."""
@@ -51,7 +52,8 @@ def learned_by_model(manifest: Manifest | None, dataset: Path) -> frozenset[str]
     run = Path(manifest.model)
     run = run if run.is_dir() else run.parent
     if is_run(run):
-        return learned_by_run(RunInfo.read(run / RUN_FILE), dataset)
+        _, _, info = RunFolder.open(run)
+        return learned_by_run(info, dataset)
     return frozenset((*manifest.train, *manifest.validation))
 
 
