@@ -27,7 +27,7 @@ from uvast.cli.console import note, notes
 from uvast.errors import UvastError
 
 INTERRUPTED = 130
-RESUMED = ("benchmark", "reproduce", "sweep")
+RESUMED = ("benchmark", "reproduce", "segment", "sweep")
 """Commands that go on by themselves where they were stopped."""
 
 
