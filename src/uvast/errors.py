@@ -14,16 +14,49 @@
     ├── CheckpointError        a model or run folder that cannot be used
     └── TrainingError          training cannot go on (a loss that is not finite)
 
-An error is one sentence, `place: what; remedy`. The command line prints it and ends with exit
-code 2.
+An error is one sentence, `place: what; remedy`, safe to print: see `printable`. The command line
+prints it and ends with exit code 2.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+LONGEST_NAME = 200
+"""What is printed of a name or a value; the middle of a longer one is left out."""
+
+_LONGEST_PART = 2 * LONGEST_NAME
+_JOINERS = "\u200c\u200d"  # Persian names and family emoji need them
+
+
+def printable(text: str, longest: int = LONGEST_NAME) -> str:
+    r"""A name or a value from outside, on one line and safe for any terminal.
+
+    Control characters (also those that turn the direction of text) and bytes that are no text
+    show as `\x1b` and the like, and the middle of a long text is left out. Printing twice
+    changes nothing.
+    """
+    if len(text) > longest:
+        half = (longest - 1) // 2
+        text = f"{text[:half]}…{text[-half:]}"
+    if text.isprintable():
+        return text
+    shown = "".join(_escaped(character) for character in text)
+    return shown if len(shown) <= longest else printable(shown, longest)
+
+
+def _escaped(character: str) -> str:
+    kind = unicodedata.category(character)
+    if (kind[0] != "C" and kind not in ("Zl", "Zp")) or character in _JOINERS:
+        return character
+    if "\udc80" <= character <= "\udcff":  # how Python keeps a byte of a name that is no UTF-8
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode("ascii")
 
 
 class UvastError(Exception):
@@ -38,12 +71,12 @@ class UvastError(Exception):
     def __init__(
         self, what: str, *, where: str | Path | None = None, remedy: str | None = None
     ) -> None:
-        self.what = what
-        self.where = None if where is None else str(where)
-        self.remedy = remedy
+        self.what = printable(what, _LONGEST_PART)
+        self.where = None if where is None else printable(str(where), _LONGEST_PART)
+        self.remedy = None if remedy is None else printable(remedy, _LONGEST_PART)
         place = "" if self.where is None else f"{self.where}: "
-        cure = "" if remedy is None else f"; {remedy}"
-        super().__init__(f"{place}{what}{cure}")
+        cure = "" if self.remedy is None else f"; {self.remedy}"
+        super().__init__(f"{place}{self.what}{cure}")
 
     def __reduce__(self) -> tuple[object, ...]:
         """Errors cross process borders (data workers, Ray) with all their parts."""

@@ -166,12 +166,18 @@ def test_attention_maps_of_folders_of_one_name_are_told_apart(
 def test_pseudo_labels_of_the_training_side_are_compared(full: Report, tiny: Dataset) -> None:
     found = full.pseudo_labels
     assert found is not None
-    assert found.ways == ("constrained", "unconstrained", "midpoint", "class model")
+    assert found.ways == (
+        "midpoint",
+        "unconstrained k-medoids",
+        "constrained k-medoids",
+        "constrained k-medoids + prior 0.25",
+        "class models + prior 0.25",
+    )
     assert {video.name for video in found.videos} == set(tiny.side(1, "train"))
     for video in found.videos:
         assert video.timestamps is not None
-        # A click lies in a segment of its action, in the truth and in both that keep the order.
-        for one in (video.true, video.predicted[0], video.predicted[2]):
+        # A click lies in a segment of its action, in the truth and in all that keep the order.
+        for one in (video.true, video.predicted[0], *video.predicted[2:]):
             np.testing.assert_array_equal(
                 one.labels[video.timestamps], video.true.labels[video.timestamps]
             )

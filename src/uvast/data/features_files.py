@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from uvast.data.spec import FeatureAxis
-    from uvast.errors import CorruptFileError
+    from uvast.errors import DataError
 
 
 @dataclass(frozen=True)
@@ -172,5 +172,5 @@ def _parse_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[np.ge
     raise ValueError(f"npy version {version}")
 
 
-def _corrupt(path: Path, error: Exception) -> CorruptFileError:
-    return unreadable(path, "a NumPy array", error, remedy="write it again with numpy.save")
+def _corrupt(path: Path, error: Exception) -> DataError:
+    return unreadable(path, error, kind="a NumPy array", remedy="write it again with numpy.save")

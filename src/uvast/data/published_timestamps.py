@@ -43,7 +43,7 @@ def read_published(path: Path, on_fault: OnFault = raise_fault) -> dict[str, lis
     except FileNotFoundError:
         raise missing(path) from None
     except OSError as error:
-        raise unreadable(path, _KIND, error, remedy=_REMEDY) from error
+        raise unreadable(path, error, kind=_KIND, remedy=_REMEDY) from error
     stream = io.BytesIO(content)
     try:
         npy_format.read_magic(stream)

@@ -1,6 +1,6 @@
 """Scores: Acc, Edit and F1@10/25/50 of segmentations, or of a folder of predictions."""
 
-from uvast.evaluation.evaluate import Evaluation, evaluate, evaluate_in_detail
+from uvast.evaluation.evaluate import evaluate, evaluate_in_detail, read_predictions
 from uvast.evaluation.metrics import Counts, count, edit_score, score, sum_counts
 from uvast.evaluation.predictions import (
     find_predictions,
@@ -18,6 +18,7 @@ from uvast.evaluation.scores import (
     mean_scores,
     worst_first,
 )
+from uvast.evaluation.scoring import Evaluation, fit, score_sides
 
 __all__ = [
     "PROTOCOLS",
@@ -33,10 +34,13 @@ __all__ = [
     "evaluate",
     "evaluate_in_detail",
     "find_predictions",
+    "fit",
     "folder_of_split",
     "mean_scores",
     "read_prediction",
+    "read_predictions",
     "score",
+    "score_sides",
     "sum_counts",
     "worst_first",
     "write_prediction",

@@ -8,32 +8,32 @@ from typing import TYPE_CHECKING
 
 from uvast.data import Dataset
 from uvast.errors import MissingFileError
-from uvast.evaluation.metrics import Counts, count, sum_counts
 from uvast.evaluation.predictions import find_predictions, folder_of_split, read_prediction
-from uvast.evaluation.scores import Scores, VideoScores, mean_scores, worst_first
+from uvast.evaluation.scoring import score_sides
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from uvast.evaluation.scores import ScoreProtocol
+    from uvast.evaluation.scores import ScoreProtocol, Scores
+    from uvast.evaluation.scoring import Evaluation
+    from uvast.segments import Segmentation
 
 _N_SHOWN = 10
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """Everything that scoring a folder finds out.
+@dataclass(frozen=True, eq=False)
+class ReadPredictions:
+    """The predictions of a folder, with what they are scored against.
 
     Args:
-        scores: the scores, the mean over splits if there are several.
-        splits: the scores of each split; empty for a dataset without splits.
-        videos: the scores of each video, the worst first; on the test side of several splits,
-            it has one for each.
+        truths: the ground truth of each video at the source rate.
+        predictions: split to video to segmentation at the source rate.
+        sides: split to the videos on its test side; under None for a dataset without splits.
     """
 
-    scores: Scores
-    splits: Mapping[int, Scores]
-    videos: tuple[VideoScores, ...]
+    truths: Mapping[str, Segmentation]
+    predictions: Mapping[int | None, Mapping[str, Segmentation]]
+    sides: Mapping[int | None, tuple[str, ...]]
 
 
 def evaluate(
@@ -74,39 +74,42 @@ def evaluate_in_detail(
     """As `evaluate`, with the scores of each split and of each video."""
     if isinstance(dataset, Path | str):
         dataset = Dataset.open(Path(dataset))
-    sides = _sides(dataset, split)
-    files = _prediction_files(Path(predictions), sides, asked_for=split)
-    classes = dataset.vocabulary
-    counts: dict[int | None, dict[str, Counts]] = {}
-    for number, paths in files.items():
-        counts[number] = {}
-        for video, path in paths.items():
-            true = dataset.source_segmentation(video)
-            predicted = read_prediction(
-                path,
-                classes,
-                n_frames=true.n_frames,
-                sampling_rate=dataset.spec.sampling_rate,
-                untrimmed=dataset.trimmed.get(video, ()),
-            )
-            counts[number][video] = count(
-                predicted, true, classes, protocol=protocol, confusion=confusion
-            )
-    scores = {
-        number: sum_counts(of_videos.values()).scores(classes=classes if per_class else None)
-        for number, of_videos in counts.items()
-    }
-    return Evaluation(
-        scores=mean_scores(list(scores.values())),
-        splits={number: one for number, one in scores.items() if number is not None},
-        videos=worst_first(
-            [
-                VideoScores(video, one.n_frames, one.scores(), number)
-                for number, of_videos in counts.items()
-                for video, one in of_videos.items()
-            ]
-        ),
+    found = read_predictions(predictions, dataset, split)
+    return score_sides(
+        found.truths,
+        found.predictions,
+        found.sides,
+        dataset.vocabulary,
+        protocol=protocol,
+        per_class=per_class,
+        confusion=confusion,
     )
+
+
+def read_predictions(
+    folder: Path | str, dataset: Dataset, split: int | None = None
+) -> ReadPredictions:
+    """Reads the predictions of one split's test side, or of all; arguments as `evaluate` has."""
+    sides = _sides(dataset, split)
+    files = _prediction_files(Path(folder), sides, asked_for=split)
+    truths = {
+        video: dataset.source_segmentation(video) for videos in sides.values() for video in videos
+    }
+
+    def read(video: str, path: Path) -> Segmentation:
+        return read_prediction(
+            path,
+            dataset.vocabulary,
+            n_frames=truths[video].n_frames,
+            sampling_rate=dataset.spec.sampling_rate,
+            untrimmed=dataset.trimmed.get(video, ()),
+        )
+
+    predictions = {
+        number: {video: read(video, path) for video, path in paths.items()}
+        for number, paths in files.items()
+    }
+    return ReadPredictions(truths, predictions, sides)
 
 
 def _sides(dataset: Dataset, split: int | None) -> dict[int | None, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Pseudo-segmentations against the truth: constrained, unconstrained, and half-way."""
+"""Pseudo-segmentations of a run's training videos, one for each method."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from uvast.evaluation.pseudo_labels import make_pseudo_labels, methods_to_compare
 from uvast.report.compare import compare
-from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
+from uvast.supervision import PseudoLabelOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
     from uvast.config import SupervisionConfig
     from uvast.data import Dataset
     from uvast.report.content import Comparison
-    from uvast.segments import Segmentation
 
 MAX_VIDEOS = 40
 """Clustering takes time: of more videos, so many are taken, evenly spread over their names."""
+
+_CHEAP = ("midpoint", "unconstrained", "k-medoids")
+"""Methods that look at one video at a time; class models, which look at all, are not."""
 
 
 def compare_pseudo_labels(
@@ -44,24 +47,16 @@ def compare_pseudo_labels(
     chosen = _evenly([name for name in known if dataset.has_labels(name)], max_videos)
     if not chosen:
         return None
-    ways = {
-        "constrained": PseudoLabelOptions("k-medoids", config.metric, config.prior),
-        "unconstrained": PseudoLabelOptions("unconstrained", config.metric),
-        "midpoint": PseudoLabelOptions("midpoint"),
-    }
-    if config.method == "class-model":
-        ways["class model"] = PseudoLabelOptions("class-model", config.metric, config.prior)
+    clicks = {name: annotated[name] for name in known}
+    methods = methods_to_compare(PseudoLabelOptions(config.method, config.metric, config.prior))
     rate = dataset.spec.sampling_rate
-
-    def segmentations(options: PseudoLabelOptions) -> dict[str, Segmentation]:
-        # A class model is made of all videos, the others look at one video at a time.
-        of = known if options.method == "class-model" else chosen
-        found = pseudo_segmentations(dataset, of, annotated, options)
-        return {n: found[n].upsampled(rate, dataset.source_frames(n)) for n in chosen}
-
     return compare(
         {name: dataset.source_segmentation(name) for name in chosen},
-        {way: segmentations(options) for way, options in ways.items()},
+        {
+            row: make_pseudo_labels(dataset, clicks, options, videos=chosen)
+            for row, options in methods.items()
+            if options.method in (*_CHEAP, config.method)
+        },
         dataset.vocabulary,
         timestamps={name: annotated[name].frames * rate for name in chosen},
     )

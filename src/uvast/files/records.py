@@ -1,0 +1,248 @@
+"""Typed reading: what a JSON, TOML or CSV file holds passes through one record at the door.
+
+A record is a dataclass or a pydantic model; its fields say what is allowed. The first value that
+does not fit is one sentence with the file, the field, the value and the remedy.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import reprlib
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pydantic
+
+from uvast.errors import CorruptFileError, UvastError, printable
+from uvast.files.reading import MEGABYTE, read_text
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+Record = TypeVar("Record")
+
+LARGEST_JSON = 64 * MEGABYTE
+LARGEST_TOML = MEGABYTE // 4
+MOST_DIGITS = 100
+"""Of a whole number in a file: far more than any setting needs, few enough to print."""
+
+RESTORE = "restore it or write it again"
+
+_DEEPEST = 32
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def read_record(
+    path: Path,
+    record: type[Record],
+    *,
+    error: type[UvastError] = CorruptFileError,
+    remedy: str = RESTORE,
+) -> Record:
+    """The content of a JSON file, or of one called `.toml`, as a record.
+
+    Args:
+        path: the file.
+        record: the type of the content: a dataclass, a pydantic model, `list[…]` of them.
+        error: the kind of the error if the content is wrong.
+        remedy: what to do about it.
+    """
+    reader = read_toml if path.suffix == ".toml" else read_json
+    value = reader(path, error=error, remedy=remedy)
+    return checked(value, record, where=path, error=error, remedy=remedy)
+
+
+def read_rows(
+    path: Path,
+    record: type[Record],
+    *,
+    error: type[UvastError] = CorruptFileError,
+    remedy: str = RESTORE,
+) -> list[Record]:
+    """The rows of a CSV table with a header; an empty cell leaves its field at the default."""
+    lines = io.StringIO(read_text(path, largest=LARGEST_JSON), newline="")
+    rows: list[Record] = []
+    try:
+        table = csv.DictReader(lines, strict=True)
+        for row in table:
+            place = f"{path}, line {table.line_num}"
+            if None in row or None in row.values():
+                raise error(
+                    f"has {_n_cells(row)} cells, the header has {len(table.fieldnames or ())}",
+                    where=place,
+                    remedy=remedy,
+                )
+            filled = {name: cell for name, cell in row.items() if cell != ""}
+            rows.append(_adapter(record).validate_strings(filled))
+    except csv.Error as fault:
+        raise error(f"is not valid CSV ({fault})", where=path, remedy=remedy) from None
+    except pydantic.ValidationError as fault:
+        raise error(first_fault(fault), where=place, remedy=remedy) from None
+    return rows
+
+
+def read_numbers(path: Path, *, remedy: str = RESTORE) -> list[dict[str, float]]:
+    """The rows of a CSV table of numbers, empty cells left out."""
+    return read_rows(path, dict[str, float], remedy=remedy)
+
+
+def read_json(
+    path: Path, *, error: type[UvastError] = CorruptFileError, remedy: str = RESTORE
+) -> Any:
+    """Plain JSON; a key twice in one object is an error, since one of them would be lost."""
+    text = read_text(path, largest=LARGEST_JSON)
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise _FaultError(f"key {shown(_first_repeated(pairs))} comes more than once")
+        return found
+
+    try:
+        value = json.loads(text, object_pairs_hook=unique, parse_int=_whole_number)
+        if _SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as fault:
+        what = f"is not valid JSON (line {fault.lineno}: {fault.msg})"
+    except RecursionError:
+        what = "is JSON nested too deeply"
+    except UnicodeEncodeError:
+        what = "holds half of a character (a lone surrogate)"
+    except _FaultError as fault:
+        what = str(fault)
+    else:
+        return value
+    raise error(what, where=path, remedy=remedy)
+
+
+def read_toml(
+    path: Path, *, error: type[UvastError] = CorruptFileError, remedy: str = RESTORE
+) -> dict[str, Any]:
+    """Plain TOML."""
+    text = read_text(path, largest=LARGEST_TOML)
+    try:
+        value = tomllib.loads(text)
+        _check_depth(value)
+    except tomllib.TOMLDecodeError as fault:
+        what = f"is not valid TOML ({fault})"
+    except RecursionError:
+        what = "is TOML nested too deeply"
+    except ValueError:  # Python's limit for the digits of an integer
+        what = "has a number of thousands of digits"
+    else:
+        return value
+    raise error(what, where=path, remedy=remedy)
+
+
+def checked(
+    value: object,
+    record: type[Record],
+    *,
+    where: str | Path | None = None,
+    error: type[UvastError] = CorruptFileError,
+    remedy: str = RESTORE,
+) -> Record:
+    """A plain value, as JSON has them, as a record. Text is no number, and true is not 1."""
+    try:
+        return _adapter(record).validate_json(json.dumps(value, default=str), strict=True)
+    except pydantic.ValidationError as fault:
+        raise error(first_fault(fault), where=where, remedy=remedy) from None
+
+
+def first_fault(fault: pydantic.ValidationError) -> str:
+    """What is wrong with the first field that does not fit: `sampling_rate is 0, below 1`."""
+    first = fault.errors(include_url=False)[0]
+    kind, context = first["type"], first.get("ctx", {})
+    name = printable(".".join(str(part) for part in first["loc"])) or "its content"
+    if kind in ("missing", "missing_argument"):
+        return f"{name} is missing"
+    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
+        return f"{name} is unknown"
+    wanted = _WANTED.get(kind)
+    if wanted is None:
+        wanted = first["msg"].removeprefix("Value error, ").replace("Input should be", "not", 1)
+    return f"{name} is {shown(first['input'])}, {wanted.format(**context)}"
+
+
+def shown(value: object) -> str:
+    """A value from outside as Python writes it, cut and safe to print."""
+    return printable(_SHORT.repr(value))
+
+
+_WANTED = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "not a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "not a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "not true or false"),
+    **dict.fromkeys(("list_type", "tuple_type"), "not a list"),
+    **dict.fromkeys(("dict_type", "model_type", "dataclass_type"), "not a table of values"),
+    "string_type": "not text",
+    "finite_number": "not a finite number",
+    "int_parsing_size": "too large",
+    "greater_than": "not above {gt}",
+    "greater_than_equal": "below {ge}",
+    "less_than": "not below {lt}",
+    "less_than_equal": "above {le}",
+    "literal_error": "not {expected}",
+    "enum": "not {expected}",
+    "value_error": "{error}",
+    "string_too_long": "longer than {max_length} characters",
+    "too_long": "more than {max_length} values",
+}
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 60
+
+
+class _FaultError(Exception):
+    """Ends the parsing of a file."""
+
+
+def _adapter(record: type[Record]) -> pydantic.TypeAdapter[Record]:
+    """Made once a type: it takes longer than all checks."""
+    if record not in _adapters:
+        _adapters[record] = pydantic.TypeAdapter(record)
+    return _adapters[record]
+
+
+_adapters: dict[Any, pydantic.TypeAdapter[Any]] = {}
+
+
+def _whole_number(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise _FaultError(f"has a number of {len(digits)} digits")
+    return int(digits)
+
+
+def _first_repeated(pairs: list[tuple[str, Any]]) -> str:
+    counts = Counter(key for key, _ in pairs)
+    return next(key for key, count in counts.items() if count > 1)
+
+
+def _check_depth(value: object) -> None:
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+    if level:
+        raise RecursionError
+
+
+def _n_cells(row: Mapping[str | None, Any]) -> int:
+    """Of a row of `csv.DictReader`, which files cells beyond the header under None."""
+    return sum(cell is not None for name, cell in row.items() if name is not None) + len(
+        row.get(None, ())
+    )

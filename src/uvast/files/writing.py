@@ -1,0 +1,197 @@
+"""Writing: a file or folder is the old one or the whole new one, never a half."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import os
+import re
+import secrets
+import shutil
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uvast.errors import OutputError
+from uvast.files.reading import is_present, reason
+
+if sys.platform != "win32":
+    import fcntl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_OURS = re.compile(r"\.uvast\.[0-9a-f]{16}\.tmp")
+_SECONDS_TO_LOCK = 1.0
+"""A younger temporary may be one that its process has not locked yet."""
+
+_swept: set[Path] = set()
+_REMEDIES = {
+    errno.ENOSPC: "the disk is full: free some space or choose another place",
+    errno.EDQUOT: "your disk quota is used up: free some space or choose another place",
+    errno.EMFILE: "close other files or raise the limit with 'ulimit -n'",
+    errno.ENFILE: "close other programs, the whole system has too many files open",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
+
+
+def check_absent(*paths: Path) -> None:
+    """Refuses to replace what exists; worth asking before long work, too."""
+    taken = next((path for path in paths if is_present(path)), None)
+    if taken is not None:
+        raise OutputError("exists already", where=taken, remedy="pass --overwrite to replace it")
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its place if the block ends well.
+
+    A reader sees the old file or the whole new one, never a half; a failure leaves the old one.
+    """
+    with _temporary(path, path.parent, Path.touch) as temporary:
+        yield temporary
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+
+
+@contextmanager
+def temporary_folder(parent: Path) -> Iterator[Path]:
+    """An empty folder inside `parent` to prepare files in; it goes when the block ends."""
+    with _temporary(parent, parent, Path.mkdir) as temporary:
+        yield temporary
+
+
+def swap(new: Path, old: Path) -> None:
+    """Puts `new` in the place of `old` and the other way round, in one step where possible.
+
+    Elsewhere there is a moment with neither; `recover` puts the old one back after a crash.
+    """
+    if not is_present(old):
+        new.rename(old)
+    elif not _exchanged(new, old):
+        aside = _aside(old)
+        old.rename(aside)
+        new.rename(old)
+        aside.rename(new)
+
+
+def recover(path: Path) -> None:
+    """Puts back what a `swap` had moved aside when its process was killed, or clears it away."""
+    aside = _aside(path)
+    if is_present(path):
+        _remove(aside)
+    elif is_present(aside):
+        aside.rename(path)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes UTF-8 text atomically."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: object) -> None:
+    """Writes JSON atomically, indented for a human reader."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def unwritable(path: Path, error: Exception) -> OutputError:
+    """The error for a place that cannot be written."""
+    number = error.errno if isinstance(error, OSError) else None
+    return OutputError(
+        f"cannot be written ({reason(error)})",
+        where=path,
+        remedy=_REMEDIES.get(number or 0, "choose another place or change its permissions"),
+    )
+
+
+@contextmanager
+def _temporary(target: Path, parent: Path, make: Callable[[Path], None]) -> Iterator[Path]:
+    """Makes a temporary file or folder in `parent`; errors name the `target`.
+
+    It is locked while in use. The system drops the lock when the process dies, however it dies:
+    the next process that writes into the folder sees that and clears up.
+    """
+    # not named after the target, whose name may be as long as names can be
+    temporary = parent / f".uvast.{secrets.token_hex(8)}.tmp"
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        _sweep(parent)
+        make(temporary)
+        with _locked(temporary):
+            yield temporary
+    except OSError as error:
+        raise unwritable(target, error) from error
+    finally:
+        _remove(temporary)
+
+
+def _sweep(folder: Path) -> None:
+    """Removes what killed processes left; once a folder and process, since folders may be large."""
+    if folder in _swept:
+        return
+    _swept.add(folder)
+    for path in folder.iterdir():
+        if not _OURS.fullmatch(path.name):
+            continue
+        with suppress(OSError):  # others sweep, too
+            if time.time() - path.stat().st_mtime > _SECONDS_TO_LOCK:
+                with _locked(path) as is_locked:
+                    if is_locked:
+                        _remove(path)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Holds the lock of a temporary; False if it is taken, or the place knows no locks."""
+    if sys.platform == "win32":  # an open file could not be renamed
+        yield False
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            is_locked = False
+        else:
+            is_locked = True
+        yield is_locked
+    finally:
+        os.close(handle)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            path.unlink()
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f".uvast.{path.name}.old")
+
+
+def _exchanged(first: Path, second: Path) -> bool:
+    """Exchanges two paths in one step; False if the system cannot."""
+    if sys.platform == "win32":
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    paths = os.fsencode(first), os.fsencode(second)
+    if hasattr(libc, "renameat2"):
+        here = ctypes.c_int(-100)  # AT_FDCWD
+        failed = libc.renameat2(here, paths[0], here, paths[1], ctypes.c_uint(2))
+    elif hasattr(libc, "renamex_np"):
+        failed = libc.renamex_np(*paths, ctypes.c_uint(2))
+    else:
+        return False
+    if not failed:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+        return False
+    raise OSError(number, os.strerror(number), str(second))

@@ -1,0 +1,43 @@
+"""Times as people write them, to seconds and back."""
+
+from __future__ import annotations
+
+import re
+
+from uvast.errors import InputError
+
+TIME_FORMS = "seconds, mm:ss or hh:mm:ss.mmm"
+
+_TIME = re.compile(r"(?:(?:(\d{1,9}):)?(\d{1,9}):)?(\d{1,15}(?:[.,]\d{0,15})?|[.,]\d{1,15})", re.A)
+
+
+def parse_time(text: str) -> float:
+    """Seconds from `83.5`, `1:23.5`, `01:23`, `0:01:23.500`; a decimal comma will do.
+
+    With a colon, what follows one is below 60. Raises `InputError`, which is a `ValueError`.
+    """
+    match = _TIME.fullmatch(text.strip())
+    if match is not None:
+        hours, minutes = (None if part is None else int(part) for part in match.groups()[:2])
+        seconds = float(match[3].replace(",", "."))
+        fits = (minutes is None or seconds < 60) and (hours is None or (minutes or 0) < 60)
+        if fits:
+            return 3600 * (hours or 0) + 60 * (minutes or 0) + seconds
+    raise InputError(f"{text!r} is not a time", remedy=f"write {TIME_FORMS}")
+
+
+def format_time(seconds: float, decimals: int = 3) -> str:
+    """`83.5` to `1:23.500`, `3683.5` to `1:01:23.500`; `parse_time` reads it back.
+
+    Args:
+        seconds: from 0.
+        decimals: digits after the point; the time is rounded to them.
+    """
+    units = round(seconds * 10**decimals)
+    if units < 0:
+        raise InputError(f"a time of {seconds} seconds", remedy="times count from 0")
+    whole, rest = divmod(units, 10**decimals)
+    fraction = f".{rest:0{decimals}d}" if decimals else ""
+    hours, minutes = divmod(whole // 60, 60)
+    clock = f"{hours}:{minutes:02d}" if hours else str(minutes)
+    return f"{clock}:{whole % 60:02d}{fraction}"

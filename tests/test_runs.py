@@ -1,0 +1,78 @@
+"""Run folders: what is in them, which checkpoint is meant."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from uvast.config import Config
+from uvast.errors import CheckpointError, CorruptFileError, MissingFileError, OutputError
+from uvast.runs import RunFolder, RunInfo, checkpoint_path, is_run, versions
+
+INFO = RunInfo("/data", 1, 7, "timestamps", None, ("a", "b"), ("c",), versions())
+
+
+def test_a_run_reads_back_what_it_began_with(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    assert not is_run(run.path)
+    run.create(Config(), INFO)
+    assert is_run(run.path)
+    assert RunFolder.open(run.path) == (run, Config(), INFO)
+    assert run.read_log() == []
+    assert run.texts() == {
+        name: (run.path / name).read_text() for name in ("config.toml", "run.json")
+    }
+    with pytest.raises(OutputError, match="holds a run already; go on with uvast train --resume"):
+        run.create(Config(), INFO)
+
+
+def test_the_best_checkpoint_is_meant_else_the_last(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match="name a run folder or a .safetensors file"):
+        checkpoint_path(tmp_path / "absent")
+    with pytest.raises(CheckpointError, match="holds no checkpoint; name a run folder"):
+        checkpoint_path(tmp_path)
+    run = RunFolder(tmp_path)
+    run.create(Config(), INFO)
+    with pytest.raises(CheckpointError, match="has no checkpoint yet; finish it with uvast train"):
+        checkpoint_path(tmp_path)
+    for checkpoint in (run.last, run.best):
+        checkpoint.touch()
+        assert checkpoint_path(tmp_path) == checkpoint
+        assert checkpoint_path(checkpoint) == checkpoint
+
+
+def test_a_run_is_read_without_torch() -> None:
+    code = "import sys, uvast.runs; uvast.runs.versions(); sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_run_begins_where_one_was_killed_at_its_first_moment(tmp_path: Path) -> None:
+    for name in ("config.toml", "log.csv", "run.lock", "error.txt", ".uvast.1.tmp", ".DS_Store"):
+        (tmp_path / name).touch()
+    RunFolder(tmp_path).check_free()
+    RunFolder(tmp_path / "new").check_free()
+    with pytest.raises(OutputError, match=r"log\.csv: exists already; choose a new or empty"):
+        RunFolder(tmp_path / "log.csv").check_free()
+
+
+def test_a_log_of_other_columns_keeps_its_rows(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.log.write_text("stage,epoch,loss,warmth\n1,1,3.5,9\n1,2,3.25,9\n1,3,2.5,9\n1,4,2.0")
+    folder.truncate_log(1, 2)
+    assert folder.read_log() == [
+        {"stage": 1, "epoch": 1, "loss": 3.5},
+        {"stage": 1, "epoch": 2, "loss": 3.25},
+    ]
+
+
+def test_a_broken_log_is_named_and_a_lost_one_begins_anew(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.log.write_text("stage,epoch\n1,?\n")
+    with pytest.raises(CorruptFileError, match=r"log\.csv: is not a log of epochs .* remove it"):
+        folder.truncate_log(1, 1)
+    folder.log.unlink()
+    folder.truncate_log(1, 1)
+    assert folder.read_log() == []
