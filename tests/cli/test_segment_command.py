@@ -6,21 +6,15 @@ import csv
 import hashlib
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from in_process import uvast
 
 from uvast.config import Config
 from uvast.data import Dataset
 from uvast.inference.output import read_manifest
-
-
-def uvast(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "uvast", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -8,15 +8,14 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import pydantic
 from pydantic import Field
 
 from uvast.data.labels import write_labels
-from uvast.errors import ConfigError, CorruptFileError
-from uvast.files import read_json, write_json, write_text
+from uvast.errors import ConfigError
+from uvast.files import is_present, read_record, write_json, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,9 +51,7 @@ class Manifest:
         validation: the videos that chose its epoch.
     """
 
-    __pydantic_config__: ClassVar[pydantic.ConfigDict] = pydantic.ConfigDict(
-        extra="ignore", allow_inf_nan=False
-    )
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = pydantic.ConfigDict(allow_inf_nan=False)
     model: _Path
     checkpoint: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     options: dict[_Name, _Option]
@@ -83,23 +80,9 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a folder of predictions; None if it has none."""
     path = folder / MANIFEST
-    if not path.is_file():
+    if not is_present(path):
         return None
-    try:
-        return _checker().validate_python(read_json(path))
-    except pydantic.ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise CorruptFileError(
-            f"is not a manifest of predictions ({place}: {first['msg']})",
-            where=path,
-            remedy="remove this file; predictions stay as they are",
-        ) from None
-
-
-@cache
-def _checker() -> pydantic.TypeAdapter[Manifest]:
-    return pydantic.TypeAdapter(Manifest)
+    return read_record(path, Manifest, remedy="remove this file; the predictions stay as they are")
 
 
 def parse_formats(text: str | None, *, bare: bool) -> tuple[str, ...]:
