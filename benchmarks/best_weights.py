@@ -17,8 +17,8 @@ import numpy as np
 
 import uvast
 from uvast.data import Dataset
-from uvast.inference.calibration import encoded_alone, score_videos, selection_score
-from uvast.inference.named_decodings import DECODINGS
+from uvast.evaluation import score
+from uvast.inference.calibration import selection_score
 from uvast.runs import RunFolder
 from uvast.segments import Segmentation
 
@@ -32,15 +32,17 @@ def grid(run: Path) -> np.ndarray:
     model = uvast.load(folder.last)
     dataset = Dataset.open(info.dataset)
     truths = {name: _truth(dataset, name) for name in info.validation}
-    encoded = encoded_alone(model, (dataset.video(name, labels=False) for name in truths))
-    fitted = model.priors
-    scores = np.empty((len(ALPHAS), len(DECODER_WEIGHTS)))
-    for place in np.ndindex(*scores.shape):
-        model.priors = replace(
-            fitted, alpha=ALPHAS[place[0]], decoder_weight=DECODER_WEIGHTS[place[1]]
-        )
-        scores[place] = selection_score(score_videos(model, encoded, truths, **DECODINGS["best"]))
-    return scores
+    encoded = [model.encode_batch([dataset.video(name, labels=False)]) for name in truths]
+    options = model.options(transcript="best")
+    rows = []
+    for alpha in ALPHAS:
+        priors = replace(model.priors, alpha=alpha)
+        candidates = [model.candidates(one, options, priors=priors)[0] for one in encoded]
+        for weight in DECODER_WEIGHTS:
+            found = (one.winner(weight).segmentation for one in candidates)
+            scores = score(zip(found, truths.values(), strict=True), model.vocabulary)
+            rows.append(selection_score(scores))
+    return np.reshape(rows, (len(ALPHAS), len(DECODER_WEIGHTS)))
 
 
 def _truth(dataset: Dataset, name: str) -> Segmentation:

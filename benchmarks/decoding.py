@@ -167,8 +167,6 @@ def print_peak() -> None:
 
 def random_segmenter(shape: Shape) -> Segmenter:
     """A UVAST of random weights that writes exactly `n_segments` tokens."""
-    import dataclasses
-
     import torch
 
     from uvast.config import Config
@@ -176,7 +174,6 @@ def random_segmenter(shape: Shape) -> Segmenter:
     from uvast.inference.segmenter import Segmenter
     from uvast.models import Uvast
     from uvast.models.build import build_model
-    from uvast.models.checkpoint import ModelCard
     from uvast.vocabulary import Vocabulary
 
     torch.manual_seed(0)
@@ -190,14 +187,12 @@ def random_segmenter(shape: Shape) -> Segmenter:
     assert isinstance(model, Uvast)
     torch.nn.init.zeros_(model.transcript.classify.weight[-1].data)  # some class beats EOS
     problem = Problem.generate(shape.n_frames, shape.n_classes, shape.n_segments)
-    card = ModelCard(
-        kind="uvast",
-        dimensions=dataclasses.asdict(model.dimensions),
+    return Segmenter(
+        model,
         vocabulary=Vocabulary(tuple(f"action {i}" for i in range(shape.n_classes))),
-        decoding=Priors.fit([problem.truth], shape.n_classes).as_dict(),
-        config=config.as_dict(),
+        config=config,
+        priors=Priors.fit([problem.truth], shape.n_classes),
     )
-    return Segmenter(model, card, device=torch.device("cpu"))
 
 
 def measure_network(shape: Shape) -> None:

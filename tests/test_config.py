@@ -132,18 +132,19 @@ def test_values_that_decoding_would_refuse_are_refused_at_once(setting):
     assert load_config(settings=["decode.mode_filter=5"]).decode.mode_filter == 5
 
 
-def test_best_searches_with_a_beam_of_five_unless_one_is_set(toml):
+def test_a_beam_is_only_what_someone_set(toml):
+    """So the decoder of `small` is greedy, though its `best` searches with a beam of five."""
+
     def width(*settings, file=None):
         return load_config(file=file, settings=settings).decode.beam_width
 
-    assert width() == width("decode.transcript=semi-markov") == 1
-    assert width("decode.transcript=best") == load_config("small").decode.beam_width == 5
-    assert width(file=toml('[decode]\ntranscript = "best"\n')) == 5
+    small = load_config("small")
+    assert (small.decode.transcript, small.decode.beam_width) == ("best", 0)
+    assert small.replaced(**{"decode.transcript": "decoder"}).decode.beam_width == 0
     assert width("decode.transcript=best", "decode.beam_width=1") == 1
-    greedy = toml('[decode]\ntranscript = "best"\nbeam_width = 1\n')
-    assert width("decode.transcript=best", "train.epochs=3", file=greedy) == 1
     wide = toml("[decode]\nbeam_width = 3\n")
-    assert width("decode.transcript=best", file=wide) == 3
+    assert width("decode.transcript=best", file=wide) == width(file=wide) == 3
+    assert load_config(file=toml(small.as_toml())) == small
 
 
 def test_configs_are_frozen_and_replaced_copies():

@@ -46,7 +46,6 @@ Above = Annotated[Number, Field(gt=0)]
 Sharpness = Annotated[Number, Field(gt=0, le=700)]  # exp(-sharpness) has to be a float64
 OddWidth = Annotated[Count, pydantic.AfterValidator(_odd)]
 GroupForm = Literal["off", "mean-probability", "mean-logit", "mean-log-probability"]
-BEST_BEAM_WIDTH = 5
 STRICT = pydantic.ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
@@ -136,8 +135,7 @@ class SupervisionConfig:
 class DecodeConfig:
     """From a model's outputs to a segmentation (METHOD section 7).
 
-    A `beam_width` of 0 becomes the transcript's own: 5 for `best`, else 1, greedy as in the paper.
-    Where no transcript is searched for, it is 1.
+    A `beam_width` of 0 is the transcript's own: 5 for `best`, else 1, greedy as in the paper.
     """
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
@@ -155,12 +153,6 @@ class DecodeConfig:
     fifa_step_size: Above = 0.01
     fifa_length_weight: NonNegative = 0.0
     fifa_sum_weight: NonNegative = 0.1
-
-    def __post_init__(self) -> None:
-        """Puts the number in."""
-        if self.beam_width == 0 or self.transcript in ("frames", "semi-markov"):
-            own = BEST_BEAM_WIDTH if self.transcript == "best" else 1
-            object.__setattr__(self, "beam_width", own)
 
     @property
     def is_bare(self) -> bool:
@@ -292,12 +284,7 @@ def _merge(values: dict[str, Any], changes: Iterable[tuple[str, object]]) -> dic
         name: dict(section) if isinstance(section, dict) else section
         for name, section in values.items()
     }
-    changed = dict(changes)
-    for path, value in changed.items():
+    for path, value in changes:
         section, _, name = path.partition(".")
         merged.setdefault(section, {})[name] = value
-    decode = merged["decode"]
-    is_other = decode["transcript"] != values["decode"]["transcript"]
-    if is_other and decode["beam_width"] == 1 and "decode.beam_width" not in changed:
-        decode["beam_width"] = 0  # no beam is set: the new transcript has its own
     return merged

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import uvast
+from uvast.data import Dataset
 from uvast.errors import ConfigError
 from uvast.inference.named_decodings import DECODINGS
 from uvast.inference.output import parse_formats
+from uvast.inference.search import beam_transcripts
 
 
 def test_best_alone_is_the_named_decoding(model: uvast.Segmenter) -> None:
@@ -18,6 +21,42 @@ def test_best_alone_is_the_named_decoding(model: uvast.Segmenter) -> None:
     assert model.options(transcript="best") == named
     assert model.parsed_options([], transcript="best") == named
     assert model.options(transcript="best", beam_width=1).beam_width == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "width"),
+    [
+        (DECODINGS["transcript"], None),
+        (DECODINGS["viterbi"], None),
+        (DECODINGS["fifa"], None),
+        (DECODINGS["alignment"], None),
+        ({"transcript": "decoder"}, None),
+        ({"transcript": "decoder", "beam_width": 3}, 3),
+        ({}, 5),
+        (DECODINGS["best"], 5),
+        ({"beam_width": 2}, 2),
+    ],
+)
+def test_the_decoder_alone_is_greedy_though_best_has_a_beam(
+    model: uvast.Segmenter,
+    tiny: Dataset,
+    monkeypatch: pytest.MonkeyPatch,
+    changes: dict[str, object],
+    width: int | None,
+) -> None:
+    """Preset `small` is `best`: what a benchmark says of its decoder is the paper's search."""
+    small = model.config.replaced(**{"decode.transcript": "best", "decode.fifa_steps": 3})
+    small_model = replace(model, config=small)
+    widths: list[int | None] = []
+
+    def searched(*given: object, beam_width: int, **options: object) -> object:
+        widths.append(beam_width)
+        return beam_transcripts(*given, beam_width=beam_width, **options)
+
+    monkeypatch.setattr("uvast.inference.decoder.beam_transcripts", searched)
+    features = tiny.video(tiny.names[0], labels=False).features
+    small_model.segment(features, **changes)
+    assert widths == ([] if width is None else [width])
 
 
 @pytest.mark.parametrize("text", ["beam_width=2", "decode.beam_width=2", " decode.beam_width = 2 "])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import shutil
 from dataclasses import replace
 from itertools import pairwise
@@ -12,13 +13,14 @@ import pytest
 import torch
 
 import uvast
-from uvast.config import Config
-from uvast.data import Dataset, Video
+from uvast.config import Config, DecodeConfig
+from uvast.data import Dataset
 from uvast.durations import viterbi
 from uvast.errors import CheckpointError, ConfigError, FeatureError, InputError, MissingFileError
-from uvast.inference.calibration import ALPHAS, DECODER_WEIGHTS, calibrate
+from uvast.evaluation import score
+from uvast.inference.calibration import ALPHAS, DECODER_WEIGHTS, calibrate, selection_score
 from uvast.inference.inputs import DatasetVideo, find_sources
-from uvast.inference.pipeline import segment_all, segment_in_ways
+from uvast.inference.pipeline import segment_all, segment_with_decodings
 from uvast.inference.priors import Priors
 from uvast.inference.search import Transcript
 from uvast.models import Encoded
@@ -40,6 +42,17 @@ WAYS = [
     {"transcript": "best"},
     {"transcript": "best", "beam_width": 3},
 ]
+
+
+def count_calls(monkeypatch: pytest.MonkeyPatch, place: str, calls: list[str]) -> None:
+    """Every call of a function adds its name to `calls`."""
+    real = pkgutil.resolve_name(place)
+
+    def counted(*given: object, **options: object) -> object:
+        calls.append(real.__name__)
+        return real(*given, **options)
+
+    monkeypatch.setattr(place, counted)
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
@@ -101,8 +114,8 @@ def test_greedy_search_looks_whether_the_end_follows_the_cap(
 ) -> None:
     from uvast.inference.search import beam_transcripts, greedy_transcripts
 
-    encoded, mask = model._encode([tiny.video(tiny.names[0], labels=False)])
-    given = (model.module, encoded, mask, model.vocabulary)
+    batch = model.encode_batch([tiny.video(tiny.names[0], labels=False)])
+    given = (model.module, batch.encoded, batch.mask, model.vocabulary)
     (whole,) = greedy_transcripts(*given, max_segments=50)
     for cap in (len(whole.tokens), len(whole.tokens) - 1):
         (greedy,) = greedy_transcripts(*given, max_segments=cap)
@@ -150,8 +163,8 @@ def test_noise_makes_no_candidate_longer_than_the_cap(
 def test_best_says_if_its_transcript_was_cut(
     model: uvast.Segmenter, tiny: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    features = tiny.video(tiny.names[0], labels=False).features
-    joint = model.segment(features, transcript="semi-markov")
+    video = tiny.video(tiny.names[0], labels=False)
+    joint = model.segment(video.features, transcript="semi-markov")
 
     def cut(*_: object, **__: object) -> tuple[Transcript, ...]:
         return (Transcript(joint.transcript, 0.0, complete=False),)
@@ -160,30 +173,28 @@ def test_best_says_if_its_transcript_was_cut(
     monkeypatch.setattr(
         "uvast.inference.decoder.smoothed_transcript", lambda *_, **__: np.array([0])
     )
-    found = model.segment(features, transcript="best", beam_width=2)
+    encoded, options = model.encode_batch([video]), model.options(transcript="best", beam_width=2)
+    (found,) = model.decode_batch(encoded, options)
     assert found.complete == (not np.array_equal(found.transcript, joint.transcript))
-    monkeypatch.setattr(model, "priors", replace(model.priors, decoder_weight=0.0))
-    assert not model.segment(features, transcript="best", beam_width=2).complete
+    alone = replace(model.priors, decoder_weight=0.0)
+    (found,) = model.decode_batch(encoded, options, priors=alone)
+    assert not found.complete
 
 
-def test_several_ways_read_and_encode_each_video_once(
+def test_several_decodings_read_and_encode_each_video_once(
     model: uvast.Segmenter, tiny: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ways = {str(one): model.options(**one) for one in WAYS[:3]}
-    real, encoded = uvast.Segmenter.encode_batch, []
-
-    def counted(self: uvast.Segmenter, videos: list[Video]) -> object:
-        encoded.extend(video.name for video in videos)
-        return real(self, videos)
-
-    monkeypatch.setattr(uvast.Segmenter, "encode_batch", counted)
+    decodings = {str(one): model.options(**one) for one in WAYS[:3]}
+    calls: list[str] = []
+    count_calls(monkeypatch, "uvast.inference.segmenter.Segmenter.encode_batch", calls)
     sources = [DatasetVideo(tiny, name, 1) for name in tiny.names]
-    found = {(way, one.name): one for way, one in segment_in_ways(model, sources, ways)}
-    assert sorted(encoded) == sorted(tiny.names)
-    assert set(found) == {(way, name) for way in ways for name in tiny.names}
-    for way, options in ways.items():
+    outcomes = segment_with_decodings(model, sources, decodings, batch_size=1)
+    found = {(name, one.name): one.prediction for name, one in outcomes}
+    assert len(calls) == len(tiny.names)
+    assert set(found) == {(name, video) for name in decodings for video in tiny.names}
+    for name, options in decodings.items():
         for one in segment_all(model, sources, options):
-            assert found[way, one.name].prediction.segmentation == one.prediction.segmentation
+            assert found[name, one.name].segmentation == one.prediction.segmentation
 
 
 def test_what_a_model_cannot_do_is_said_before_a_video_is_read(model: uvast.Segmenter) -> None:
@@ -197,23 +208,30 @@ def test_what_a_model_cannot_do_is_said_before_a_video_is_read(model: uvast.Segm
         next(segment_all(model, [Unread()], model.options(durations="explicit")))
 
 
-def test_calibration_encodes_each_video_once_and_leaves_the_model_as_it_was(
+def test_calibration_is_a_search_that_encodes_and_searches_each_video_once(
     model: uvast.Segmenter, tiny: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names, before = tiny.side(1, "test"), model.priors
-    real, encoded = uvast.Segmenter.encode_batch, []
+    videos = [tiny.video(name, labels=False) for name in tiny.side(1, "test")]
+    truths = {one.name: Segmentation.from_labels(tiny.video(one.name).labels) for one in videos}
+    calls: list[str] = []
+    for place in ("segmenter.Segmenter.encode_batch", "decoder.beam_transcripts"):
+        count_calls(monkeypatch, f"uvast.inference.{place}", calls)
+    found = calibrate(model, videos, truths)
+    assert sorted(calls) == ["beam_transcripts"] * len(videos) + ["encode_batch"] * len(videos)
 
-    def counted(self: uvast.Segmenter, videos: list[Video]) -> object:
-        encoded.extend(video.name for video in videos)
-        return real(self, videos)
+    def judge(options: DecodeConfig, **changes: float) -> float:
+        priors, pairs = replace(model.priors, **changes), []
+        for video in videos:
+            (one,) = model.decode_batch(model.encode_batch([video]), options, priors=priors)
+            pairs.append((one.segmentation, truths[video.name].merged()))
+        return selection_score(score(pairs, model.vocabulary))
 
-    monkeypatch.setattr(uvast.Segmenter, "encode_batch", counted)
-    truths = {name: Segmentation.from_labels(tiny.video(name).labels) for name in names}
-    found = calibrate(model, [tiny.video(name, labels=False) for name in names], truths)
-    assert encoded == list(names)
-    assert model.priors is before
-    assert found.alpha in ALPHAS
-    assert found.decoder_weight in DECODER_WEIGHTS
+    joint, best = model.options(transcript="semi-markov"), model.options(transcript="best")
+    alphas = [judge(joint, alpha=alpha) for alpha in ALPHAS]
+    assert alphas[ALPHAS.index(found.alpha)] == max(alphas)
+    weights = [judge(best, alpha=found.alpha, decoder_weight=one) for one in DECODER_WEIGHTS]
+    assert weights[DECODER_WEIGHTS.index(found.decoder_weight)] == max(weights)
+    assert len(set(alphas)) > 1, "a choice is needed for this test"
 
 
 @pytest.mark.parametrize("n_frames", [1, 2, 3])
@@ -236,8 +254,8 @@ def test_a_beam_of_one_is_greedy_and_wider_ones_are_never_worse(
     )
 
     for name in tiny.names[:4]:
-        encoded, mask = model._encode([tiny.video(name, labels=False)])
-        given = (model.module, encoded, mask, model.vocabulary)
+        batch = model.encode_batch([tiny.video(name, labels=False)])
+        given = (model.module, batch.encoded, batch.mask, model.vocabulary)
         (greedy,) = greedy_transcripts(*given, max_segments=50)
         one, *_ = beam_transcripts(*given, beam_width=1, max_segments=50)
         assert one.tokens.tolist() == greedy.tokens.tolist()
@@ -285,7 +303,7 @@ def test_a_video_that_fails_in_a_batch_fails_alone(
     names = tiny.side(1, "test")
     sources = find_sources([tiny.path], n_features=6, sampling_rate=1, split=1)
     lengths = sorted({tiny.video(name, labels=False).n_frames for name in names})
-    encode = model._model.encode
+    encode = model.module.encode
 
     def weak(features: torch.Tensor, mask: torch.Tensor) -> Encoded:
         if len(features) > 1 or features.shape[1] == lengths[-1]:
@@ -294,7 +312,7 @@ def test_a_video_that_fails_in_a_batch_fails_alone(
         return Encoded(encoded.features, encoded.logits * (nan if mask.sum() == lengths[0] else 1))
 
     nan = float("nan")
-    monkeypatch.setattr(model._model, "encode", weak)
+    monkeypatch.setattr(model.module, "encode", weak)
     outcomes = list(segment_all(model, sources, model.options()))
     errors = [str(one.error) for one in outcomes if one.error is not None]
     assert len(outcomes) == len(names)
@@ -304,8 +322,8 @@ def test_a_video_that_fails_in_a_batch_fails_alone(
 
 
 def test_a_model_card_of_another_version_is_one_sentence(run: Path) -> None:
-    card = uvast.load(run).card
-    for decoding in ({}, {**card.decoding, "temperature": 3}):
+    known = uvast.load(run).priors.as_dict()
+    for decoding in ({}, {**known, "temperature": 3}):
         with pytest.raises(CheckpointError, match="decoding section cannot be read"):
             Priors.from_dict(decoding)
 

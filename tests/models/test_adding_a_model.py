@@ -130,6 +130,6 @@ def test_a_model_of_an_installed_package_takes_part(package, tiny_path, tmp_path
     assert (toy.model, toy.config.model.kind, toy.config.train.epochs) == ("toy", "toy", 1)
     assert matrix.cells()[0].config.train.epochs == 50
     assert set(run_cell(toy, tmp_path / "benchmark")) == {"frames"}
-    assert load(tmp_path / "benchmark" / toy.key).card.kind == "toy"
+    assert load(tmp_path / "benchmark" / toy.key).config.model.kind == "toy"
     with pytest.raises(ConfigError, match="choose from uvast, ms-tcn, ms-tcn\\+\\+, asformer, toy"):
         build_model(ModelConfig(kind="other"), n_features=6, n_classes=3)

@@ -105,7 +105,7 @@ def segment(
     sources = find_sources(
         [path.absolute() for path in inputs] if engine is EngineName.ray else inputs,
         n_features=segmenter.n_features,
-        sampling_rate=segmenter.card.sampling_rate,
+        sampling_rate=segmenter.sampling_rate,
         split=split,
     )
     check_place(out, sources, chosen_formats)

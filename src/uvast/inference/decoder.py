@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     from uvast.inference.priors import Priors
     from uvast.vocabulary import Vocabulary
 
+BEST_BEAM_WIDTH = 5
+"""Transcripts that the decoder writes for `best` where the settings do not say how many."""
+
 SMOOTHING_WIDTHS = (1, 9, 25)
 """Widths of the mode filters that read candidates for `best` off the frame labels.
 
@@ -55,7 +59,7 @@ Runs that stay shorter than half of the width are absorbed by their neighbours.
 
 
 @dataclass(frozen=True, eq=False)
-class Decoding:
+class DecodedVideo:
     """One video, decoded at the model's rate; the segmentation is None for a bare transcript."""
 
     transcript: IntArray
@@ -78,6 +82,30 @@ class Job:
     encoded: Encoded
     mask: Tensor
     transcripts: tuple[Transcript, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """What `best` chooses from (docs/method.md, Durations).
+
+    Args:
+        segmentations: K of them, the joint one first.
+        scores: segmentation scores `(K,)`.
+        decoder_scores: the decoder's log-probabilities of their transcripts `(K,)`.
+        cut_off: transcripts that the decoder had to stop before their end.
+    """
+
+    segmentations: tuple[Segmentation, ...]
+    scores: NDArray[np.float64]
+    decoder_scores: NDArray[np.float64]
+    cut_off: tuple[IntArray, ...]
+
+    def winner(self, decoder_weight: float) -> DecodedVideo:
+        """The best sum of segmentation score and weighted decoder score, the first of equals."""
+        total = self.scores + decoder_weight * self.decoder_scores
+        winner = self.segmentations[int(total.argmax())]
+        complete = not any(np.array_equal(winner.transcript, one) for one in self.cut_off)
+        return DecodedVideo(winner.transcript, winner, complete)
 
 
 class Decoder:
@@ -109,7 +137,9 @@ class Decoder:
         if self._options.transcript in ("decoder", "best"):
             assert isinstance(self._model, Uvast), "checked with the options"
             cap = self._options.max_segments
-            if self._options.beam_width == 1:
+            own_width = BEST_BEAM_WIDTH if self._options.transcript == "best" else 1
+            beam_width = self._options.beam_width or own_width
+            if beam_width == 1:
                 greedy = greedy_transcripts(
                     self._model, encoded, mask, self._vocabulary, max_segments=cap
                 )
@@ -121,38 +151,38 @@ class Decoder:
                         one,
                         one_mask,
                         self._vocabulary,
-                        beam_width=self._options.beam_width,
+                        beam_width=beam_width,
                         max_segments=cap,
                     )
                     for one, one_mask in zip(alone, masks, strict=True)
                 ]
         return tuple(map(Job, frames, alone, masks, transcripts))
 
-    def decode(self, job: Job) -> Decoding:
+    def decode(self, job: Job) -> DecodedVideo:
         """The segmentation of one video."""
         way = self._options.transcript
         if way == "semi-markov":
             found = self._semi_markov(job.frames).segmentation
-            return Decoding(found.transcript, found)
+            return DecodedVideo(found.transcript, found)
         if way == "best":
-            return self._best(job)
+            return self.candidates(job).winner(self._priors.decoder_weight)
         if way == "frames":
             labels = job.frames.labels
             if self._options.mode_filter:
                 labels = mode_filter(labels, self._options.mode_filter)
             runs = Segmentation.from_labels(labels)
             if self._options.durations == "none":
-                return Decoding(runs.transcript, runs)
-            return Decoding(runs.transcript, self._with_durations(job, runs.transcript))
+                return DecodedVideo(runs.transcript, runs)
+            return DecodedVideo(runs.transcript, self._with_durations(job, runs.transcript))
         transcript = job.transcripts[0]
         if self._options.durations == "none":
-            return Decoding(transcript.actions, None, transcript.complete)
+            return DecodedVideo(transcript.actions, None, transcript.complete)
         if self._options.durations == "explicit":
-            return Decoding(
+            return DecodedVideo(
                 transcript.actions, self._explicit(job, transcript), transcript.complete
             )
         segmentation = self._with_durations(job, transcript.actions)
-        return Decoding(transcript.actions, segmentation, transcript.complete)
+        return DecodedVideo(transcript.actions, segmentation, transcript.complete)
 
     def _with_durations(self, job: Job, transcript: IntArray) -> Segmentation:
         logits = self._assignment_logits(job, transcript) if self._may_align else None
@@ -223,36 +253,30 @@ class Decoder:
         tokens = np.concatenate(([self._vocabulary.sos], actions))
         return torch.as_tensor(tokens, device=mask.device)[None]
 
-    def _best(self, job: Job) -> Decoding:
-        """The winner by segmentation score and weighted decoder log-probability (METHOD 7).
+    def candidates(self, job: Job) -> Candidates:
+        """What `best` chooses from: segmentations, each by two scores.
 
         A joint segmentation of more segments than the decoder may write is not for it to judge,
         and has the best segmentation score of all: noise does not cost T x T.
         """
         joint = self._semi_markov(job.frames).segmentation
         if len(joint) > self._options.max_segments:
-            return Decoding(joint.transcript, joint)
-        candidates = self._candidates(job, joint)
-        scores = np.array(
-            [
-                segmentation_score(
-                    job.frames.log_probabilities,
-                    candidate,
-                    self._priors.gamma,
-                    self._priors.transitions,
-                    alpha=self._alpha("gamma"),
-                )
-                for candidate in candidates
-            ]
-        )
-        if isinstance(self._model, Uvast) and self._priors.decoder_weight:
-            scores += self._priors.decoder_weight * self._decoder_scores(job, candidates)
-        winner = candidates[int(scores.argmax())]
-        cut_off = [one.actions for one in job.transcripts if not one.complete]
-        complete = not any(np.array_equal(winner.transcript, actions) for actions in cut_off)
-        return Decoding(winner.transcript, winner, complete)
+            return Candidates((joint,), np.zeros(1), np.zeros(1), ())
+        found = self._with_viterbi(job, joint)
+        scores = [
+            segmentation_score(
+                job.frames.log_probabilities,
+                one,
+                self._priors.gamma,
+                self._priors.transitions,
+                alpha=self._alpha("gamma"),
+            )
+            for one in found
+        ]
+        cut_off = tuple(one.actions for one in job.transcripts if not one.complete)
+        return Candidates(found, np.array(scores), self._decoder_scores(job, found), cut_off)
 
-    def _candidates(self, job: Job, joint: Segmentation) -> list[Segmentation]:
+    def _with_viterbi(self, job: Job, joint: Segmentation) -> tuple[Segmentation, ...]:
         """Distinct ones, the joint one first; none longer than the decoder may write."""
         longest = min(len(job.frames.log_probabilities), self._options.max_segments)
         transcripts = [one.actions for one in job.transcripts] + [
@@ -261,22 +285,19 @@ class Decoder:
         ]
         distinct = {tuple(t.tolist()): t for t in transcripts if len(t) <= longest}
         distinct.pop(tuple(joint.transcript.tolist()), None)
-        return [joint] + [
-            Segmentation(
-                transcript,
-                viterbi(
-                    job.frames.log_probabilities,
-                    transcript,
-                    length_model=self._priors.gamma,
-                    alpha=self._alpha("gamma"),
-                ).durations,
-            )
-            for transcript in distinct.values()
-        ]
+        viterbi_of = partial(
+            viterbi,
+            job.frames.log_probabilities,
+            length_model=self._priors.gamma,
+            alpha=self._alpha("gamma"),
+        )
+        return (joint, *(Segmentation(t, viterbi_of(t).durations) for t in distinct.values()))
 
-    def _decoder_scores(self, job: Job, candidates: list[Segmentation]) -> NDArray[np.float64]:
+    def _decoder_scores(
+        self, job: Job, candidates: tuple[Segmentation, ...]
+    ) -> NDArray[np.float64]:
         """Each candidate as the decoder would have written it: long segments in chunks."""
-        assert isinstance(self._model, Uvast), "checked by the caller"
+        assert isinstance(self._model, Uvast), "checked with the options"
         fraction = self._priors.chunk_fraction
         tokens = [
             one.chunked(fraction).transcript if fraction else one.transcript for one in candidates

@@ -13,41 +13,27 @@ if TYPE_CHECKING:
 
     from uvast.config import DecodeConfig
 
+FRAMES = MappingProxyType({"transcript": "frames", "durations": "none"})
+VITERBI = MappingProxyType({"durations": "viterbi", "length_model": "poisson"})
+FIFA = MappingProxyType({"durations": "fifa", "fifa_optimiser": "gradient-descent"})
+GREEDY = MappingProxyType({"transcript": "decoder", "durations": "none", "beam_width": 0})
+"""0 and not 1: it equals a config that says nothing of beams."""
+
 DECODINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
-        "frames": {"transcript": "frames", "durations": "none"},
-        "frames, mode filter": {"transcript": "frames", "durations": "none", "mode_filter": 25},
-        "frames + viterbi": {
-            "transcript": "frames",
-            "durations": "viterbi",
-            "length_model": "poisson",
-        },
-        "frames + fifa": {
-            "transcript": "frames",
-            "durations": "fifa",
-            "fifa_optimiser": "gradient-descent",
-        },
-        "transcript": {"transcript": "decoder", "durations": "none"},
-        "alignment": {"transcript": "decoder", "durations": "alignment"},
-        "viterbi": {"transcript": "decoder", "durations": "viterbi", "length_model": "poisson"},
-        "viterbi, gamma": {
-            "transcript": "decoder",
-            "durations": "viterbi",
-            "length_model": "gamma",
-        },
-        "fifa": {
-            "transcript": "decoder",
-            "durations": "fifa",
-            "fifa_optimiser": "gradient-descent",
-        },
-        "fifa, least energy": {
-            "transcript": "decoder",
-            "durations": "fifa",
-            "fifa_optimiser": "fast",
-        },
-        "explicit": {"transcript": "decoder", "durations": "explicit"},
+        "frames": {**FRAMES},
+        "frames, mode filter": {**FRAMES, "mode_filter": 25},
+        "frames + viterbi": {**FRAMES, **VITERBI},
+        "frames + fifa": {**FRAMES, **FIFA},
+        "transcript": {**GREEDY},
+        "alignment": {**GREEDY, "durations": "alignment"},
+        "viterbi": {**GREEDY, **VITERBI},
+        "viterbi, gamma": {**GREEDY, **VITERBI, "length_model": "gamma"},
+        "fifa": {**GREEDY, **FIFA},
+        "fifa, least energy": {**GREEDY, **FIFA, "fifa_optimiser": "fast"},
+        "explicit": {**GREEDY, "durations": "explicit"},
         "semi-markov": {"transcript": "semi-markov"},
-        "best": {"transcript": "best", "beam_width": 5},
+        "best": {"transcript": "best", "beam_width": 0},
     }
 )
 """Name to changes of a config's `decode` section."""

@@ -59,7 +59,7 @@ def segment(
     sources = find_sources(
         [Path(path) for path in paths],
         n_features=segmenter.n_features,
-        sampling_rate=segmenter.card.sampling_rate,
+        sampling_rate=segmenter.sampling_rate,
         split=split,
     )
     chosen = segmenter.options(**options)
@@ -80,41 +80,41 @@ def segment_all(
     workers: int = 0,
 ) -> Iterator[Outcome]:
     """Segments videos of like length together; outcomes come as they are ready."""
-    ways = {"": options}
-    for _, outcome in segment_in_ways(
-        segmenter, sources, ways, batch_size=batch_size, workers=workers
-    ):
+    found = segment_with_decodings(
+        segmenter, sources, {"": options}, batch_size=batch_size, workers=workers
+    )
+    for _, outcome in found:
         yield outcome
 
 
-def segment_in_ways(
+def segment_with_decodings(
     segmenter: Segmenter,
     sources: Sequence[Source],
-    ways: Mapping[str, DecodeConfig],
+    decodings: Mapping[str, DecodeConfig],
     *,
     batch_size: int = 8,
     workers: int = 0,
 ) -> Iterator[tuple[str, Outcome]]:
-    """Segments videos in several ways; each is read and encoded once.
+    """Segments videos by several decodings; each is read and encoded once.
 
     Args:
         segmenter: the model.
         sources: the videos.
-        ways: name to options.
+        decodings: name to options.
         batch_size: videos encoded together.
         workers: threads that decode side by side.
 
     Yields:
-        The name of a way, and what became of a video there.
+        The name of a decoding, and what became of a video there.
     """
-    for options in ways.values():
+    for options in decodings.values():
         check_options(segmenter.module, options)
     readable: list[tuple[int, Source]] = []
     for source in sources:
         try:
             readable.append((source.n_frames(), source))
         except UvastError as error:
-            yield from _failed(source.name, error, ways)
+            yield from _failed(source.name, error, decodings)
     readable.sort(key=lambda pair: (pair[0], pair[1].name))
     for group in _batches(readable, batch_size):
         videos = []
@@ -122,38 +122,36 @@ def segment_in_ways(
             try:
                 videos.append(segmenter.checked(source.read(), where=source.path))
             except UvastError as error:
-                yield from _failed(source.name, error, ways)
+                yield from _failed(source.name, error, decodings)
         if videos:
-            yield from _segment_group(segmenter, videos, ways, workers)
+            yield from _segment_group(segmenter, videos, decodings, workers)
 
 
 def _segment_group(
-    segmenter: Segmenter, videos: list[Video], ways: Mapping[str, DecodeConfig], workers: int
+    segmenter: Segmenter, videos: list[Video], decodings: Mapping[str, DecodeConfig], workers: int
 ) -> Iterator[tuple[str, Outcome]]:
     """Together; where that fails one by one, so that a video fails for itself alone."""
     try:
-        encoded = segmenter.encode_batch(videos)
-        predictions = {
-            way: segmenter.decode_batch(encoded, options, workers=workers)
-            for way, options in ways.items()
-        }
+        predictions = segmenter.segment_by(videos, decodings, workers=workers)
     except ConfigError:
         raise  # it would be the same for every video
     except (UvastError, MemoryError, RuntimeError) as error:
         if len(videos) == 1:
-            yield from _failed(videos[0].name, _told(error, videos[0].name), ways)
+            yield from _failed(videos[0].name, _told(error, videos[0].name), decodings)
             return
         for video in videos:
-            yield from _segment_group(segmenter, [video], ways, workers)
+            yield from _segment_group(segmenter, [video], decodings, workers)
         return
-    for way, found in predictions.items():
+    for decoding, found in predictions.items():
         for video, prediction in zip(videos, found, strict=True):
-            yield way, Outcome(video.name, prediction)
+            yield decoding, Outcome(video.name, prediction)
 
 
-def _failed(name: str, error: UvastError, ways: Iterable[str]) -> Iterator[tuple[str, Outcome]]:
-    for way in ways:
-        yield way, Outcome(name, error=error)
+def _failed(
+    name: str, error: UvastError, decodings: Iterable[str]
+) -> Iterator[tuple[str, Outcome]]:
+    for decoding in decodings:
+        yield decoding, Outcome(name, error=error)
 
 
 def _told(error: Exception, name: str) -> UvastError:

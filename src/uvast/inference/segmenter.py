@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +19,16 @@ from uvast.inference.named_decodings import check_effect, parse_decode_setting
 from uvast.inference.prediction import FramePrediction, Prediction
 from uvast.inference.priors import Priors
 from uvast.models.build import as_frame_model
-from uvast.models.checkpoint import ModelCard, load_model
+from uvast.models.checkpoint import load_model
 from uvast.runs import checkpoint_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
     from torch import nn
 
-    from uvast.inference.decoder import Decoding
+    from uvast.inference.decoder import Candidates, DecodedVideo
     from uvast.models import Encoded
     from uvast.vocabulary import Vocabulary
 
@@ -41,7 +41,15 @@ def load(path: str | Path, *, device: str = "auto") -> Segmenter:
         device: `auto`, `cpu`, `cuda`, …
     """
     model, card = load_model(checkpoint_path(Path(path)))
-    return Segmenter(model, card, device=choose_device(device))
+    return Segmenter(
+        model.to(choose_device(device)),
+        vocabulary=card.vocabulary,
+        config=parse_config(card.config, where="model card"),
+        priors=Priors.from_dict(card.decoding),
+        sampling_rate=card.sampling_rate,
+        frames_per_second=card.frames_per_second,
+        origin=f"stage {card.stage}, epoch {card.epoch} ({card.selection})",
+    )
 
 
 def choose_device(name: str) -> torch.device:
@@ -73,26 +81,38 @@ class EncodedVideos:
     frames: tuple[FramePrediction, ...]
 
 
+@dataclass(frozen=True, eq=False)
 class Segmenter:
-    """A trained model that segments videos."""
+    """A trained model that segments videos.
 
-    def __init__(self, model: nn.Module, card: ModelCard, *, device: torch.device) -> None:
-        self.card = card
-        self.device = device
-        self.config: Config = parse_config(card.config, where="model card")
-        self.priors = Priors.from_dict(card.decoding)
-        self.module = model.to(device)
-        self._model = as_frame_model(self.module)
+    Args:
+        module: the network, in eval mode, on the device it is to work on.
+        vocabulary: the classes.
+        config: the run's settings; `decode` is how it segments unless told otherwise.
+        priors: what decoding knows beside the network.
+        sampling_rate: source frames per frame.
+        frames_per_second: of the source, if known.
+        origin: which epoch the weights are of, for reports.
+    """
+
+    module: nn.Module
+    _: KW_ONLY
+    vocabulary: Vocabulary
+    config: Config
+    priors: Priors
+    sampling_rate: int = 1
+    frames_per_second: float | None = None
+    origin: str = ""
 
     @property
-    def vocabulary(self) -> Vocabulary:
-        """The classes."""
-        return self.card.vocabulary
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return next(self.module.parameters()).device
 
     @property
     def n_features(self) -> int:
         """F, the width of the features it takes."""
-        return int(self.card.dimensions["n_features"])
+        return int(as_frame_model(self.module).dimensions.n_features)
 
     def options(self, **changes: Any) -> DecodeConfig:
         """The model's decoding settings with single ones changed, checked."""
@@ -131,9 +151,9 @@ class Segmenter:
             options: any setting of the config's `decode` section, such as `transcript="best"`.
         """
         if isinstance(features, str | Path):
-            video = FeatureFile(Path(features), self.n_features, self.card.sampling_rate).read()
+            video = FeatureFile(Path(features), self.n_features, self.sampling_rate).read()
         else:
-            video = sampled_video("features", np.asarray(features), self.card.sampling_rate)
+            video = sampled_video("features", np.asarray(features), self.sampling_rate)
         return self.segment_batch([video], self.options(**options))[0]
 
     def segment_batch(
@@ -148,6 +168,16 @@ class Segmenter:
         """
         return self.decode_batch(self.encode_batch(videos), options, workers=workers)
 
+    def segment_by(
+        self, videos: Sequence[Video], decodings: Mapping[str, DecodeConfig], *, workers: int = 0
+    ) -> dict[str, tuple[Prediction, ...]]:
+        """The same by several decodings, each with its name; every video is encoded once."""
+        encoded = self.encode_batch(videos)
+        return {
+            name: self.decode_batch(encoded, options, workers=workers)
+            for name, options in decodings.items()
+        }
+
     def encode_batch(self, videos: Sequence[Video]) -> EncodedVideos:
         """The costly half of `segment_batch`, which no decoding option changes."""
         encoded, mask = self._encode(videos)
@@ -155,17 +185,35 @@ class Segmenter:
         return EncodedVideos(tuple(videos), encoded, mask, frames)
 
     def decode_batch(
-        self, batch: EncodedVideos, options: DecodeConfig, *, workers: int = 0
+        self,
+        batch: EncodedVideos,
+        options: DecodeConfig,
+        *,
+        priors: Priors | None = None,
+        workers: int = 0,
     ) -> tuple[Prediction, ...]:
-        """The other half; as often as there are options to try."""
-        decoder = Decoder(self.module, self.vocabulary, self.priors, options)
+        """The other half; as often as there are options, or priors in place of the model's own."""
+        decoder = self._decoder(options, priors)
         jobs = decoder.jobs(batch.encoded, batch.mask, batch.frames)
         with ThreadPoolExecutor(max(1, workers)) as pool:
-            decodings = list(pool.map(decoder.decode, jobs))
-        return tuple(map(self._prediction, batch.frames, decodings, batch.videos))
+            decoded = list(pool.map(decoder.decode, jobs))
+        return tuple(map(self._prediction, batch.frames, decoded, batch.videos))
 
-    def _prediction(self, frames: FramePrediction, decoding: Decoding, video: Video) -> Prediction:
-        segmentation, confidences, confidence = decoding.segmentation, np.zeros(0), None
+    def candidates(
+        self, batch: EncodedVideos, options: DecodeConfig, *, priors: Priors | None = None
+    ) -> tuple[Candidates, ...]:
+        """What `best` chooses from, at the model's rate."""
+        decoder = self._decoder(options, priors)
+        jobs = decoder.jobs(batch.encoded, batch.mask, batch.frames)
+        return tuple(map(decoder.candidates, jobs))
+
+    def _decoder(self, options: DecodeConfig, priors: Priors | None) -> Decoder:
+        return Decoder(self.module, self.vocabulary, priors or self.priors, options)
+
+    def _prediction(
+        self, frames: FramePrediction, decoded: DecodedVideo, video: Video
+    ) -> Prediction:
+        segmentation, confidences, confidence = decoded.segmentation, np.zeros(0), None
         if segmentation is not None:
             chosen = np.exp(
                 np.take_along_axis(
@@ -176,19 +224,19 @@ class Segmenter:
             confidence = float(chosen.mean())
             segmentation = segmentation.upsampled(video.sampling_rate, video.source_frames)
         return Prediction(
-            transcript=decoding.transcript,
+            transcript=decoded.transcript,
             segmentation=segmentation,
             confidences=confidences,
             confidence=confidence,
             vocabulary=self.vocabulary,
-            frames_per_second=video.frames_per_second or self.card.frames_per_second,
-            complete=decoding.complete,
+            frames_per_second=video.frames_per_second or self.frames_per_second,
+            complete=decoded.complete,
         )
 
     @torch.inference_mode()
     def _encode(self, videos: Sequence[Video]) -> tuple[Encoded, torch.Tensor]:
         batch = collate([self.checked(video) for video in videos]).to(self.device)
-        return self._model.encode(batch.features, batch.mask), batch.mask
+        return as_frame_model(self.module).encode(batch.features, batch.mask), batch.mask
 
     @staticmethod
     def _frame_predictions(

@@ -54,7 +54,7 @@ def attention_maps(segmenters: Mapping[str, Segmenter], dataset: Dataset, name: 
 
 
 def _seen_by(segmenter: Segmenter, dataset: Dataset, name: str) -> Video:
-    return dataset.video(name, sampling_rate=segmenter.card.sampling_rate)
+    return dataset.video(name, sampling_rate=segmenter.sampling_rate)
 
 
 @torch.inference_mode()

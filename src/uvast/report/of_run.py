@@ -11,7 +11,7 @@ from uvast.inference import load
 from uvast.inference.decoder import check_options
 from uvast.inference.inputs import DatasetVideo
 from uvast.inference.named_decodings import decodings_of, named_decodings
-from uvast.inference.pipeline import segment_in_ways
+from uvast.inference.pipeline import segment_with_decodings
 from uvast.models import Uvast
 from uvast.report.attention import attention_maps, has_attention
 from uvast.report.compare import compare, order_of_videos
@@ -40,7 +40,7 @@ def ways_of(segmenter: Segmenter) -> dict[str, Mapping[str, Any]]:
     """The ways a model can be decoded, its own setting among them."""
     network = segmenter.module
     alignment = isinstance(network, Uvast) and network.alignment is not None
-    names = decodings_of(segmenter.card.kind, alignment=alignment)
+    names = decodings_of(segmenter.config.model.kind, alignment=alignment)
     ways = named_decodings(name for name in names if name not in LEFT_OUT)
     if _own_ways(segmenter, ways) or not _makes_timelines(segmenter):
         return ways
@@ -143,9 +143,9 @@ def _predictions(
 ) -> dict[str, dict[str, Segmentation]]:
     """Way to video to segmentation; the first video that fails is an error."""
     options = {way: segmenter.options(**changes) for way, changes in ways.items()}
-    sources = [DatasetVideo(dataset, name, segmenter.card.sampling_rate) for name in names]
+    sources = [DatasetVideo(dataset, name, segmenter.sampling_rate) for name in names]
     predictions: dict[str, dict[str, Segmentation]] = {way: {} for way in ways}
-    outcomes = segment_in_ways(segmenter, sources, options, workers=workers)
+    outcomes = segment_with_decodings(segmenter, sources, options, workers=workers)
     for n_done, (way, outcome) in enumerate(outcomes, start=1):
         if outcome.error is not None:
             raise outcome.error
@@ -233,10 +233,9 @@ def _facts(
     split: int | None,
     n_videos: int,
 ) -> dict[str, str]:
-    card = segmenter.card
     return {
         "Run": str(run),
-        "Model": f"{card.kind}, stage {card.stage}, epoch {card.epoch} ({card.selection})",
+        "Model": f"{segmenter.config.model.kind}, {segmenter.origin}",
         "Dataset": str(dataset.path),
         "Trained on": f"{len(files.train)} videos, "
         + ("full labels" if files.supervision == "full" else "timestamps"),

@@ -268,7 +268,7 @@ class Session:
         loop.average.swap()
         scores = {}
         if self._processes.is_first:
-            scores = self._validation.scores(self._segmenter(), self._config.decode, loop.stage)
+            scores = self._validation.scores(self._segmenter(), loop.stage)
         scores = self._processes.from_first(scores)
         best, score = self._progress.best_score, scores["selection"]
         if best is None or score > best:
@@ -281,7 +281,7 @@ class Session:
         priors = self._priors
         if self._processes.is_first:
             priors = self._validation.calibrated(self._segmenter())
-        return Priors.from_dict(self._processes.from_first(priors.as_dict()))
+        return self._processes.from_first(priors)
 
     def _fitted_priors(self) -> Priors:
         chunks = self._config.train.chunk_fraction if self._full_labels else 0.0
@@ -296,7 +296,15 @@ class Session:
         return self._config.supervision.kind == "full"
 
     def _segmenter(self) -> Segmenter:
-        return Segmenter(self._model.eval(), self._card(), device=self._device)
+        spec = self._data.dataset.spec
+        return Segmenter(
+            self._model.eval(),
+            vocabulary=self._data.dataset.vocabulary,
+            config=self._config,
+            priors=self._priors,
+            sampling_rate=spec.sampling_rate,
+            frames_per_second=spec.frames_per_second,
+        )
 
     def _card(self) -> ModelCard:
         """Of the weights to use: of the epoch that validation chose, or of the last one."""

@@ -6,7 +6,8 @@ from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from uvast.inference.calibration import calibrate, encoded_alone, score_videos, selection_score
+from uvast.evaluation.metrics import score
+from uvast.inference.calibration import calibrate, selection_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,12 +37,16 @@ class ValidationPart:
     def __len__(self) -> int:
         return len(self._truths)
 
-    def scores(self, segmenter: Segmenter, decode: DecodeConfig, stage: int) -> dict[str, float]:
-        """Scores of the way of `_ways`, and `selection`: what the best epoch is chosen by."""
-        encoded = encoded_alone(segmenter, self._videos())
-        found = [
-            score_videos(segmenter, encoded, self._truths, **way) for way in _ways(decode, stage)
-        ]
+    def scores(self, segmenter: Segmenter, stage: int) -> dict[str, float]:
+        """Scores of the first of `_decodings`, and `selection`, which chooses the best epoch."""
+        decodings = _decodings(segmenter, stage)
+        pairs: dict[str, list[tuple[Segmentation, Segmentation]]] = {name: [] for name in decodings}
+        for video in self._videos():
+            for name, (prediction,) in segmenter.segment_by([video], decodings).items():
+                assert prediction.segmentation is not None, "validation decodes with durations"
+                true = self._truths[video.name].merged()
+                pairs[name].append((prediction.segmentation, true))
+        found = [score(one, segmenter.vocabulary) for one in pairs.values()]
         judged = [selection_score(one) for one in found]
         first = found[0]
         return {
@@ -60,24 +65,22 @@ class ValidationPart:
         for name, truth in self._truths.items():
             video = self._dataset.video(name, labels=False)
             n_frames = truth.n_frames
-            yield replace(
-                video,
-                features=video.features[:n_frames],
-                source_frames=n_frames * video.sampling_rate,
-            )
+            features = video.features[:n_frames]
+            # scored at the model's rate
+            yield replace(video, features=features, source_frames=n_frames, sampling_rate=1)
 
 
-def _ways(decode: DecodeConfig, stage: int) -> list[dict[str, object]]:
+def _decodings(segmenter: Segmenter, stage: int) -> dict[str, DecodeConfig]:
     """As configured; before stage 2 there is no alignment, and a bare transcript has no Acc.
 
     `best` hides a transcript decoder that has learned little yet: it is judged by itself, too.
     """
+    decode = segmenter.config.decode
     if stage == 2:
-        return [{"transcript": "decoder", "durations": "alignment"}]
+        return {"alignment": segmenter.options(transcript="decoder", durations="alignment")}
     if decode.transcript == "best":
-        return [{}, {"transcript": "decoder", "durations": "viterbi"}]
-    if decode.durations == "alignment" or (
-        decode.durations == "none" and decode.transcript != "frames"
-    ):
-        return [{"durations": "viterbi"}]
-    return [{}]
+        alone = segmenter.options(transcript="decoder", durations="viterbi")
+        return {"best": decode, "decoder alone": alone}
+    if decode.durations == "alignment" or decode.is_bare:
+        return {"viterbi": segmenter.options(durations="viterbi")}
+    return {"as configured": decode}
