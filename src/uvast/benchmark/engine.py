@@ -162,7 +162,7 @@ def _die_with_parent() -> None:
 
 def main(out: str, device: str) -> None:
     """The process of one cell, which comes on stdin."""
-    cell = Cell.from_dict(json.loads(sys.stdin.readline()), where="the cell on stdin")
+    cell = Cell.from_dict(json.loads(sys.stdin.readline()))
     threading.Thread(target=_die_with_parent, daemon=True).start()
     reason = failure(cell, Path(out), device)
     if reason is not None:
