@@ -45,7 +45,7 @@ def score_split(dataset: Dataset, split: int) -> dict[str, Scores]:
     decoded = {
         "argmax": [Segmentation.from_labels(frames.argmax(axis=1)) for frames in posteriors],
         "semi-markov": [
-            semi_markov(frames, length_model, transitions, ALPHA) for frames in posteriors
+            semi_markov(frames, length_model, transitions, alpha=ALPHA) for frames in posteriors
         ],
     }
     return {

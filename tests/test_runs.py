@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +31,7 @@ def test_a_run_reads_back_what_it_began_with(tmp_path: Path) -> None:
 
 
 def test_the_best_checkpoint_is_meant_else_the_last(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match="name a run folder or a .safetensors file"):
+    with pytest.raises(MissingFileError, match=r"name a run folder or a \.safetensors"):
         checkpoint_path(tmp_path / "absent")
     with pytest.raises(CheckpointError, match="holds no checkpoint; name a run folder"):
         checkpoint_path(tmp_path)
@@ -71,8 +72,54 @@ def test_a_log_of_other_columns_keeps_its_rows(tmp_path: Path) -> None:
 def test_a_broken_log_is_named_and_a_lost_one_begins_anew(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     folder.log.write_text("stage,epoch\n1,?\n")
-    with pytest.raises(CorruptFileError, match=r"log\.csv: is not a log of epochs .* remove it"):
+    with pytest.raises(CorruptFileError, match=r"log\.csv, line 2: is not a log of .*; remove it"):
         folder.truncate_log(1, 1)
     folder.log.unlink()
     folder.truncate_log(1, 1)
     assert folder.read_log() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"train": "ab"}, "train is 'ab', not a list"),
+        ({"train": [["a"]]}, r"train\.0 is \['a'\], not text"),
+        ({"split": 1.5}, "split is 1.5, not a whole number"),
+        ({"supervision": "some"}, "supervision is 'some', not 'full' or 'timestamps'"),
+        ({"dataset": None}, "dataset is None, not text"),
+        ({"versions": [1]}, "versions is"),
+    ],
+)
+def test_a_run_description_of_wrong_values_is_one_sentence(
+    tmp_path: Path, changes: dict[str, object], fault: str
+) -> None:
+    run = RunFolder(tmp_path)
+    run.create(Config(), INFO)
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    with pytest.raises(CheckpointError, match=rf"run\.json: {fault}.*; train again"):
+        RunFolder.open(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "{}", '{"seed": ' + "9" * 5000 + "}", "[" * 10**5])
+def test_what_is_no_run_description_is_one_sentence(tmp_path: Path, text: str) -> None:
+    RunFolder(tmp_path).create(Config(), INFO)
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(CheckpointError, match=r"run\.json: .*; train again"):
+        RunFolder.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "rows", ["1,two", "1", "1,1,2,3", "one,1", "1," + "9" * 200_000, '"1,1', "nan,1", "1.5,1"]
+)
+def test_a_log_of_wrong_rows_is_one_sentence(tmp_path: Path, rows: str) -> None:
+    run = RunFolder(tmp_path)
+    run.log.write_text(f"stage,epoch,loss\n{rows}\n")
+    with pytest.raises(CorruptFileError, match=r"log\.csv, line \d: is not a log of epochs"):
+        run.read_log()
+
+
+def test_a_row_cut_by_a_kill_is_left_out(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    run.log.write_text("stage,epoch,loss\n1,1,3.5\n1,2,3.")
+    assert run.read_log() == [{"stage": 1, "epoch": 1, "loss": 3.5}]

@@ -43,9 +43,13 @@ Probability = Annotated[Number, Field(ge=0, lt=1)]
 Share = Annotated[Number, Field(ge=0, le=1)]
 NonNegative = Annotated[Number, Field(ge=0)]
 Above = Annotated[Number, Field(gt=0)]
-Sharpness = Annotated[Number, Field(gt=0, le=700)]  # exp(-sharpness) has to be a float64
 OddWidth = Annotated[Count, pydantic.AfterValidator(_odd)]
 GroupForm = Literal["off", "mean-probability", "mean-logit", "mean-log-probability"]
+TargetMethod = Literal["class-model", "k-medoids", "midpoint"]
+MetricName = Literal["euclidean", "cosine"]
+LengthKind = Literal["poisson", "gamma", "none"]
+FifaOptimiser = Literal["gradient-descent", "fast"]
+MAX_SHARPNESS = 700.0  # exp(-sharpness) has to be a float64
 STRICT = pydantic.ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
@@ -123,8 +127,8 @@ class SupervisionConfig:
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
     kind: Literal["full", "timestamps"] = "full"
-    method: Literal["class-model", "k-medoids", "midpoint"] = "class-model"
-    metric: Literal["euclidean", "cosine"] = "euclidean"
+    method: TargetMethod = "class-model"
+    metric: MetricName = "euclidean"
     prior: NonNegative = 0.25
     refresh_every: Count = 0
     refresh_after: Count = 20
@@ -143,12 +147,12 @@ class DecodeConfig:
     durations: Literal["viterbi", "fifa", "alignment", "explicit", "none"] = "viterbi"
     beam_width: Count = 0
     max_segments: Positive = 200
-    length_model: Literal["poisson", "gamma", "none"] = "poisson"
+    length_model: LengthKind = "poisson"
     frame_sampling: Positive = 1
     alpha: NonNegative = 0.0
     mode_filter: OddWidth = 0
-    fifa_optimiser: Literal["gradient-descent", "fast"] = "gradient-descent"
-    fifa_sharpness: Sharpness = 80.0
+    fifa_optimiser: FifaOptimiser = "gradient-descent"
+    fifa_sharpness: Annotated[Above, Field(le=MAX_SHARPNESS)] = 80.0
     fifa_steps: Positive = 3000
     fifa_step_size: Above = 0.01
     fifa_length_weight: NonNegative = 0.0

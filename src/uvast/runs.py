@@ -17,7 +17,7 @@ import platform
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from filelock import FileLock, Timeout
 
@@ -25,9 +25,9 @@ from uvast._version import __version__
 from uvast.config import Config, load_config
 from uvast.errors import CheckpointError, CorruptFileError, OutputError
 from uvast.files import (
+    is_present,
     missing,
-    read_json,
-    read_numbers,
+    read_record,
     read_text,
     unwritable,
     write_json,
@@ -63,6 +63,8 @@ LOG_COLUMNS = (
     "alignment",
     "validation_acc",
     "validation_edit",
+    "validation_f1@10",
+    "validation_f1@25",
     "validation_f1@50",
     "validation_score",
     "validation_selection",
@@ -76,28 +78,11 @@ class RunInfo:
     dataset: str
     split: int | None
     seed: int
-    supervision: str
+    supervision: Literal["full", "timestamps"]
     timestamps: str | None
     train: tuple[str, ...]
     validation: tuple[str, ...]
     versions: dict[str, str]
-
-    @classmethod
-    def read(cls, path: Path) -> RunInfo:
-        """Reads run.json."""
-        values = read_json(path)
-        try:
-            return cls(
-                **{
-                    **values,
-                    "train": tuple(values["train"]),
-                    "validation": tuple(values["validation"]),
-                }
-            )
-        except (KeyError, TypeError) as error:
-            raise CheckpointError(
-                f"is not a run description ({error})", where=path, remedy="train again"
-            ) from error
 
 
 def is_run(path: Path) -> bool:
@@ -213,7 +198,7 @@ class RunFolder:
         """An existing run."""
         if not is_run(path):
             raise missing(path / RUN_FILE, remedy="name a run folder that uvast train made")
-        info = RunInfo.read(path / RUN_FILE)
+        info = read_record(path / RUN_FILE, RunInfo, error=CheckpointError, remedy="train again")
         return cls(path), load_config(file=path / CONFIG_FILE), info
 
     def texts(self) -> dict[str, str]:
@@ -222,7 +207,7 @@ class RunFolder:
 
     def read_log(self) -> list[dict[str, float]]:
         """The rows of the log, empty cells left out; none if nothing is logged yet."""
-        return read_numbers(self.log) if self.log.exists() else []
+        return [{name: float(cell) for name, cell in row.items()} for row in self._log_rows()]
 
     def append_log(self, row: dict[str, object]) -> None:
         """Adds an epoch."""
@@ -237,21 +222,30 @@ class RunFolder:
 
         Columns that another version of uvast did not know are left empty.
         """
-        lines = read_text(self.log).splitlines(keepends=True) if self.log.exists() else []
-        whole = [line for line in lines if line.endswith("\n")]  # a kill may cut the last
+        rows = [
+            {name: row.get(name) for name in LOG_COLUMNS}
+            for row in self._log_rows()
+            if (int(row["stage"]), int(row["epoch"])) <= (stage, epoch)
+        ]
+        write_text(self.log, _log_lines(rows, header=True))
+
+    def _log_rows(self) -> list[dict[str, str]]:
+        """The filled cells of each whole line, all of them numbers; a kill may cut the last."""
+        text = read_text(self.log) if is_present(self.log) else ""
+        table = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1]))
+        rows = []
         try:
-            rows = [
-                {name: row.get(name) for name in LOG_COLUMNS}
-                for row in csv.DictReader(whole)
-                if (int(row["stage"]), int(row["epoch"])) <= (stage, epoch)
-            ]
-        except (KeyError, TypeError, ValueError) as error:
+            for row in table:
+                filled = {name: cell for name, cell in row.items() if cell}
+                _ = int(filled["stage"]), int(filled["epoch"]), [*map(float, filled.values())]
+                rows.append(filled)
+        except (KeyError, TypeError, ValueError, csv.Error) as error:
             raise CorruptFileError(
                 f"is not a log of epochs ({error})",
-                where=self.log,
+                where=f"{self.log}, line {table.line_num}",
                 remedy="remove it: training goes on from the checkpoint, with a new log",
             ) from error
-        write_text(self.log, _log_lines(rows, header=True))
+        return rows
 
 
 def _log_lines(rows: Iterable[Mapping[str, object]], *, header: bool = False) -> str:

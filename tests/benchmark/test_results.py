@@ -169,7 +169,7 @@ def test_own_data_has_its_rows_model_by_model_and_no_column_of_sources() -> None
             ("ms-tcn", "frames"),
             ("ms-tcn", "semi-markov"),
             ("uvast", "transcript"),
-            ("uvast", "viterbi, gamma"),
+            ("uvast", "viterbi + gamma"),
         )
     ]
     (layout,) = layouts(rows)

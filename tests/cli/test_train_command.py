@@ -9,10 +9,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from uvast.cli.console import progress_bar
 from uvast.cli.main import app, main
-from uvast.cli.train import train
+from uvast.cli.train import TrainingBar, train
+from uvast.config import Config
 from uvast.data import generate_dataset
-from uvast.training import Plan
+from uvast.errors import ConfigError
+from uvast.runs import RunFolder, RunInfo
+from uvast.training import EpochReport, Plan
 
 
 @pytest.fixture
@@ -85,3 +89,127 @@ def test_the_plan_comes_first(run, tmp_path, monkeypatch, plan, sentence):
     monkeypatch.setattr("uvast.training.train", lambda *_, watcher, **__: watcher.begin(plan))
     generate_dataset(tmp_path / "data", n_videos=2, n_frames=50, n_features=2)
     assert run().splitlines()[0].endswith(sentence)
+
+
+@pytest.fixture
+def chosen(tmp_path, monkeypatch, run):
+    """Runs the command; returns the settings that would be trained with."""
+    found = []
+    monkeypatch.setattr("uvast.training.train", lambda *_, config, **__: found.append(config.train))
+    generate_dataset(tmp_path / "data", n_videos=2, n_frames=50, n_features=2)
+
+    def settings(*options: str):
+        run(*options)
+        return found[-1]
+
+    return settings
+
+
+@pytest.mark.parametrize(
+    ("options", "epochs"),
+    [
+        (("--epochs", "7"), (7, 7)),
+        (("--epochs", "7", "--stage", "1"), (7, 0)),
+        (("--epochs", "7", "--set", "train.alignment_epochs=3"), (7, 3)),
+        (("--epochs", "7", "--preset", "ms-tcn"), (7, 0)),
+        (("--preset", "demo"), (26, 10)),
+        (("--preset", "demo", "--stage", "1"), (26, 0)),
+        (("--set", "train.alignment_epochs=0"), (800, 0)),
+        (("--set", "train.epochs=5", "--stage", "both"), (5, 5)),
+    ],
+)
+def test_epochs_are_those_of_each_stage(chosen, options, epochs):
+    found = chosen(*options)
+    assert (found.epochs, found.alignment_epochs) == epochs
+
+
+def test_short_forms_are_settings(chosen):
+    found = chosen("--batch-size", "2", "--learning-rate", "1e-5", "--seed", "3")
+    assert (found.batch_size, found.learning_rate, found.seed) == (2, 1e-5, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--seed", "3", "--set", "train.seed=4"), "train.seed is set twice"),
+        (("--learning-rate", "0"), "train.learning_rate = 0.0: input should be greater than 0"),
+        (("--model", "ms-tcn", "--stage", "both"), "--stage both: ms-tcn has no second stage"),
+        (("--timestamps", "clicks.csv"), "--timestamps: full labels are trained on, and no clicks"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(chosen, options, sentence):
+    with pytest.raises(ConfigError) as found:
+        chosen(*options)
+    assert sentence in str(found.value)
+
+
+@pytest.fixture
+def resumed(tmp_path, monkeypatch):
+    """Goes on with a run of 5 and so many epochs; returns the settings it goes on with."""
+
+    def invoke(alignment_epochs: int, *options: str, kind: str = "uvast"):
+        found = []
+        monkeypatch.setattr(
+            "uvast.training.resume", lambda _, settings, **__: found.extend(settings)
+        )
+        changes = {"train.epochs": 5, "train.alignment_epochs": alignment_epochs}
+        config = Config().replaced(**changes, **{"model.kind": kind})
+        info = RunInfo("/data", 1, 0, "full", None, ("a",), (), {})
+        RunFolder(tmp_path / "run").create(config, info)
+        alone = typer.Typer()
+        alone.command()(train)
+        arguments = ["--resume", str(tmp_path / "run"), *options]
+        result = CliRunner().invoke(alone, arguments, catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+        return found
+
+    return invoke
+
+
+@pytest.mark.parametrize(
+    ("alignment_epochs", "options", "settings"),
+    [
+        (3, (), []),
+        (3, ("--stage", "1"), ["train.alignment_epochs=0"]),
+        (0, ("--stage", "1"), []),
+        (3, ("--stage", "2"), []),
+        (0, ("--stage", "2"), ["train.alignment_epochs=5"]),
+        (0, ("--stage", "both"), ["train.alignment_epochs=5"]),
+        (0, ("--stage", "2", "--epochs", "9"), ["train.alignment_epochs=9"]),
+        (0, ("--stage", "2", "--set", "train.alignment_epochs=9"), ["train.alignment_epochs=9"]),
+        (3, ("--epochs", "9"), ["train.epochs=9"]),  # which `resume` refuses
+        (3, ("--seed", "9"), ["train.seed=9"]),
+    ],
+)
+def test_no_option_is_ignored_when_a_run_goes_on(resumed, alignment_epochs, options, settings):
+    assert resumed(alignment_epochs, *options) == settings
+
+
+def test_a_baseline_has_no_second_stage_to_go_on_with(resumed):
+    with pytest.raises(ConfigError, match="--stage 2: ms-tcn has no second stage"):
+        resumed(0, "--stage", "2", kind="ms-tcn")
+
+
+def test_one_bar_covers_what_is_left_of_all_stages():
+    with progress_bar() as progress:
+        bar = TrainingBar(progress, "full labels")
+        bar.begin(Plan("uvast", 3, "cpu", {1: 2, 2: 4}))  # stage 1 had 5 epochs, 3 are done
+        bar.step(1, 4, 5, 0.5)
+        assert [(task.completed, task.total) for task in progress.tasks] == [(0.5, 6)]
+        bar.epoch(EpochReport(1, 5, 5, 1.0, 1e-3, {"total": 2.0}, {}))
+        bar.step(2, 1, 4, 0.25)
+        assert [(task.completed, task.total) for task in progress.tasks] == [(2.25, 6)]
+
+
+def test_validation_scores_are_lines_of_their_own(run, tmp_path, monkeypatch):
+    scores = {"acc": 71.23, "edit": 60.0, "f1@10": 70.0, "f1@25": 65.5, "f1@50": 50.04}
+
+    def trained(*_, watcher, **__):
+        watcher.begin(Plan("uvast", 8, "cpu", {1: 5}, n_validation=2))
+        watcher.epoch(EpochReport(1, 5, 5, 1.0, 1e-3, {"total": 2.0}, scores))
+
+    monkeypatch.setattr("uvast.training.train", trained)
+    generate_dataset(tmp_path / "data", n_videos=2, n_frames=50, n_features=2)
+    plan, line, *_ = run().splitlines()
+    assert plan.startswith("training uvast on 8 videos, 2 more held out for validation (cpu): ")
+    assert line == ("stage 1, epoch 5: validation Acc 71.2, Edit 60.0, F1@10/25/50 70.0/65.5/50.0")

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from uvast.durations import (
     LengthModel,
     Transitions,
-    scored_semi_markov,
     segmentation_score,
     semi_markov,
     viterbi,
@@ -58,9 +57,8 @@ def test_equals_brute_force_over_all_segmentations_and_its_ties(seed, n_frames, 
         tied = score == best > -np.inf and key_from_the_end(one) < key_from_the_end(winner)
         if score > best or tied:
             best, winner = score, one
-    found = scored_semi_markov(frames, lengths, transitions, alpha=1.0)
-    assert found.score == best
-    assert found.segmentation == winner
+    found = semi_markov(frames, lengths, transitions, alpha=1.0)
+    assert found == winner
 
 
 @pytest.mark.parametrize("kind", ["poisson", "gamma", "none"])
@@ -71,12 +69,10 @@ def test_equals_the_slow_recurrence_on_longer_videos(kind, seed):
     shapes = tuple(generator.uniform(1, 20, 6)) if kind == "gamma" else ()
     lengths = LengthModel(kind, tuple(generator.uniform(2, 60, 6)), shapes)
     transitions = Transitions.fit(list(generator.integers(0, 6, (20, 9))), 6)
-    found = scored_semi_markov(frames, lengths, transitions, 0.3)
+    found = semi_markov(frames, lengths, transitions, alpha=0.3)
     slow = slow_semi_markov_score(0.3 * frames, lengths, transitions)
-    assert found.score == pytest.approx(slow, abs=1e-8)
-    assert found.score == pytest.approx(
-        segmentation_score(frames, found.segmentation, lengths, transitions, alpha=0.3), abs=1e-8
-    )
+    score = segmentation_score(frames, found, lengths, transitions, alpha=0.3)
+    assert score == pytest.approx(slow, abs=1e-8)
 
 
 @settings(max_examples=100, deadline=None)
@@ -86,15 +82,14 @@ def test_its_durations_are_those_of_viterbi_on_its_transcript(seed):
     frames = random_frames(generator, 60, 4)
     lengths = LengthModel("gamma", tuple(generator.uniform(4, 30, 4)), (3.0,) * 4)
     transitions = Transitions.uniform(4)
-    found = scored_semi_markov(frames, lengths, transitions)
-    given_transcript = viterbi(
-        frames, found.segmentation.transcript, length_model=lengths, alpha=0.2
-    )
-    score = given_transcript.score + transitions.score(found.segmentation.transcript)
-    assert found.score == pytest.approx(score, abs=1e-9)
-    assert found.segmentation.n_frames == 60
-    assert found.segmentation.durations.min() > 0
-    assert found.segmentation.merged() == found.segmentation
+    found = semi_markov(frames, lengths, transitions)
+    given_transcript = viterbi(frames, found.transcript, lengths, alpha=0.2)
+    score = given_transcript.score + transitions.score(found.transcript)
+    own = segmentation_score(frames, found, lengths, transitions, alpha=0.2)
+    assert own == pytest.approx(score, abs=1e-9)
+    assert found.n_frames == 60
+    assert found.durations.min() > 0
+    assert found.merged() == found
 
 
 def test_finds_a_planted_segmentation_through_noise():
@@ -103,14 +98,14 @@ def test_finds_a_planted_segmentation_through_noise():
     noisy = frames.copy()
     noisy[[5, 28, 41, 70]] = noisy[[5, 28, 41, 70]][:, ::-1]  # lone frames that look wrong
     lengths = LengthModel("gamma", (22.0, 30.0, 15.0), (6.0, 6.0, 6.0))
-    found = semi_markov(noisy, lengths, Transitions.fit([[0, 1, 2, 0]], 3), 0.5)
+    found = semi_markov(noisy, lengths, Transitions.fit([[0, 1, 2, 0]], 3), alpha=0.5)
     assert found == truth
 
 
 def test_the_order_of_actions_counts():
     # The middle frames look like 1 or 2 alike; only 2 ever follows 0.
     frames = np.log([[0.9, 0.05, 0.05]] * 5 + [[0.04, 0.48, 0.48]] * 5)
-    found = semi_markov(frames, LengthModel.none(3), Transitions.fit([[0, 2]] * 9, 3), 1.0)
+    found = semi_markov(frames, LengthModel.none(3), Transitions.fit([[0, 2]] * 9, 3), alpha=1.0)
     assert found == Segmentation(np.array([0, 2]), np.array([5, 5]))
 
 
@@ -118,10 +113,12 @@ def test_golden_values():
     t = np.arange(40)[:, None]
     frames = -3 * np.abs(np.sin(0.11 * t + 1.1 * np.arange(3)))
     lengths = LengthModel("gamma", (8.0, 12.0, 10.0), (2.0, 4.0, 3.0))
-    found = scored_semi_markov(frames, lengths, Transitions.fit([[0, 1, 2], [0, 2, 1]], 3), 0.5)
-    assert found.segmentation.transcript.tolist() == [0, 2, 1, 0, 2]
-    assert found.segmentation.durations.tolist() == [5, 9, 10, 9, 7]
-    assert found.score == pytest.approx(-18.411247255469185, abs=1e-9)
+    transitions = Transitions.fit([[0, 1, 2], [0, 2, 1]], 3)
+    found = semi_markov(frames, lengths, transitions, alpha=0.5)
+    assert found.transcript.tolist() == [0, 2, 1, 0, 2]
+    assert found.durations.tolist() == [5, 9, 10, 9, 7]
+    score = segmentation_score(frames, found, lengths, transitions, alpha=0.5)
+    assert score == pytest.approx(-18.411247255469185, abs=1e-9)
 
 
 def test_one_frame_and_one_class():
@@ -154,4 +151,4 @@ def test_equal_and_impossible_frames():
 )
 def test_refuses_what_cannot_be(frames, lengths, transitions, alpha, message):
     with pytest.raises(InputError, match=message):
-        semi_markov(frames, lengths, transitions, alpha)
+        semi_markov(frames, lengths, transitions, alpha=alpha)

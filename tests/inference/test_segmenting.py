@@ -139,11 +139,13 @@ def test_noise_makes_no_candidate_longer_than_the_cap(
 ) -> None:
     lengths = []
 
-    def counted(log_probabilities: object, transcript: np.ndarray, **options: object) -> object:
+    def counted(
+        frames: object, transcript: np.ndarray, *given: object, **options: object
+    ) -> object:
         lengths.append(len(transcript))
-        return viterbi(log_probabilities, transcript, **options)
+        return viterbi(frames, transcript, *given, **options)
 
-    monkeypatch.setattr("uvast.inference.decoder.viterbi", counted)
+    monkeypatch.setattr("uvast.inference.candidates.viterbi", counted)
     noise = np.random.default_rng(0).normal(scale=9, size=(400, model.n_features))
     features = noise.astype(np.float32)
     runs = model.segment(features, transcript="frames", durations="none")
@@ -171,7 +173,7 @@ def test_best_says_if_its_transcript_was_cut(
 
     monkeypatch.setattr("uvast.inference.decoder.beam_transcripts", cut)
     monkeypatch.setattr(
-        "uvast.inference.decoder.smoothed_transcript", lambda *_, **__: np.array([0])
+        "uvast.inference.candidates.smoothed_transcript", lambda *_, **__: np.array([0])
     )
     encoded, options = model.encode_batch([video]), model.options(transcript="best", beam_width=2)
     (found,) = model.decode_batch(encoded, options)

@@ -22,17 +22,17 @@ from uvast.errors import (
     TrainingError,
 )
 from uvast.inference.segmenter import choose_device
-from uvast.models.checkpoint import read_card, read_checkpoint
+from uvast.models.checkpoint import read_checkpoint
 from uvast.runs import RunFolder
 from uvast.segments import Segmentation
 from uvast.training import EpochReport, Plan, resume, train
 from uvast.training.augmentation import augment
 from uvast.training.distributed import own_device
-from uvast.training.loop import Silent
 from uvast.training.objectives import StageOne
 from uvast.training.refresh import refreshed_targets
 from uvast.training.resuming import read_state
 from uvast.training.tensorboard import TensorBoard
+from uvast.training.watching import Silent
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,7 @@ def test_the_newest_state_describes_its_own_weights(
     run = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
         train(tiny, run, config=small_config, split=1, watcher=StopInStageTwo(after_epoch=False))
-    contents = read_checkpoint(run / "last.safetensors")
-    card = read_card(run / "last.safetensors", contents.metadata)
+    card = read_checkpoint(run / "last.safetensors").card
     assert (card.stage, card.selection) == (1, "newest")
 
 
@@ -352,7 +351,7 @@ def test_the_newest_state_never_names_a_best_epoch_that_was_replaced(
     class Compare(Silent):
         def epoch(self, report: EpochReport) -> None:
             progress, _ = read_state(run.last)
-            card = read_card(run.best, read_checkpoint(run.best).metadata)
+            card = read_checkpoint(run.best).card
             seen.append((progress.stage, progress.best_epoch, card.epoch))
 
     train(tiny, run.path, config=small_config.replaced(**changes), split=1, watcher=Compare())

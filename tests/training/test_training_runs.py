@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +17,12 @@ from safetensors.torch import load_file
 
 import uvast
 from uvast.config import Config
-from uvast.data import Dataset
+from uvast.data import Batch, Dataset, VideoLoader
 from uvast.errors import CheckpointError, ConfigError, OutputError, TrainingError, UvastError
 from uvast.models.checkpoint import load_model
 from uvast.runs import RunFolder
 from uvast.training import EpochReport, resume, train
-from uvast.training.loop import Silent
-from uvast.training.session import Session
+from uvast.training.watching import Silent
 
 
 def weights(run: Path, name: str = "best") -> dict[str, np.ndarray]:
@@ -268,15 +268,15 @@ def test_a_loss_that_is_not_finite_names_video_and_epoch_and_keeps_the_last_stat
     tiny: Dataset, small_config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     culprit = tiny.side(1, "train")[1]
-    batches = Session._batches
+    batches = VideoLoader.epoch
 
-    def poisoned(self: Session, loader: object, stage: int, epoch: int) -> object:
-        for batch in batches(self, loader, stage, epoch):
+    def poisoned(self: VideoLoader, epoch: int) -> Iterator[Batch]:
+        for batch in batches(self, epoch):
             if epoch == 2 and culprit in batch.names:
                 batch.features[:] = float("nan")
             yield batch
 
-    monkeypatch.setattr(Session, "_batches", poisoned)
+    monkeypatch.setattr(VideoLoader, "epoch", poisoned)
     with pytest.raises(TrainingError, match=f"{culprit}: the loss is not finite in epoch 3"):
         train(tiny, tmp_path / "run", config=small_config, split=1)
     assert len(RunFolder(tmp_path / "run").read_log()) == 2

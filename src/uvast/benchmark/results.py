@@ -60,11 +60,11 @@ LABELS = MappingProxyType(
 ADDED = MappingProxyType(
     {
         "frames": "",
-        "frames, mode filter": ", mode filter",
+        "frames + mode filter": ", mode filter",
         "frames + viterbi": " + Viterbi",
         "frames + fifa": " + FIFA",
-        "viterbi, gamma": " + Viterbi, Gamma lengths",
-        "fifa, least energy": " + FIFA, least energy",
+        "viterbi + gamma": " + Viterbi, Gamma lengths",
+        "fifa + least energy": " + FIFA, least energy",
         "explicit": " + explicit durations",
         "semi-markov": " + semi-Markov",
         "best": ", best",

@@ -14,10 +14,11 @@ from uvast.cli.options import DeviceOption, SettingsOption, TimestampsOption, ch
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rich.progress import Progress, TaskID
 
+    from uvast.config import Config
     from uvast.training import EpochReport, Plan, Watcher
 
 
@@ -67,13 +68,28 @@ def train(
         int | None,
         typer.Option(min=0, help="Cut pseudo-labels again every N epochs; 0 never.", metavar="N"),
     ] = None,
-    stage: Annotated[Stage, typer.Option(help="Stage 2 is the alignment decoder.")] = Stage.both,
+    epochs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Epochs of each stage.", metavar="N", show_default="the preset's"),
+    ] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="Videos in a batch.", metavar="N")
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Step size of the optimiser, such as 5e-4.", metavar="X")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Of everything random.", metavar="N")
+    ] = None,
+    stage: Annotated[
+        Stage | None,
+        typer.Option(help="Stage 2 is the alignment decoder.", show_default="both"),
+    ] = None,
     validation: Annotated[
         float | None,
         typer.Option(min=0, max=1, help="Share of the training side that selects the model."),
     ] = None,
     device: DeviceOption = "auto",
-    seed: Annotated[int | None, typer.Option(min=0, help="Of everything random.")] = None,
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Also log for TensorBoard (an extra).")
     ] = False,
@@ -82,26 +98,28 @@ def train(
 
     Example: `uvast train data/gtea --split 1 --preset gtea --out runs/gtea-1`
 
-    A short one: `uvast train data/gtea --set train.epochs=20 --set train.alignment_epochs=5 --out
-    run`; each stage counts its own epochs, and `--stage 1` leaves the second out
+    A short one: `uvast train data/gtea --epochs 20 --out run`; `--stage 1` leaves the second stage
+    out, `--set train.alignment_epochs=5` gives it epochs of its own
 
     One click per action: `uvast train my-videos --supervision timestamps --preset small --out run`
 
     After a break, Ctrl-C included: `uvast train --resume runs/gtea-1`; it may come with another
-    `--device`, with `--stage 2`, and with `--set` of train.alignment_epochs,
+    `--device`, with `--stage`, and with `--set` of train.alignment_epochs,
     train.checkpoint_seconds and train.workers
 
     Several processes: `torchrun --nproc-per-node 2 -m uvast train data/gtea --out run`
     """
-    changes = list(settings or [])
     flags = {
         "model.kind": model,
         "supervision.kind": supervision and supervision.value,
         "supervision.refresh_every": refresh_pseudo_labels,
-        "train.validation": validation,
+        "train.epochs": epochs,
+        "train.batch_size": batch_size,
+        "train.learning_rate": learning_rate,
         "train.seed": seed,
+        "train.validation": validation,
     }
-    changes += [f"{name}={value}" for name, value in flags.items() if value is not None]
+    changes = _changes(settings or [], flags)
     if resume is not None:
         _refuse_with_resume(dataset, out, preset, config, split, timestamps)
         _resume(resume, changes, stage, device, tensorboard=tensorboard)
@@ -116,17 +134,22 @@ def train(
             where="--stage 2",
             remedy="pass --resume RUN --stage 2",
         )
-    if stage is Stage.one:
-        changes.append("train.alignment_epochs=0")
 
     from uvast.data import Dataset
     from uvast.data.timestamp_files import ignored_timestamps
     from uvast.training import train as train_model
 
-    chosen = chosen_config(preset, config, model, changes)
+    chosen = chosen_config(preset, config, model, _settings(changes))
+    chosen = chosen.replaced(**_second_stage(chosen, stage, changes))
+    has_clicks = chosen.supervision.kind == "timestamps"
+    if timestamps is not None and not has_clicks:
+        raise ConfigError(
+            "full labels are trained on, and no clicks",
+            where="--timestamps",
+            remedy="pass --supervision timestamps too, or leave it out",
+        )
     opened = Dataset.open(dataset)
-    own_clicks = chosen.supervision.kind == "timestamps" and timestamps is None
-    if own_clicks and (ignored := ignored_timestamps(dataset)):
+    if has_clicks and timestamps is None and (ignored := ignored_timestamps(dataset)):
         note(ignored)
     with _followed(out, tensorboard=tensorboard) as watcher:
         train_model(
@@ -144,6 +167,47 @@ def train(
     note(f"the model is in {out}; try uvast segment {out} {dataset}{side} --out predictions")
 
 
+def _changes(settings: list[str], flags: Mapping[str, object]) -> dict[str, str]:
+    """Name to value, of what `--set` and the short forms say; both at once is a slip."""
+    changes: dict[str, str] = {}
+    for setting in settings:
+        name, separator, value = setting.partition("=")
+        changes[name.strip()] = separator + value
+    for name, given in flags.items():
+        if given is not None:
+            if name in changes:
+                raise ConfigError(
+                    f"{name} is set twice", where="--set", remedy="leave out this or its short form"
+                )
+            changes[name] = f"={given}"
+    return changes
+
+
+def _settings(changes: dict[str, str]) -> list[str]:
+    return [f"{name}{value}" for name, value in changes.items()]
+
+
+def _second_stage(
+    config: Config, stage: Stage | None, changes: dict[str, str]
+) -> dict[str, object]:
+    """What the options make of the epochs of stage 2."""
+    from uvast.config import TrainConfig
+
+    own, name = config.train.alignment_epochs, "train.alignment_epochs"
+    if stage in (Stage.two, Stage.both) and config.model.kind != "uvast":
+        raise ConfigError(
+            f"{config.model.kind} has no second stage",
+            where=f"--stage {stage.value}",
+            remedy="leave out --stage",
+        )
+    if stage is Stage.one:
+        return {name: 0} if own else {}
+    is_meant = own or stage is not None
+    if not is_meant or name in changes or (own and "train.epochs" not in changes):
+        return {}
+    return {name: config.train.epochs or TrainConfig().alignment_epochs}
+
+
 def _refuse_with_resume(*given: object) -> None:
     if any(value is not None for value in given):
         raise ConfigError(
@@ -153,20 +217,20 @@ def _refuse_with_resume(*given: object) -> None:
         )
 
 
-def _resume(run: Path, changes: list[str], stage: Stage, device: str, *, tensorboard: bool) -> None:
-    from uvast.config import Config
+def _resume(
+    run: Path, changes: dict[str, str], stage: Stage | None, device: str, *, tensorboard: bool
+) -> None:
     from uvast.runs import RunFolder
     from uvast.training import resume as resume_run
 
-    if stage is Stage.two:
+    if stage is not None:
         _, config, _ = RunFolder.open(run)
-        if not config.train.alignment_epochs and not any(
-            change.startswith("train.alignment_epochs") for change in changes
-        ):
-            epochs = config.train.epochs or Config().train.alignment_epochs
-            changes.append(f"train.alignment_epochs={epochs}")
+        if stage is Stage.two and "train.epochs" in changes:
+            changes["train.alignment_epochs"] = changes.pop("train.epochs")
+        added = _second_stage(config, stage, changes)
+        changes |= {name: f"={value}" for name, value in added.items()}
     with _followed(run, tensorboard=tensorboard) as watcher:
-        resume_run(run, settings=changes, device=device, watcher=watcher)
+        resume_run(run, settings=_settings(changes), device=device, watcher=watcher)
     note(f"the model is in {run}")
 
 
@@ -190,20 +254,26 @@ def _followed(run: Path, *, tensorboard: bool) -> Iterator[Watcher]:
 
 
 class TrainingBar:
-    """Shows each stage as one bar over its epochs, and one for pseudo-labels before them."""
+    """One bar over the epochs of all stages, so that the time left is that of the whole run.
+
+    Pseudo-labels have one of their own before it. A named bar is part of a story that tells the
+    plan and the scores itself.
+    """
 
     def __init__(self, progress: Progress, name: str = "") -> None:
         self._progress = progress
         self._name = f"{name}, " if name else ""
-        self._tasks: dict[int, TaskID] = {}
+        self._left: dict[int, int] = {}
+        self._task: TaskID | None = None
         self._labels: TaskID | None = None
         self._text = ""
 
     def begin(self, plan: Plan) -> None:
-        """Tells what there is to do; a named bar is part of a story that tells it."""
+        """Tells what there is to do."""
         if self._labels is not None:  # they may have needed fewer rounds than there are at most
             self._progress.remove_task(self._labels)
             self._labels = None
+        self._left = plan.epochs
         if not self._name:
             note(_sentence(plan))
 
@@ -214,24 +284,32 @@ class TrainingBar:
         self._progress.update(self._labels, completed=n_done)
 
     def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
-        """Moves the bar."""
-        if stage not in self._tasks:
-            self._tasks[stage] = self._progress.add_task(f"{self._name}stage {stage}", total=epochs)
-        self._progress.update(
-            self._tasks[stage],
-            completed=round(epoch - 1 + fraction, 2),
-            description=f"{self._name}stage {stage}{self._text}",
-        )
+        """Moves the bar; epochs of earlier sessions are none of its own."""
+        text = f"{self._name}stage {stage}{self._text}"
+        if self._task is None:
+            self._task = self._progress.add_task(text, total=sum(self._left.values()))
+        before = sum(n for number, n in self._left.items() if number < stage)
+        done = before + self._left[stage] - (epochs - epoch + 1) + fraction
+        self._progress.update(self._task, completed=round(done, 2), description=text)
 
     def epoch(self, report: EpochReport) -> None:
-        """Shows the losses."""
+        """Shows the losses, and the scores of a validation in a line of their own."""
         self._text = f": loss {report.losses['total']:.2f}"
-        if report.validation:
-            self._text += f", validation {report.validation['score']:.1f}"
         if self._progress.console.width >= WIDE:
             terms = [f"{n} {value:.2f}" for n, value in report.losses.items() if n != "total"]
             self._text += f" ({', '.join(terms)})"
+        if report.validation and not self._name:
+            note(_scores(report))
         self.step(report.stage, report.epoch, report.epochs, 1.0)
+
+
+def _scores(report: EpochReport) -> str:
+    found = report.validation
+    f1 = "/".join(f"{found[f'f1@{overlap}']:.1f}" for overlap in (10, 25, 50))
+    return (
+        f"stage {report.stage}, epoch {report.epoch}: validation Acc {found['acc']:.1f}, "
+        f"Edit {found['edit']:.1f}, F1@10/25/50 {f1}"
+    )
 
 
 def _sentence(plan: Plan) -> str:
@@ -241,6 +319,8 @@ def _sentence(plan: Plan) -> str:
     parts = [f"{_number(n_first, 'epoch')} of stage {first}"]
     parts += [f"{n} of stage {stage}" for stage, n in others]
     videos = _number(plan.n_videos, "video")
+    if plan.n_validation:
+        videos += f", {plan.n_validation} more held out for validation"
     return f"training {plan.model} on {videos} ({plan.device}): {', '.join(parts)}"
 
 

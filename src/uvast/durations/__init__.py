@@ -6,9 +6,9 @@ Pure functions on arrays, usable without any network. Shapes: T frames, S segmen
 from uvast.durations.alignment import alignment
 from uvast.durations.fifa import fifa
 from uvast.durations.length_model import LengthModel
-from uvast.durations.result import LOG_FLOOR, Durations, ScoredSegmentation
+from uvast.durations.result import LOG_FLOOR, Durations
 from uvast.durations.scores import segmentation_score
-from uvast.durations.semi_markov import scored_semi_markov, semi_markov
+from uvast.durations.semi_markov import semi_markov
 from uvast.durations.smoothing import (
     absorb_short_runs,
     mode_filter,
@@ -17,23 +17,16 @@ from uvast.durations.smoothing import (
 )
 from uvast.durations.transitions import Transitions
 from uvast.durations.viterbi import viterbi
-from uvast.durations.ways import AlignmentWay, DurationWay, FifaWay, ViterbiWay
 
 __all__ = [
     "LOG_FLOOR",
-    "AlignmentWay",
-    "DurationWay",
     "Durations",
-    "FifaWay",
     "LengthModel",
-    "ScoredSegmentation",
     "Transitions",
-    "ViterbiWay",
     "absorb_short_runs",
     "alignment",
     "fifa",
     "mode_filter",
-    "scored_semi_markov",
     "segmentation_score",
     "semi_markov",
     "smoothed_labels",

@@ -13,10 +13,11 @@ and s minimises `mean over n, t of -log p(action_n | t) mask_n(t)
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
+from uvast.config import MAX_SHARPNESS, DecodeConfig, FifaOptimiser
 from uvast.durations.fifa_energy import energy, tabulate
 from uvast.durations.result import (
     Durations,
@@ -36,17 +37,11 @@ if TYPE_CHECKING:
 
     Energy = Callable[[FloatArray, FloatArray], float]
 
-Optimiser = Literal["fast", "gradient-descent"]
-DEFAULT_STEPS: dict[Optimiser, tuple[int, float]] = {
-    "fast": (400, 0.1),
-    "gradient-descent": (3000, 0.01),
-}
+FAST_STEPS, FAST_STEP_SIZE = 400, 0.1
 FIFA_LOG_FLOOR = (
     -100.0
 )  # A frame beyond hope pulls a boundary hard enough; more makes steps explode.
-MAX_SHARPNESS = 700.0
 LOG_LENGTHS = (float(np.log(1e-8)), float(np.log(10.0)))
-PATIENCE = 50
 
 
 def fifa(
@@ -55,31 +50,28 @@ def fifa(
     initial: ArrayLike | None = None,
     *,
     mean_durations: ArrayLike | None = None,
-    sharpness: float = 80.0,
-    length_weight: float = 0.0,
-    sum_weight: float = 1.0,
-    optimiser: Optimiser = "fast",
-    n_steps: int | None = None,
-    step_size: float | None = None,
-    tolerance: float | None = None,
-    keep_energies: bool = False,
+    sharpness: float = DecodeConfig.fifa_sharpness,
+    length_weight: float = DecodeConfig.fifa_length_weight,
+    sum_weight: float = DecodeConfig.fifa_sum_weight,
+    optimiser: FifaOptimiser = DecodeConfig.fifa_optimiser,
+    n_steps: int = DecodeConfig.fifa_steps,
+    step_size: float = DecodeConfig.fifa_step_size,
 ) -> Durations:
     """Durations of least energy, up to a local minimum.
 
     Args:
         log_probabilities: frame scores `(T, C)`; values below -100, `-inf` too, count as -100.
         transcript: actions `(S,)`.
-        initial: durations to start from `(S,)`, in any unit; uniform without.
+        initial: durations to start from `(S,)`, in any unit; without them, the means of the
+            classes, or equal ones where these are unknown.
         mean_durations: mean frames of each class `(C,)`; needed for a `length_weight`.
         sharpness: k, the slope of the masks.
         length_weight: weight of the distances to the class means (the paper's b).
         sum_weight: weight of the distance of the sum of lengths to the whole video (g).
         optimiser: `gradient-descent` is the published one; `fast` adapts the step of each length
-            (Adam, its step falling to 0 by a cosine), and keeps its best lengths.
-        n_steps: at most so many; 400 (`fast`) or 3000.
-        step_size: in log length; 0.1 (`fast`, the first step) or 0.01.
-        tolerance: stop once the best energy falls by less than this share in 50 steps.
-        keep_energies: return the energy before each step and at the end.
+            (400 steps of Adam, falling from 0.1 to 0 by a cosine), and keeps its best lengths.
+        n_steps: of `gradient-descent`.
+        step_size: of `gradient-descent`, in log length.
 
     Returns:
         Durations; the score is minus the energy of the lengths before rounding.
@@ -87,38 +79,34 @@ def fifa(
     frames = checked_log_probabilities(log_probabilities, FIFA_LOG_FLOOR)
     n_frames, n_classes = frames.shape
     actions = checked_transcript(transcript, n_classes, n_frames)
-    steps, size = _schedule(optimiser, n_steps, step_size)
+    _check_steps(optimiser, n_steps, step_size)
     weights = _checked_weights(sharpness, length_weight, sum_weight)
+    means = _means(mean_durations, actions, n_classes)
+    if means is None and length_weight:
+        raise InputError("a length weight without mean durations", remedy="pass the means")
     classes, rows = np.unique(actions, return_inverse=True)
     energy_of = partial(
         energy,
         tabulate(-frames.T[classes], weights[0]),
         rows,
-        _targets(mean_durations, actions, frames.shape, length_weight),
+        np.zeros(len(actions)) if means is None else means / n_frames,
         weights,
     )
-    descend = _fast_descent if optimiser == "fast" else _plain_descent
-    start = _initial_log_lengths(initial, actions, n_frames)
-    log_lengths, energies = descend(energy_of, start, steps, size, tolerance)
-    final = energies.min() if optimiser == "fast" else energies[-1]
-    durations = round_durations(np.exp(log_lengths), n_frames)
-    return Durations(durations, -float(final), energies if keep_energies else None)
+    start = _initial_log_lengths(means if initial is None else initial, actions, n_frames)
+    if optimiser == "fast":
+        log_lengths, least = _fast_descent(energy_of, start)
+    else:
+        log_lengths, least = _plain_descent(energy_of, start, n_steps, float(step_size))
+    return Durations(round_durations(np.exp(log_lengths), n_frames), -least)
 
 
-def _schedule(
-    optimiser: Optimiser, n_steps: int | None, step_size: float | None
-) -> tuple[int, float]:
-    """Number and size of an optimiser's steps, its own where none are given."""
-    if optimiser not in get_args(Optimiser):
+def _check_steps(optimiser: FifaOptimiser, n_steps: int, step_size: float) -> None:
+    if optimiser not in get_args(FifaOptimiser):
         raise InputError(
-            f"optimiser {optimiser!r}", remedy=f"choose from {', '.join(get_args(Optimiser))}"
+            f"optimiser {optimiser!r}", remedy=f"choose from {', '.join(get_args(FifaOptimiser))}"
         )
-    steps, size = DEFAULT_STEPS[optimiser]
-    steps = steps if n_steps is None else n_steps
-    size = size if step_size is None else step_size
-    if steps < 0 or not 0 < size < np.inf:
-        raise InputError(f"{steps} steps of size {size}", remedy="both have to be positive")
-    return steps, float(size)
+    if n_steps < 0 or not 0 < step_size < np.inf:
+        raise InputError(f"{n_steps} steps of size {step_size}", remedy="both have to be positive")
 
 
 def _checked_weights(
@@ -146,79 +134,49 @@ def _initial_log_lengths(initial: ArrayLike | None, actions: IntArray, n_frames:
     return log_lengths
 
 
-def _targets(
-    mean_durations: ArrayLike | None,
-    actions: IntArray,
-    shape: tuple[int, ...],
-    length_weight: float,
-) -> FloatArray:
-    """The class mean of each segment as a share of the video `(S,)`."""
-    n_frames, n_classes = shape
+def _means(
+    mean_durations: ArrayLike | None, actions: IntArray, n_classes: int
+) -> FloatArray | None:
+    """The mean of each segment's class `(S,)`, in frames."""
     if mean_durations is None:
-        if length_weight:
-            raise InputError("a length weight without mean durations", remedy="pass the means")
-        return np.zeros(len(actions))
+        return None
     means = np.asarray(mean_durations, dtype=np.float64)
     if means.shape != (n_classes,) or not np.isfinite(means).all():
         raise InputError(f"mean durations of shape {means.shape} for {n_classes} classes")
-    return means[actions] / n_frames
-
-
-def _is_done(energies: FloatArray, tolerance: float | None) -> bool:
-    """Whether the best energy fell by less than a share `tolerance` in the last steps."""
-    n_steps = len(energies)
-    if tolerance is None or n_steps < 2 * PATIENCE or n_steps % PATIENCE:
-        return False
-    old = energies[:-PATIENCE].min()
-    return bool(old - energies.min() < tolerance * abs(old))
+    return means[actions]
 
 
 def _plain_descent(
-    energy: Energy,
-    log_lengths: FloatArray,
-    n_steps: int,
-    step_size: float,
-    tolerance: float | None,
-) -> tuple[FloatArray, FloatArray]:
-    """Gradient descent in the log lengths: the last of them `(S,)`, and the energies."""
+    energy: Energy, log_lengths: FloatArray, n_steps: int, step_size: float
+) -> tuple[FloatArray, float]:
+    """Gradient descent in the log lengths: the last of them `(S,)`, and their energy."""
     gradient = np.empty_like(log_lengths)
-    energies = np.empty(n_steps + 1)
-    for step in range(n_steps + 1):
+    for _ in range(n_steps):
         lengths = np.exp(log_lengths)
-        energies[step] = energy(lengths, gradient)
-        if step == n_steps or _is_done(energies[: step + 1], tolerance):
-            break
+        energy(lengths, gradient)
         log_lengths = _clipped(log_lengths - step_size * gradient * lengths)
-    return log_lengths, energies[: step + 1]
+    return log_lengths, energy(np.exp(log_lengths), gradient)
 
 
-def _fast_descent(
-    energy: Energy,
-    log_lengths: FloatArray,
-    n_steps: int,
-    step_size: float,
-    tolerance: float | None,
-) -> tuple[FloatArray, FloatArray]:
-    """Adam with a cosine of steps: the best log lengths `(S,)`, and the energies."""
+def _fast_descent(energy: Energy, log_lengths: FloatArray) -> tuple[FloatArray, float]:
+    """Adam with a cosine of steps: the best log lengths `(S,)`, and their energy."""
     gradient = np.empty_like(log_lengths)
     mean = np.zeros_like(log_lengths)
     square = np.zeros_like(log_lengths)
-    best, best_energy = log_lengths, np.inf
-    energies = np.empty(n_steps + 1)
-    for step in range(n_steps + 1):
+    best, least = log_lengths, np.inf
+    for step in range(FAST_STEPS + 1):
         lengths = np.exp(log_lengths)
-        energies[step] = energy(lengths, gradient)
-        if energies[step] < best_energy:
-            best, best_energy = log_lengths, energies[step]
-        if step == n_steps or _is_done(energies[: step + 1], tolerance):
-            break
+        now = energy(lengths, gradient)
+        if now < least:
+            best, least = log_lengths, now
         gradient *= lengths
         mean += 0.1 * (gradient - mean)
         square += 0.01 * (gradient**2 - square)
-        size = step_size * (0.5 + 0.5 * np.cos(np.pi * step / n_steps)) / (1 - 0.9 ** (step + 1))
+        cosine = 0.5 + 0.5 * np.cos(np.pi * step / FAST_STEPS)
+        size = FAST_STEP_SIZE * cosine / (1 - 0.9 ** (step + 1))
         deviation = np.sqrt(square / (1 - 0.99 ** (step + 1)))
         log_lengths = _clipped(log_lengths - size * mean / (deviation + 1e-12))
-    return best, energies[: step + 1]
+    return best, least
 
 
 def _clipped(log_lengths: FloatArray) -> FloatArray:

@@ -12,11 +12,12 @@ Each is shifted to 0 at its mode, so that no class is dear only because its leng
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
+from uvast.config import LengthKind
 from uvast.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from uvast.durations.result import FloatArray
     from uvast.segments import Segmentation
 
-Kind = Literal["poisson", "gamma", "none"]
 MAX_SHAPE = 100.0
 """The largest Gamma shape, a deviation of a tenth of the mean: a few segments of equal length must
 not forbid every other length."""
@@ -43,15 +43,16 @@ class LengthModel:
         shapes: Gamma shape of each class (C,), at least 1; empty for the other kinds.
     """
 
-    kind: Kind
+    kind: LengthKind
     means: tuple[float, ...]
     shapes: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Checks the parameters."""
-        if self.kind not in get_args(Kind):
+        if self.kind not in get_args(LengthKind):
             raise InputError(
-                f"length model {self.kind!r}", remedy=f"choose from {', '.join(get_args(Kind))}"
+                f"length model {self.kind!r}",
+                remedy=f"choose from {', '.join(get_args(LengthKind))}",
             )
         if not self.means or not all(0 < mean < np.inf for mean in self.means):
             raise InputError("mean durations have to be positive numbers, one for each class")
@@ -77,7 +78,7 @@ class LengthModel:
         cls,
         segmentations: Iterable[Segmentation],
         n_classes: int,
-        kind: Kind = "gamma",
+        kind: LengthKind = "gamma",
         *,
         least_segments: int = 5,
     ) -> LengthModel:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from uvast.errors import InputError
 
 if TYPE_CHECKING:
-    from uvast.segments import IntArray, Segmentation
+    from uvast.segments import IntArray
 
 FloatArray = NDArray[np.float64]
 
@@ -27,26 +27,16 @@ class Durations:
     Args:
         durations: frames per segment `(S,)`, positive, their sum is T.
         score: what the way maximises, at these durations; comparable within one way only.
-        energies: progress of the optimiser `(n_steps + 1,)`, if it was asked for.
     """
 
     durations: IntArray
     score: float
-    energies: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """Freezes the durations."""
         frozen = np.array(self.durations, dtype=np.int64)
         frozen.flags.writeable = False
         object.__setattr__(self, "durations", frozen)
-
-
-@dataclass(frozen=True)
-class ScoredSegmentation:
-    """A segmentation with the score it was found by."""
-
-    segmentation: Segmentation
-    score: float
 
 
 def checked_log_probabilities(

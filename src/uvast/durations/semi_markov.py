@@ -19,7 +19,6 @@ import numpy as np
 
 from uvast.durations.result import (
     FloatArray,
-    ScoredSegmentation,
     check_classes,
     checked_alpha,
     checked_log_probabilities,
@@ -34,23 +33,18 @@ if TYPE_CHECKING:
     from uvast.durations.transitions import Transitions
 
 
+ALPHA = 0.2
+"""The power of frame posteriors where no validation part chose one."""
+
+
 def semi_markov(
     log_probabilities: ArrayLike,
     length_model: LengthModel,
     transitions: Transitions,
-    alpha: float = 0.2,
+    *,
+    alpha: float = ALPHA,
 ) -> Segmentation:
-    """The best of all segmentations, exactly; see `scored_semi_markov`."""
-    return scored_semi_markov(log_probabilities, length_model, transitions, alpha).segmentation
-
-
-def scored_semi_markov(
-    log_probabilities: ArrayLike,
-    length_model: LengthModel,
-    transitions: Transitions,
-    alpha: float = 0.2,
-) -> ScoredSegmentation:
-    """The best of all segmentations, exactly, with its score.
+    """The best of all segmentations, exactly, by `segmentation_score`.
 
     Of equally good ones, read from the end: the lower class, then the earlier start, and so on.
 
@@ -66,14 +60,14 @@ def scored_semi_markov(
         check_classes(name, other.n_classes, n_classes)
     prefix = np.zeros((n_frames + 1, n_classes))
     np.cumsum(checked_alpha(alpha) * frames, axis=0, out=prefix[1:])
-    actions, ends, score = _search(
+    actions, ends = _search(
         prefix,
         length_model.scores(n_frames),
         # Copies, because a frozen array is another type to the compiler.
         transitions.initial.copy(),
         transitions.bigram.copy(),
     )
-    return ScoredSegmentation(Segmentation(actions, np.diff(ends, prepend=0)), float(score))
+    return Segmentation(actions, np.diff(ends, prepend=0))
 
 
 @kernel
@@ -117,8 +111,8 @@ def _enter(
 @kernel
 def _search(
     prefix: FloatArray, length_scores: FloatArray, initial: FloatArray, bigram: FloatArray
-) -> tuple[IntArray, IntArray, float]:
-    """Actions and ends of the best segmentation, and its score.
+) -> tuple[IntArray, IntArray]:
+    """Actions and ends of the best segmentation.
 
     Args:
         prefix: sums of the frame scores before each frame (T + 1, C).
@@ -166,9 +160,7 @@ def _search(
         if end < n_frames:
             _enter(best, bigram, enter, previous[end])
 
-    last = int(np.argmax(best))
-    actions, ends = _trace_back(starts, previous, last)
-    return actions, ends, best[last]
+    return _trace_back(starts, previous, int(np.argmax(best)))
 
 
 @kernel

@@ -31,6 +31,9 @@ from uvast.segments import IntArray, check_timestamps
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+MAX_ENDS = 2**29
+"""Ends to try over all segments: half a minute. An hour of 100,000 frames has 5,000 segments."""
+
 MAX_STARTS = 2**24
 """Best starts that are kept at a time, 64 MB; of more, all but the last are found twice."""
 
@@ -38,9 +41,8 @@ MAX_STARTS = 2**24
 def viterbi(
     log_probabilities: ArrayLike,
     transcript: ArrayLike,
-    mean_durations: ArrayLike | None = None,
-    *,
     length_model: LengthModel | None = None,
+    *,
     frame_sampling: int = 1,
     alpha: float = 1.0,
     held: ArrayLike | None = None,
@@ -53,9 +55,9 @@ def viterbi(
     Args:
         log_probabilities: frame scores `(T, C)`; values below `LOG_FLOOR`, `-inf` too, count as it.
         transcript: actions `(S,)`.
-        mean_durations: mean frames of each class `(C,)`, for the paper's Poisson length score.
-        length_model: any length score instead; without either, lengths are not scored.
-        frame_sampling: boundaries only at multiples of it (and at T).
+        length_model: scores of segment lengths; without one, lengths are not scored.
+        frame_sampling: boundaries only at multiples of it (and at T). A coarse grid only saves
+            time: where the transcript does not fit on it, the finer one that it fits on.
         alpha: the power of the frame probabilities.
         held: timestamps `(S,)`, segment i has to contain frame `held[i]`; or, of segments with
             several, the first and last one `(S, 2)`.
@@ -66,9 +68,11 @@ def viterbi(
     frames = checked_log_probabilities(log_probabilities)
     n_frames, n_classes = frames.shape
     actions = checked_transcript(transcript, n_classes, n_frames)
-    lengths = _length_model(mean_durations, length_model, n_classes)
-    grid = _grid(n_frames, frame_sampling)
+    lengths = LengthModel.none(n_classes) if length_model is None else length_model
+    check_classes("length model", lengths.n_classes, n_classes)
+    grid = _grid(n_frames, frame_sampling, len(actions))
     low, high = _boundary_ranges(actions, grid, n_frames, held)
+    _check_effort(low, high, n_frames)
 
     classes, rows = np.unique(actions, return_inverse=True)
     prefix = np.zeros((len(classes), n_frames + 1))
@@ -80,24 +84,22 @@ def viterbi(
     return Durations(np.diff(grid[ends], prepend=0), float(score))
 
 
-def _length_model(
-    mean_durations: ArrayLike | None, length_model: LengthModel | None, n_classes: int
-) -> LengthModel:
-    if mean_durations is not None and length_model is not None:
-        raise InputError("mean durations and a length model", remedy="pass one of them")
-    if mean_durations is not None:
-        length_model = LengthModel.poisson(mean_durations)
-    if length_model is None:
-        return LengthModel.none(n_classes)
-    check_classes("length model", length_model.n_classes, n_classes)
-    return length_model
-
-
-def _grid(n_frames: int, frame_sampling: int) -> IntArray:
-    """Where boundaries may lie: 0, the multiples of `frame_sampling`, T."""
+def _grid(n_frames: int, frame_sampling: int, n_segments: int) -> IntArray:
+    """Where boundaries may lie: 0, the multiples of `frame_sampling` or of what fits, T."""
     if frame_sampling < 1:
         raise InputError(f"frame sampling is {frame_sampling}, not at least 1")
-    return np.append(np.arange(0, n_frames, frame_sampling), n_frames).astype(np.int64)
+    step = min(frame_sampling, n_frames // n_segments)
+    return np.append(np.arange(0, n_frames, step), n_frames).astype(np.int64)
+
+
+def _check_effort(low: IntArray, high: IntArray, n_frames: int) -> None:
+    """Refuses what would take minutes, such as the transcript of an hour of noise."""
+    if (high - low + 1).sum() > MAX_ENDS:
+        raise InputError(
+            f"a transcript of {len(low):,} actions for {n_frames:,} frames takes too long",
+            remedy="it looks like noise: smooth the frame labels with mode_filter=25, or use "
+            "semi-markov decoding, which finds its own transcript",
+        )
 
 
 def _boundary_ranges(

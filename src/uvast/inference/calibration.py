@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from uvast.data import Video
     from uvast.evaluation.scores import Scores
-    from uvast.inference.decoder import DecodedVideo
-    from uvast.inference.prediction import Prediction
+    from uvast.inference.prediction import DecodedVideo, Prediction
     from uvast.inference.priors import Priors
     from uvast.inference.segmenter import Segmenter
     from uvast.segments import Segmentation

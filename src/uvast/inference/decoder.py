@@ -10,31 +10,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from uvast.durations import (
-    AlignmentWay,
-    FifaWay,
-    ScoredSegmentation,
-    ViterbiWay,
-    mode_filter,
-    scored_semi_markov,
-    segmentation_score,
-    smoothed_transcript,
-    viterbi,
-)
+from uvast.durations import alignment, fifa, mode_filter, semi_markov, viterbi
 from uvast.errors import ConfigError
-from uvast.inference.search import (
-    Transcript,
-    beam_transcripts,
-    greedy_transcripts,
-    transcript_log_probabilities,
-)
+from uvast.inference.candidates import Candidates, find_candidates
+from uvast.inference.prediction import DecodedVideo, FramePrediction
+from uvast.inference.search import Transcript, beam_transcripts, greedy_transcripts
 from uvast.models import Encoded, Uvast
 from uvast.segments import IntArray, Segmentation, round_durations
 
@@ -43,28 +29,11 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from uvast.config import DecodeConfig
-    from uvast.durations import DurationWay
-    from uvast.inference.prediction import FramePrediction
     from uvast.inference.priors import Priors
     from uvast.vocabulary import Vocabulary
 
 BEST_BEAM_WIDTH = 5
 """Transcripts that the decoder writes for `best` where the settings do not say how many."""
-
-SMOOTHING_WIDTHS = (1, 9, 25)
-"""Widths of the mode filters that read candidates for `best` off the frame labels.
-
-Runs that stay shorter than half of the width are absorbed by their neighbours.
-"""
-
-
-@dataclass(frozen=True, eq=False)
-class DecodedVideo:
-    """One video, decoded at the model's rate; the segmentation is None for a bare transcript."""
-
-    transcript: IntArray
-    segmentation: Segmentation | None
-    complete: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,30 +53,6 @@ class Job:
     transcripts: tuple[Transcript, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """What `best` chooses from (docs/method.md, Durations).
-
-    Args:
-        segmentations: K of them, the joint one first.
-        scores: segmentation scores `(K,)`.
-        decoder_scores: the decoder's log-probabilities of their transcripts `(K,)`.
-        cut_off: transcripts that the decoder had to stop before their end.
-    """
-
-    segmentations: tuple[Segmentation, ...]
-    scores: NDArray[np.float64]
-    decoder_scores: NDArray[np.float64]
-    cut_off: tuple[IntArray, ...]
-
-    def winner(self, decoder_weight: float) -> DecodedVideo:
-        """The best sum of segmentation score and weighted decoder score, the first of equals."""
-        total = self.scores + decoder_weight * self.decoder_scores
-        winner = self.segmentations[int(total.argmax())]
-        complete = not any(np.array_equal(winner.transcript, one) for one in self.cut_off)
-        return DecodedVideo(winner.transcript, winner, complete)
-
-
 class Decoder:
     """Decodes videos with one set of options."""
 
@@ -119,9 +64,6 @@ class Decoder:
         self._vocabulary = vocabulary
         self._priors = priors
         self._options = options
-        self._way = self._duration_way()
-        has_alignment = isinstance(model, Uvast) and model.alignment is not None
-        self._may_align = has_alignment and options.durations in ("alignment", "fifa")
 
     def jobs(
         self, encoded: Encoded, mask: Tensor, frames: tuple[FramePrediction, ...]
@@ -135,85 +77,101 @@ class Decoder:
         masks = [mask[i : i + 1, :n] for i, n in enumerate(lengths)]
         transcripts: list[tuple[Transcript, ...]] = [()] * len(lengths)
         if self._options.transcript in ("decoder", "best"):
-            assert isinstance(self._model, Uvast), "checked with the options"
-            cap = self._options.max_segments
-            own_width = BEST_BEAM_WIDTH if self._options.transcript == "best" else 1
-            beam_width = self._options.beam_width or own_width
-            if beam_width == 1:
-                greedy = greedy_transcripts(
-                    self._model, encoded, mask, self._vocabulary, max_segments=cap
-                )
-                transcripts = [(one,) for one in greedy]
-            else:
-                transcripts = [
-                    beam_transcripts(
-                        self._model,
-                        one,
-                        one_mask,
-                        self._vocabulary,
-                        beam_width=beam_width,
-                        max_segments=cap,
-                    )
-                    for one, one_mask in zip(alone, masks, strict=True)
-                ]
+            transcripts = self._written(encoded, mask, list(zip(alone, masks, strict=True)))
         return tuple(map(Job, frames, alone, masks, transcripts))
+
+    def _written(
+        self, encoded: Encoded, mask: Tensor, alone: list[tuple[Encoded, Tensor]]
+    ) -> list[tuple[Transcript, ...]]:
+        """The decoder's transcripts of each video, by greedy search over all videos at once."""
+        assert isinstance(self._model, Uvast), "checked with the options"
+        cap = self._options.max_segments
+        own_width = BEST_BEAM_WIDTH if self._options.transcript == "best" else 1
+        width = self._options.beam_width or own_width
+        if width == 1:
+            greedy = greedy_transcripts(
+                self._model, encoded, mask, self._vocabulary, max_segments=cap
+            )
+            return [(one,) for one in greedy]
+        return [
+            beam_transcripts(
+                self._model, *one, self._vocabulary, beam_width=width, max_segments=cap
+            )
+            for one in alone
+        ]
 
     def decode(self, job: Job) -> DecodedVideo:
         """The segmentation of one video."""
-        way = self._options.transcript
-        if way == "semi-markov":
-            found = self._semi_markov(job.frames).segmentation
-            return DecodedVideo(found.transcript, found)
-        if way == "best":
-            return self.candidates(job).winner(self._priors.decoder_weight)
-        if way == "frames":
-            labels = job.frames.labels
-            if self._options.mode_filter:
-                labels = mode_filter(labels, self._options.mode_filter)
-            runs = Segmentation.from_labels(labels)
-            if self._options.durations == "none":
-                return DecodedVideo(runs.transcript, runs)
-            return DecodedVideo(runs.transcript, self._with_durations(job, runs.transcript))
-        transcript = job.transcripts[0]
-        if self._options.durations == "none":
-            return DecodedVideo(transcript.actions, None, transcript.complete)
-        if self._options.durations == "explicit":
-            return DecodedVideo(
-                transcript.actions, self._explicit(job, transcript), transcript.complete
-            )
-        segmentation = self._with_durations(job, transcript.actions)
-        return DecodedVideo(transcript.actions, segmentation, transcript.complete)
+        match self._options.transcript:
+            case "semi-markov":
+                joint = self._semi_markov(job)
+                return DecodedVideo(joint.transcript, joint)
+            case "best":
+                return self.candidates(job).winner(self._priors.decoder_weight)
+            case "frames":
+                runs = self._runs(job)
+                return DecodedVideo(runs.transcript, self._recut(job, runs))
+            case "decoder":
+                one = job.transcripts[0]
+                return DecodedVideo(one.actions, self._cut(job, one), one.complete)
 
-    def _with_durations(self, job: Job, transcript: IntArray) -> Segmentation:
-        logits = self._assignment_logits(job, transcript) if self._may_align else None
-        n_frames = len(job.frames.log_probabilities)
-        way = self._way
-        if isinstance(way, ViterbiWay) and way.frame_sampling * len(transcript) > n_frames:
-            # A coarse grid only saves time: where the transcript does not fit on it, a finer one.
-            way = replace(way, frame_sampling=n_frames // len(transcript))
-        found = way(job.frames.log_probabilities, transcript, assignment_logits=logits)
+    def _runs(self, job: Job) -> Segmentation:
+        """The runs of the frame labels."""
+        labels, width = job.frames.labels, self._options.mode_filter
+        return Segmentation.from_labels(mode_filter(labels, width) if width else labels)
+
+    def _recut(self, job: Job, runs: Segmentation) -> Segmentation:
+        """The same transcript with durations of its own."""
+        if self._options.durations == "none":
+            return runs
+        return self._with_durations(job, runs.transcript, runs.durations)
+
+    def _cut(self, job: Job, transcript: Transcript) -> Segmentation | None:
+        """What the decoder wrote, with durations if any are wanted."""
+        match self._options.durations:
+            case "none":
+                return None
+            case "explicit":
+                return self._explicit(job, transcript)
+            case _:
+                return self._with_durations(job, transcript.actions, None)
+
+    def _with_durations(
+        self, job: Job, transcript: IntArray, known: IntArray | None
+    ) -> Segmentation:
+        """Durations of a transcript; of one that was read off the frames, some are known."""
+        options, frames = self._options, job.frames.log_probabilities
+        match options.durations:
+            case "alignment":
+                found = alignment(self._assignment_logits(job, transcript))
+            case "fifa":
+                found = fifa(
+                    frames,
+                    transcript,
+                    self._fifa_start(job, transcript) if known is None else known,
+                    mean_durations=self._priors.poisson.means,
+                    sharpness=options.fifa_sharpness,
+                    length_weight=options.fifa_length_weight,
+                    sum_weight=options.fifa_sum_weight,
+                    optimiser=options.fifa_optimiser,
+                    n_steps=options.fifa_steps,
+                    step_size=options.fifa_step_size,
+                )
+            case _:
+                found = viterbi(
+                    frames,
+                    transcript,
+                    self._priors.length_model(options.length_model),
+                    frame_sampling=options.frame_sampling,
+                    alpha=self._alpha(options.length_model),
+                )
         return Segmentation(transcript, found.durations)
 
-    def _duration_way(self) -> DurationWay:
-        options = self._options
-        if options.durations == "alignment":
-            return AlignmentWay()
-        if options.durations == "fifa":
-            plain = options.fifa_optimiser == "gradient-descent"
-            return FifaWay(
-                length_model=self._priors.poisson,
-                sharpness=options.fifa_sharpness,
-                length_weight=options.fifa_length_weight,
-                sum_weight=options.fifa_sum_weight,
-                optimiser=options.fifa_optimiser,
-                n_steps=options.fifa_steps if plain else None,
-                step_size=options.fifa_step_size if plain else None,
-            )
-        return ViterbiWay(
-            length_model=self._priors.length_model(options.length_model),
-            frame_sampling=options.frame_sampling,
-            alpha=self._alpha(options.length_model),
-        )
+    def _fifa_start(self, job: Job, transcript: IntArray) -> IntArray | None:
+        """The alignment decoder's durations; without one, FIFA starts at the class means."""
+        if not isinstance(self._model, Uvast) or self._model.alignment is None:
+            return None
+        return alignment(self._assignment_logits(job, transcript)).durations
 
     def _alpha(self, length_model: str) -> float:
         """The setting; else the paper's 1 with Poisson lengths and the model's own with others."""
@@ -221,9 +179,9 @@ class Decoder:
             return self._options.alpha
         return 1.0 if length_model == "poisson" else self._priors.alpha
 
-    def _semi_markov(self, frames: FramePrediction) -> ScoredSegmentation:
-        return scored_semi_markov(
-            frames.log_probabilities,
+    def _semi_markov(self, job: Job) -> Segmentation:
+        return semi_markov(
+            job.frames.log_probabilities,
             self._priors.gamma,
             self._priors.transitions,
             alpha=self._alpha("gamma"),
@@ -254,58 +212,16 @@ class Decoder:
         return torch.as_tensor(tokens, device=mask.device)[None]
 
     def candidates(self, job: Job) -> Candidates:
-        """What `best` chooses from: segmentations, each by two scores.
-
-        A joint segmentation of more segments than the decoder may write is not for it to judge,
-        and has the best segmentation score of all: noise does not cost T x T.
-        """
-        joint = self._semi_markov(job.frames).segmentation
-        if len(joint) > self._options.max_segments:
-            return Candidates((joint,), np.zeros(1), np.zeros(1), ())
-        found = self._with_viterbi(job, joint)
-        scores = [
-            segmentation_score(
-                job.frames.log_probabilities,
-                one,
-                self._priors.gamma,
-                self._priors.transitions,
-                alpha=self._alpha("gamma"),
-            )
-            for one in found
-        ]
-        cut_off = tuple(one.actions for one in job.transcripts if not one.complete)
-        return Candidates(found, np.array(scores), self._decoder_scores(job, found), cut_off)
-
-    def _with_viterbi(self, job: Job, joint: Segmentation) -> tuple[Segmentation, ...]:
-        """Distinct ones, the joint one first; none longer than the decoder may write."""
-        longest = min(len(job.frames.log_probabilities), self._options.max_segments)
-        transcripts = [one.actions for one in job.transcripts] + [
-            smoothed_transcript(job.frames.log_probabilities, width=width, least=(width + 1) // 2)
-            for width in SMOOTHING_WIDTHS
-        ]
-        distinct = {tuple(t.tolist()): t for t in transcripts if len(t) <= longest}
-        distinct.pop(tuple(joint.transcript.tolist()), None)
-        viterbi_of = partial(
-            viterbi,
-            job.frames.log_probabilities,
-            length_model=self._priors.gamma,
-            alpha=self._alpha("gamma"),
-        )
-        return (joint, *(Segmentation(t, viterbi_of(t).durations) for t in distinct.values()))
-
-    def _decoder_scores(
-        self, job: Job, candidates: tuple[Segmentation, ...]
-    ) -> NDArray[np.float64]:
-        """Each candidate as the decoder would have written it: long segments in chunks."""
+        """What `best` chooses from."""
         assert isinstance(self._model, Uvast), "checked with the options"
-        fraction = self._priors.chunk_fraction
-        tokens = [
-            one.chunked(fraction).transcript if fraction else one.transcript for one in candidates
-        ]
-        return np.array(
-            transcript_log_probabilities(
-                self._model, job.encoded, job.mask, self._vocabulary, tokens
-            )
+        return find_candidates(
+            self._model,
+            job,
+            self._semi_markov(job),
+            self._vocabulary,
+            self._priors,
+            alpha=self._alpha("gamma"),
+            max_segments=self._options.max_segments,
         )
 
 

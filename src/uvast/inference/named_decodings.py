@@ -22,15 +22,15 @@ GREEDY = MappingProxyType({"transcript": "decoder", "durations": "none", "beam_w
 DECODINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "frames": {**FRAMES},
-        "frames, mode filter": {**FRAMES, "mode_filter": 25},
+        "frames + mode filter": {**FRAMES, "mode_filter": 25},
         "frames + viterbi": {**FRAMES, **VITERBI},
         "frames + fifa": {**FRAMES, **FIFA},
         "transcript": {**GREEDY},
         "alignment": {**GREEDY, "durations": "alignment"},
         "viterbi": {**GREEDY, **VITERBI},
-        "viterbi, gamma": {**GREEDY, **VITERBI, "length_model": "gamma"},
+        "viterbi + gamma": {**GREEDY, **VITERBI, "length_model": "gamma"},
         "fifa": {**GREEDY, **FIFA},
-        "fifa, least energy": {**GREEDY, **FIFA, "fifa_optimiser": "fast"},
+        "fifa + least energy": {**GREEDY, **FIFA, "fifa_optimiser": "fast"},
         "explicit": {**GREEDY, "durations": "explicit"},
         "semi-markov": {"transcript": "semi-markov"},
         "best": {"transcript": "best", "beam_width": 0},
@@ -41,7 +41,7 @@ DECODINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 FRAME_WISE = ("frames", "frames + viterbi", "frames + fifa", "semi-markov")
 """What every model can do."""
 
-UVAST = ("frames", "transcript", "alignment", "viterbi", "viterbi, gamma", "fifa")
+UVAST = ("frames", "transcript", "alignment", "viterbi", "viterbi + gamma", "fifa")
 JOINT = ("semi-markov", "best")
 
 ON_FRAMES = MappingProxyType(

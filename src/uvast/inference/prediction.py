@@ -33,6 +33,21 @@ class FramePrediction:
         return labels
 
 
+@dataclass(frozen=True, eq=False)
+class DecodedVideo:
+    """One video, decoded at the model's rate.
+
+    Args:
+        transcript: the actions `(S,)`.
+        segmentation: their segments; None for a bare transcript.
+        complete: False if the decoder was stopped by `max_segments`.
+    """
+
+    transcript: IntArray
+    segmentation: Segmentation | None
+    complete: bool = True
+
+
 class LabelledSegment(NamedTuple):
     """One action of a video, ready to print; `start` and `end` are source frames, half-open."""
 

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from uvast.durations import LengthModel, Transitions
+from uvast.durations.semi_markov import ALPHA
 from uvast.errors import CheckpointError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from uvast.segments import Segmentation
-
-ALPHA = 0.2
-"""The power of frame posteriors where no validation part chose one (METHOD section 7)."""
 
 DECODER_WEIGHT = 0.5
 """Weight of the decoder's log-probability in `best` where no validation part chose one."""

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import nn
 
-    from uvast.inference.decoder import Candidates, DecodedVideo
+    from uvast.inference.candidates import Candidates
+    from uvast.inference.prediction import DecodedVideo
     from uvast.models import Encoded
     from uvast.vocabulary import Vocabulary
 

@@ -1,19 +1,27 @@
-"""One safetensors file a checkpoint: tensors, and a model card as JSON in its header. No pickle."""
+"""One safetensors file a checkpoint: tensors, and a model card as JSON in its header. No pickle.
+
+A file is checked before anything is built from it: its header is of sane size, the card's values
+are of the right types and within limits, and every weight has the shape the card asks for.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
+import pydantic
+import torch
+from pydantic import Field
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from uvast.errors import CheckpointError
-from uvast.files import atomic_path, missing, unwritable
+from uvast.errors import CheckpointError, UvastError
+from uvast.files import atomic_path, first_fault, open_file, unwritable
 from uvast.models.build import rebuild_model
-from uvast.vocabulary import Vocabulary
+from uvast.models.uvast import Uvast
+from uvast.vocabulary import Vocabulary  # noqa: TC001 (pydantic reads it)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +29,15 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
+Record = TypeVar("Record")
+
 FORMAT = "uvast-1"
 MODEL_PREFIX = "model."
+ALIGNMENT_PREFIX = "alignment."
+LARGEST_HEADER = 64 * 2**20
+"""Bytes; most of a header is the card's table of transitions, which grows with C * C."""
+
+Text = Annotated[str, Field(max_length=1000)]
 
 
 @dataclass(frozen=True)
@@ -43,15 +58,15 @@ class ModelCard:
         config: the run's whole config, as plain values.
     """
 
-    kind: str
+    kind: Text
     dimensions: dict[str, Any]
     vocabulary: Vocabulary
-    sampling_rate: int = 1
-    frames_per_second: float | None = None
-    supervision: str = "full"
-    stage: int = 1
-    epoch: int = 0
-    selection: str = "last epoch"
+    sampling_rate: Annotated[int, Field(ge=1, le=10**6)] = 1
+    frames_per_second: Annotated[float, Field(gt=0, le=10**6)] | None = None
+    supervision: Literal["full", "timestamps"] = "full"
+    stage: Literal[1, 2] = 1
+    epoch: Annotated[int, Field(ge=0, le=10**9)] = 0
+    selection: Text = "last epoch"
     decoding: dict[str, Any] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
 
@@ -59,21 +74,37 @@ class ModelCard:
         """The card as one line of JSON."""
         return json.dumps(dataclasses.asdict(self), ensure_ascii=False)
 
-    @classmethod
-    def from_json(cls, text: str) -> ModelCard:
-        """Reads what `as_json` wrote."""
-        values = json.loads(text)
-        names = values.pop("vocabulary")
-        vocabulary = Vocabulary(tuple(names["names"]), tuple(names["background"]))
-        return cls(vocabulary=vocabulary, **values)
-
 
 @dataclass(frozen=True)
 class TensorFile:
     """The contents of one checkpoint file."""
 
+    path: Path
     tensors: dict[str, Tensor]
     metadata: dict[str, str]
+
+    @property
+    def card(self) -> ModelCard:
+        """The model card in its header."""
+        remedy = "load it with the uvast version that wrote it"
+        return self.header("card", ModelCard, what="model card", remedy=remedy)
+
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """The model's weights, under their names in the model."""
+        start = len(MODEL_PREFIX)
+        return {n[start:]: v for n, v in self.tensors.items() if n.startswith(MODEL_PREFIX)}
+
+    def header(self, key: str, record: type[Record], *, what: str, remedy: str) -> Record:
+        """An entry of the header as a typed record; `what` names it in the error."""
+        adapter: pydantic.TypeAdapter[Record] = pydantic.TypeAdapter(record)
+        try:
+            return adapter.validate_json(self.metadata.get(key, ""), strict=True)
+        except pydantic.ValidationError as error:
+            fault = first_fault(error) if key in self.metadata else "it is missing"
+            raise CheckpointError(
+                f"has a {what} that cannot be read ({fault})", where=self.path, remedy=remedy
+            ) from None
 
 
 def model_tensors(model: nn.Module) -> dict[str, Tensor]:
@@ -101,54 +132,87 @@ def write_checkpoint(
 
 def read_checkpoint(path: Path, *, prefix: str = "") -> TensorFile:
     """Reads the tensors whose names start with `prefix`, and the header."""
-    if not path.is_file():
-        raise missing(
-            path, remedy="name a run folder or a .safetensors file that uvast train wrote"
-        )
+    _check_header_size(path)
     try:
         with safe_open(path, framework="pt") as file:
             metadata = dict(file.metadata() or {})
             names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118
             tensors = {name: file.get_tensor(name) for name in names}
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(
-            f"cannot be read ({error})", where=path, remedy="train again or restore the file"
-        ) from error
+    except (SafetensorError, OSError, RuntimeError, TypeError) as error:
+        raise _unreadable(path, str(error)) from error
     if metadata.get("format") != FORMAT:
         raise CheckpointError(
             "is not a uvast checkpoint", where=path, remedy="name a file that uvast train wrote"
         )
-    return TensorFile(tensors, metadata)
-
-
-def read_card(path: Path, metadata: Mapping[str, str]) -> ModelCard:
-    """The model card in a checkpoint's header."""
-    try:
-        return ModelCard.from_json(metadata["card"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(
-            f"has a model card that cannot be read ({error})",
-            where=path,
-            remedy="load it with the uvast version that wrote it",
-        ) from error
+    return TensorFile(path, tensors, metadata)
 
 
 def load_model(path: Path) -> tuple[nn.Module, ModelCard]:
     """The model of a checkpoint, with its weights, in eval mode."""
     contents = read_checkpoint(path, prefix=MODEL_PREFIX)
-    card = read_card(path, contents.metadata)
-    state = {name[len(MODEL_PREFIX) :]: value for name, value in contents.tensors.items()}
-    try:
-        model = rebuild_model(card.kind, card.dimensions, where=path)
-        if any(name.startswith("alignment.") for name in state):
-            model.add_alignment()  # type: ignore[operator]
-        model.load_state_dict(state)
-    except (AttributeError, RuntimeError, TypeError) as error:
-        raise misfit(error, "its own model card", where=path, remedy="train again") from error
+    card, weights = contents.card, contents.weights
+    with torch.device("meta"):  # shapes without memory: a card may ask for anything
+        empty = _untrained(card, weights, path)
+    check_weights(empty, weights, "its own model card", where=path, remedy="train again")
+    model = _untrained(card, weights, path)
+    model.load_state_dict(weights)
     return model.eval(), card
 
 
-def misfit(error: Exception, what: str, *, where: Path, remedy: str) -> CheckpointError:
-    """Weights that do not fit; torch's words are many lines, of which the last one says most."""
-    reason = str(error).strip().splitlines()[-1].strip()
-    return CheckpointError(f"does not fit {what} ({reason})", where=where, remedy=remedy)
+def check_weights(
+    model: nn.Module, weights: Mapping[str, Tensor], what: str, *, where: Path, remedy: str
+) -> None:
+    """Refuses weights that are not those of a model, by name, shape and type.
+
+    Args:
+        model: that they are for.
+        weights: by their names in the model.
+        what: they do not fit, for the error.
+        where: the file they are from.
+        remedy: for the error.
+    """
+    wanted = model.state_dict()
+    for name in (*wanted, *weights):
+        ours, theirs = (_described(one.get(name)) for one in (wanted, weights))
+        if ours != theirs:
+            raise CheckpointError(
+                f"does not fit {what} ({name} is {theirs}, not {ours})", where=where, remedy=remedy
+            )
+
+
+def _described(tensor: Tensor | None) -> str:
+    if tensor is None:
+        return "absent"
+    return f"{str(tensor.dtype).removeprefix('torch.')} {tuple(tensor.shape)}"
+
+
+def _untrained(card: ModelCard, weights: Mapping[str, Tensor], path: Path) -> nn.Module:
+    """The model that a card describes."""
+    n_classes = card.dimensions.get("n_classes")
+    try:
+        if n_classes != len(card.vocabulary):
+            raise ValueError(f"{n_classes} classes with {len(card.vocabulary)} names")
+        model = rebuild_model(card.kind, card.dimensions, where=path)
+    except CheckpointError:
+        raise
+    except (ArithmeticError, RuntimeError, TypeError, UvastError, ValueError) as error:
+        raise CheckpointError(
+            f"has a model card that makes no model ({error})", where=path, remedy="train again"
+        ) from error
+    if isinstance(model, Uvast) and any(name.startswith(ALIGNMENT_PREFIX) for name in weights):
+        model.add_alignment()
+    return model
+
+
+def _check_header_size(path: Path) -> None:
+    remedy = "name a run folder or a .safetensors file that uvast train wrote"
+    with open_file(path, remedy=remedy) as file:
+        n_bytes = int.from_bytes(file.read(8), "little")
+    if n_bytes > LARGEST_HEADER:
+        raise _unreadable(path, f"a header of {n_bytes} bytes")
+
+
+def _unreadable(path: Path, reason: str) -> CheckpointError:
+    return CheckpointError(
+        f"cannot be read ({reason})", where=path, remedy="train again or restore the file"
+    )

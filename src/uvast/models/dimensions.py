@@ -13,9 +13,13 @@ WindowKind = Literal["neighbourhood", "band"]
 
 CHOICES = {"encoder": get_args(EncoderKind), "window": get_args(WindowKind)}
 
+WIDEST = 2**16
+MOST = {"n_features": 2**20, "layers": 33, "n_stages": 32, "n_heads": 256}
+"""Of a count, by how its name ends; layer i looks 2**i frames far, so that 33 see 100 days."""
+
 
 def check_dimensions(dimensions: Any) -> None:
-    """Counts and widths are positive, dropout rates lie in [0, 1), kinds are known.
+    """Counts and widths are positive and not huge, dropout rates lie in [0, 1), kinds are known.
 
     Args:
         dimensions: the dataclass of any model.
@@ -27,8 +31,9 @@ def check_dimensions(dimensions: Any) -> None:
             )
         if name.endswith("dropout") and not 0 <= value < 1:
             raise ConfigError(f"{name} is {value}", remedy="it must lie in [0, 1)")
-        if type(value) is int and value < 1:
-            raise ConfigError(f"{name} is {value}", remedy="it must be positive")
+        most = next((n for end, n in MOST.items() if name.endswith(end)), WIDEST)
+        if type(value) is int and not 1 <= value <= most:
+            raise ConfigError(f"{name} is {value}", remedy=f"it must lie in 1 to {most}")
 
 
 @dataclass(frozen=True)

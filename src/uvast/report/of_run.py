@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Ways = Mapping[str, Mapping[str, Any]]
 
-LEFT_OUT = ("transcript", "viterbi, gamma")
+LEFT_OUT = ("transcript", "viterbi + gamma")
 """Decodings without a timeline of their own worth looking at."""
 
 OWN_WAY = "as configured"

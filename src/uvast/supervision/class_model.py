@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from uvast.config import MetricName
     from uvast.data import Timestamps
     from uvast.segments import IntArray
-    from uvast.supervision.distances import FloatArray, MetricName
+    from uvast.supervision.distances import FloatArray
 
     Read = Callable[[str], NDArray[np.floating[Any]]]
 

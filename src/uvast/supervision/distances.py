@@ -5,10 +5,11 @@ Sums are exact to about `TIE` of the typical distance; what differs by less coun
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Protocol, get_args
 
 import numpy as np
 
+from uvast.config import MetricName
 from uvast.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     FloatArray = NDArray[np.float64]
     Frames = slice | IntArray
 
-MetricName = Literal["euclidean", "cosine"]
 TIE = 1e-12
 
 # a block of distances has so many rows: it stays small against the features, and fast

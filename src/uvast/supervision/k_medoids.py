@@ -15,8 +15,9 @@ from uvast.supervision.distances import metric_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from uvast.config import MetricName
     from uvast.segments import IntArray
-    from uvast.supervision.distances import FloatArray, Metric, MetricName
+    from uvast.supervision.distances import FloatArray, Metric
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
+from uvast.config import MetricName, SupervisionConfig, TargetMethod
 from uvast.errors import InputError, TimestampError
 from uvast.segments import Segmentation, midpoint_durations
 from uvast.supervision.class_model import class_model_durations
-from uvast.supervision.distances import MetricName
 from uvast.supervision.k_medoids import constrained_k_medoids, unconstrained_k_medoids
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from uvast.data import Dataset, Timestamps
 
-Method = Literal["k-medoids", "class-model", "midpoint", "unconstrained"]
+Method = Literal[TargetMethod, "unconstrained"]
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class PseudoLabelOptions:
         max_iterations: the cap of k-medoids; `class-model` and `midpoint` have no use for it.
     """
 
-    method: Method = "class-model"
-    metric: MetricName = "euclidean"
-    prior: float = 0.25
+    method: Method = SupervisionConfig.method
+    metric: MetricName = SupervisionConfig.metric
+    prior: float = SupervisionConfig.prior
     max_iterations: int = 300
 
     def __post_init__(self) -> None:

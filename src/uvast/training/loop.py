@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import torch
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
@@ -23,7 +23,7 @@ from uvast.training.optimisation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from torch import Tensor
 
@@ -31,83 +31,7 @@ if TYPE_CHECKING:
     from uvast.data import Batch
     from uvast.training.distributed import Processes
     from uvast.training.objectives import Objective
-
-
-@dataclass(frozen=True)
-class EpochReport:
-    """What an epoch gave: for the log, the progress bar and a caller's own use."""
-
-    stage: int
-    epoch: int
-    epochs: int
-    seconds: float
-    learning_rate: float
-    losses: dict[str, float]
-    validation: dict[str, float]
-
-    def as_row(self) -> dict[str, object]:
-        """A row of the log."""
-        return {
-            "stage": self.stage,
-            "epoch": self.epoch,
-            "seconds": f"{self.seconds:.3f}",
-            "learning_rate": f"{self.learning_rate:.6g}",
-            **{_column(name): f"{value:.6g}" for name, value in self.losses.items()},
-            **{f"validation_{name}": f"{value:.4f}" for name, value in self.validation.items()},
-        }
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a run is about to do.
-
-    Args:
-        model: its kind.
-        n_videos: how many it learns from.
-        device: where.
-        epochs: stage to the epochs that are left of it; empty if the run is finished.
-    """
-
-    model: str
-    n_videos: int
-    device: str
-    epochs: dict[int, int]
-
-
-class Watcher(Protocol):
-    """Whoever follows a run: a progress bar, TensorBoard, a caller's own code."""
-
-    def begin(self, plan: Plan) -> None:
-        """Before the first epoch, when nothing speaks against the run."""
-        ...
-
-    def pseudo_labels(self, n_done: int, n_most: int) -> None:
-        """While targets are made from timestamps, before the first epoch."""
-        ...
-
-    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
-        """After an optimiser step; `epoch` counts from 1, `fraction` of it is done."""
-        ...
-
-    def epoch(self, report: EpochReport) -> None:
-        """After an epoch."""
-        ...
-
-
-class Silent:
-    """Watches nothing."""
-
-    def begin(self, plan: Plan) -> None:
-        """Says nothing."""
-
-    def pseudo_labels(self, n_done: int, n_most: int) -> None:
-        """Says nothing."""
-
-    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
-        """Says nothing."""
-
-    def epoch(self, report: EpochReport) -> None:
-        """Says nothing."""
+    from uvast.training.watching import Watcher
 
 
 @dataclass(frozen=True)
@@ -206,8 +130,8 @@ class Loop:
         """What a resumed loop needs beside the model's weights."""
         return {**optimiser_tensors(self._optimiser), **self.average.tensors()}
 
-    def load(self, tensors: dict[str, Tensor]) -> None:
-        """Reads what `tensors` gave."""
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Reads what `tensors` gave; a KeyError or ValueError if they are of another loop."""
         load_optimiser(self._optimiser, tensors)
         self.average.load(tensors)
 
@@ -221,10 +145,6 @@ def _grouped(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
     iterator = iter(batches)
     while group := list(islice(iterator, size)):
         yield group
-
-
-def _column(name: str) -> str:
-    return "loss" if name == "total" else name
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from torch import Tensor, nn
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 OPTIMISER_PREFIX = "optimiser."
 AVERAGE_PREFIX = "average."
+MOMENTS = ("exp_avg", "exp_avg_sq")
+"""What Adam keeps of each weight, beside its number of steps."""
 
 
 def build_optimiser(
@@ -50,15 +52,26 @@ def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
     }
 
 
-def load_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Reads what `optimiser_tensors` gave."""
+def load_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Reads what `optimiser_tensors` gave; a weight that no loss has reached yet has no state."""
     contents = optimiser.state_dict()
+    parameters = [one for group in optimiser.param_groups for one in group["params"]]
     state: dict[int, dict[str, Tensor]] = {}
-    for name, value in tensors.items():
-        if name.startswith(OPTIMISER_PREFIX):
-            index, _, key = name[len(OPTIMISER_PREFIX) :].partition(".")
-            state.setdefault(int(index), {})[key] = value
+    for index, parameter in enumerate(parameters):
+        names = {key: f"{OPTIMISER_PREFIX}{index}.{key}" for key in ("step", *MOMENTS)}
+        if names["step"] in tensors:
+            state[index] = {"step": _fitting(tensors, names["step"], torch.Size())}
+            state[index] |= {key: _fitting(tensors, names[key], parameter.shape) for key in MOMENTS}
+    if not state:
+        raise KeyError(f"{OPTIMISER_PREFIX}0.step")
     optimiser.load_state_dict({**contents, "state": state})
+
+
+def _fitting(tensors: Mapping[str, Tensor], name: str, shape: torch.Size) -> Tensor:
+    value = tensors[name]
+    if value.shape != shape or value.dtype != torch.float32:
+        raise ValueError(f"{name} is {value.dtype} of shape {tuple(value.shape)}")
+    return value
 
 
 class WeightAverage:
@@ -105,10 +118,10 @@ class WeightAverage:
             **{f"{AVERAGE_PREFIX}weight.{n}": v for n, v in self._average.items()},
         }
 
-    def load(self, tensors: dict[str, Tensor]) -> None:
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Reads what `tensors` gave."""
         if not self._average:
             return
         self._n_updates = int(tensors[f"{AVERAGE_PREFIX}count"])
         for name, average in self._average.items():
-            average.copy_(tensors[f"{AVERAGE_PREFIX}weight.{name}"])
+            average.copy_(_fitting(tensors, f"{AVERAGE_PREFIX}weight.{name}", average.shape))

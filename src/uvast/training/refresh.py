@@ -24,6 +24,12 @@ def pseudo_label_options(config: SupervisionConfig) -> PseudoLabelOptions:
     return PseudoLabelOptions(method=config.method, metric=config.metric, prior=config.prior)
 
 
+def is_refreshed(epoch: int, config: SupervisionConfig) -> bool:
+    """Whether targets are cut again before this epoch, counted from 0."""
+    since = epoch - config.refresh_after
+    return bool(config.refresh_every) and since >= 0 and since % config.refresh_every == 0
+
+
 def refreshed_targets(
     segmenter: Segmenter,
     dataset: Dataset,

@@ -1,31 +1,31 @@
-"""Where a run stands: the newest state on disk, and the models it hands out."""
+"""Where a run stands, and how that is kept in a checkpoint."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import torch
+from pydantic import Field
 
 from uvast.errors import CheckpointError
-from uvast.models import Uvast
-from uvast.models.build import as_frame_model
-from uvast.models.checkpoint import ModelCard, TensorFile, read_checkpoint
+from uvast.models.checkpoint import TensorFile, read_checkpoint
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from torch import Tensor, nn
+    from torch import Tensor
 
-    from uvast.config import Config
-    from uvast.data import Dataset
     from uvast.inference.priors import Priors
 
 TARGET_PREFIX = "target."
+AGAIN = "restore the file or train again"
+
+Epoch = Annotated[int, Field(ge=0, le=10**9)]
 
 
 @dataclass(frozen=True)
@@ -40,26 +40,52 @@ class Progress:
         finished: whether nothing is left to train.
     """
 
-    stage: int = 1
-    epoch: int = 0
-    best_score: float | None = None
-    best_epoch: int = 0
+    stage: Literal[1, 2] = 1
+    epoch: Epoch = 0
+    best_score: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    best_epoch: Epoch = 0
     finished: bool = False
+
+    def left_of(self, epochs: Mapping[int, int]) -> dict[int, int]:
+        """Of the epochs of each stage, those that are still to come; finished stages left out."""
+        return {
+            stage: n - self.epoch * (stage == self.stage)
+            for stage, n in epochs.items()
+            if stage > self.stage or (stage == self.stage and not self.finished)
+        }
+
+    def is_over(self, patience: int) -> bool:
+        """Whether the best epoch is too long ago; with a patience of 0 it never is."""
+        return bool(patience and self.best_epoch and self.epoch - self.best_epoch >= patience)
 
     def as_json(self) -> str:
         """For a checkpoint's header."""
         return json.dumps(dataclasses.asdict(self))
 
 
+@dataclass(frozen=True)
+class State:
+    """Where a run stands, beside its weights.
+
+    Args:
+        progress: how far it has come.
+        priors: what decoding knows.
+        targets: of the training videos, by name.
+    """
+
+    progress: Progress
+    priors: Priors
+    targets: Mapping[str, Segmentation]
+
+    def having(self, **changes: Any) -> State:
+        """With fields of the progress changed."""
+        return dataclasses.replace(self, progress=dataclasses.replace(self.progress, **changes))
+
+
 def read_state(path: Path) -> tuple[Progress, TensorFile]:
     """The newest state of a run."""
     contents = read_checkpoint(path)
-    try:
-        return Progress(**json.loads(contents.metadata["progress"])), contents
-    except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(
-            f"holds no state to go on from ({error})", where=path, remedy="train again"
-        ) from error
+    return contents.header("progress", Progress, what="state", remedy=AGAIN), contents
 
 
 def target_tensors(segmentations: Mapping[str, Segmentation]) -> dict[str, Tensor]:
@@ -70,36 +96,30 @@ def target_tensors(segmentations: Mapping[str, Segmentation]) -> dict[str, Tenso
     }
 
 
-def read_targets(tensors: Mapping[str, Tensor]) -> dict[str, Segmentation]:
-    """Reads what `target_tensors` gave."""
-    return {
-        name[len(TARGET_PREFIX) :]: Segmentation(*value.numpy())
-        for name, value in tensors.items()
-        if name.startswith(TARGET_PREFIX)
-    }
+def read_targets(
+    contents: TensorFile, before: Mapping[str, Segmentation], n_classes: int
+) -> dict[str, Segmentation]:
+    """Reads what `target_tensors` gave; a video without a tensor keeps the target from before."""
+    found = dict(before)
+    for name, value in contents.tensors.items():
+        if not name.startswith(TARGET_PREFIX):
+            continue
+        video = name[len(TARGET_PREFIX) :]
+        try:
+            found[video] = _target(value, before[video].n_frames, n_classes)
+        except (KeyError, ValueError) as error:
+            raise CheckpointError(
+                f"has targets of {video!r} that do not fit the run ({error})",
+                where=contents.path,
+                remedy=AGAIN,
+            ) from error
+    return found
 
 
-def model_card(
-    model: nn.Module,
-    config: Config,
-    dataset: Dataset,
-    priors: Priors,
-    *,
-    epoch: int,
-    selection: str,
-) -> ModelCard:
-    """What a checkpoint of this run says of its model."""
-    has_alignment = isinstance(model, Uvast) and model.alignment is not None
-    return ModelCard(
-        kind=config.model.kind,
-        dimensions=dataclasses.asdict(as_frame_model(model).dimensions),
-        vocabulary=dataset.vocabulary,
-        sampling_rate=dataset.spec.sampling_rate,
-        frames_per_second=dataset.spec.frames_per_second,
-        supervision=config.supervision.kind,
-        stage=2 if has_alignment else 1,
-        epoch=epoch,
-        selection=selection,
-        decoding=priors.as_dict(),
-        config=config.as_dict(),
-    )
+def _target(value: Tensor, n_frames: int, n_classes: int) -> Segmentation:
+    if value.dtype != torch.int64 or value.ndim != 2 or len(value) != 2:
+        raise ValueError(f"{value.dtype} of shape {tuple(value.shape)}")
+    found = Segmentation(*value.numpy())
+    if found.n_frames != n_frames or not all(0 <= one < n_classes for one in found.transcript):
+        raise ValueError(f"{found.n_frames} of {n_frames} frames, {n_classes} classes")
+    return found

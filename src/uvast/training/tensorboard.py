@@ -9,7 +9,7 @@ from uvast.errors import ConfigError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from uvast.training.loop import EpochReport, Plan, Watcher
+    from uvast.training.watching import EpochReport, Plan, Watcher
 
 
 class TensorBoard:

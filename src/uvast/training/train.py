@@ -13,11 +13,12 @@ from uvast.files import write_text
 from uvast.inference.segmenter import choose_device
 from uvast.runs import RunFolder, RunInfo, versions
 from uvast.supervision import full_segmentations, pseudo_segmentations
+from uvast.training.batches import TrainingData
 from uvast.training.distributed import Processes, join_processes, own_device
-from uvast.training.loop import Silent
 from uvast.training.refresh import pseudo_label_options
 from uvast.training.resuming import read_state
-from uvast.training.session import Session, TrainingData
+from uvast.training.session import Session
+from uvast.training.watching import Silent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     import torch
 
-    from uvast.training.loop import Watcher
+    from uvast.training.watching import Watcher
 
 RESUMABLE = ("train.alignment_epochs", "train.checkpoint_seconds", "train.workers")
 """Settings that may change when a run goes on: they leave what was trained as it is."""
@@ -113,7 +114,7 @@ def resume(
     frozen = [one for one in settings if one.partition("=")[0].strip() not in RESUMABLE]
     if frozen:
         raise ConfigError(
-            f"--set {frozen[0]} would change a run that has begun",
+            f"{frozen[0]} would change a run that has begun",
             where=run,
             remedy=f"start a new run, or change only {', '.join(RESUMABLE)}",
         )

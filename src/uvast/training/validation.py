@@ -52,7 +52,7 @@ class ValidationPart:
         return {
             "acc": first.acc,
             "edit": first.edit,
-            "f1@50": first.f1[50],
+            **{f"f1@{overlap}": value for overlap, value in first.f1.items()},
             "score": judged[0],
             "selection": fmean(judged),
         }

@@ -1,0 +1,95 @@
+"""What a run learns from, and the batches of an epoch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from uvast.data import VideoLoader
+from uvast.training.augmentation import augment
+from uvast.training.loop import epoch_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import torch
+
+    from uvast.config import Config
+    from uvast.data import Batch, Dataset, Timestamps
+    from uvast.segments import Segmentation
+    from uvast.training.distributed import Processes
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What a run learns from.
+
+    Args:
+        dataset: the features.
+        segmentations: targets of the training and validation videos, by name.
+        timestamps: what pseudo-segmentations were made from; empty with full labels.
+    """
+
+    dataset: Dataset
+    segmentations: Mapping[str, Segmentation]
+    timestamps: Mapping[str, Timestamps]
+
+
+@dataclass(frozen=True)
+class EpochBatches:
+    """The batches of one epoch, in this process.
+
+    Args:
+        n_steps: optimiser steps of the process that has most.
+        batches: this process's own, on its device.
+    """
+
+    n_steps: int
+    batches: Iterator[Batch]
+
+
+def longest_chunk(config: Config) -> float:
+    """The share of its video that a chunk of stage 1 has at most; 0 for whole segments.
+
+    Pseudo-segmentations are not cut: their ends are guesses already.
+    """
+    return config.train.chunk_fraction if config.supervision.kind == "full" else 0.0
+
+
+def draw_epoch(
+    dataset: Dataset,
+    targets: Mapping[str, Segmentation],
+    config: Config,
+    *,
+    stage: int,
+    epoch: int,
+    device: torch.device,
+    processes: Processes,
+) -> EpochBatches:
+    """Draws an epoch (counted from 0) over the videos that have targets.
+
+    Chunks, noise and dark spans are for stage 1 alone.
+    """
+    train = config.train
+    first = stage == 1
+    loader = VideoLoader(
+        dataset,
+        tuple(targets),
+        targets,
+        batch_size=train.batch_size,
+        shuffle=True,
+        seed=epoch_seed(train.seed, stage, 0),
+        workers=train.workers,
+        max_fraction=(longest_chunk(config) if first else 0.0) or None,
+        frame_dropping=train.frame_dropping if first else train.alignment_frame_dropping,
+        bucketing=train.batch_size > 1,
+        pin_memory=device.type == "cuda",
+        rank=processes.rank,
+        n_ranks=processes.count,
+    )
+    noise, masking = (train.feature_noise, train.time_masking) if first else (0.0, 0.0)
+    batches = (
+        augment(batch.to(device, non_blocking=True), noise=noise, masking=masking)
+        for batch in loader.epoch(epoch)
+    )
+    return EpochBatches(-(-len(loader) // (processes.count * train.accumulation)), batches)

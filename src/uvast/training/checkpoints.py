@@ -1,0 +1,154 @@
+"""The checkpoints of a run: the model to use, and the newest state."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import TYPE_CHECKING
+
+from uvast.errors import CheckpointError
+from uvast.inference.priors import Priors
+from uvast.models import Uvast
+from uvast.models.build import as_frame_model
+from uvast.models.checkpoint import (
+    ALIGNMENT_PREFIX,
+    MODEL_PREFIX,
+    ModelCard,
+    check_weights,
+    model_tensors,
+    read_checkpoint,
+    write_checkpoint,
+)
+from uvast.training.resuming import AGAIN, State, read_state, read_targets, target_tensors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from torch import Tensor, nn
+
+    from uvast.config import Config
+    from uvast.data import Dataset
+    from uvast.models.checkpoint import TensorFile
+    from uvast.runs import RunFolder, RunInfo
+    from uvast.training.distributed import Processes
+    from uvast.training.loop import Loop
+
+
+class Checkpoints:
+    """Reads and writes them; of several processes only the first one writes.
+
+    Args:
+        folder: the run's.
+        config: all settings.
+        info: what the run was made from.
+        dataset: its classes and rate.
+        model: whose weights they are.
+        processes: those that train together.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        config: Config,
+        info: RunInfo,
+        dataset: Dataset,
+        model: nn.Module,
+        processes: Processes,
+    ) -> None:
+        self._folder = folder
+        self._config = config
+        self._info = info
+        self._dataset = dataset
+        self._model = model
+        self._processes = processes
+        self._saved_at = time.monotonic()
+
+    @property
+    def seconds_since_last(self) -> float:
+        """The training that a kill would cost now."""
+        return time.monotonic() - self._saved_at
+
+    def read_last(self, state: State) -> tuple[State, dict[str, Tensor]]:
+        """Loads the newest weights; returns the state and the loop's tensors.
+
+        A run without one is as it was. Rows of the log after it are dropped.
+        """
+        tensors: dict[str, Tensor] = {}
+        if self._folder.last.exists():
+            progress, contents = read_state(self._folder.last)
+            tensors = contents.tensors
+            self._load_weights(contents)
+            targets = read_targets(contents, state.targets, len(self._dataset.vocabulary))
+            state = State(progress, Priors.from_dict(contents.card.decoding), targets)
+        if self._processes.is_first:
+            self._folder.truncate_log(state.progress.stage, state.progress.epoch)
+        return state, tensors
+
+    def load_loop(self, loop: Loop, tensors: Mapping[str, Tensor]) -> None:
+        """The loop goes on with the tensors of `read_last`."""
+        try:
+            loop.load(tensors)
+        except (KeyError, RuntimeError, ValueError) as error:
+            raise CheckpointError(
+                f"holds no state of the optimiser to go on with ({error})",
+                where=self._folder.last,
+                remedy=AGAIN,
+            ) from error
+
+    def load_best(self) -> None:
+        """Loads the weights of the model to use."""
+        self._load_weights(read_checkpoint(self._folder.best, prefix=MODEL_PREFIX))
+
+    def write_best(self, state: State) -> None:
+        """Writes the model to use."""
+        if self._processes.is_first:
+            write_checkpoint(self._folder.best, model_tensors(self._model), self._card(state))
+        self._processes.wait()  # the others may read it next
+
+    def write_last(self, state: State, loop: Mapping[str, Tensor]) -> None:
+        """Writes everything a resumed run needs; `loop` is empty between two stages."""
+        self._saved_at = time.monotonic()
+        if not self._processes.is_first:
+            return
+        tensors = {**model_tensors(self._model), **loop}
+        if self._config.supervision.refresh_every:
+            tensors |= target_tensors(state.targets)
+        progress = state.progress
+        card = self._card(state)
+        if not progress.finished:
+            card = dataclasses.replace(card, epoch=progress.epoch, selection="newest")
+        write_checkpoint(self._folder.last, tensors, card, extra={"progress": progress.as_json()})
+
+    def _card(self, state: State) -> ModelCard:
+        """Of the model to use: of the epoch that validation chose, or of the last one."""
+        config, spec, progress = self._config, self._dataset.spec, state.progress
+        n_chosen_on = len(self._info.validation)
+        chosen = f"epoch {progress.best_epoch}, chosen on {n_chosen_on} validation videos"
+        has_alignment = isinstance(self._model, Uvast) and self._model.alignment is not None
+        return ModelCard(
+            kind=config.model.kind,
+            dimensions=dataclasses.asdict(as_frame_model(self._model).dimensions),
+            vocabulary=self._dataset.vocabulary,
+            sampling_rate=spec.sampling_rate,
+            frames_per_second=spec.frames_per_second,
+            supervision=config.supervision.kind,
+            stage=2 if has_alignment else 1,
+            epoch=progress.best_epoch or progress.epoch,
+            selection=chosen if progress.best_epoch else "last epoch",
+            decoding=state.priors.as_dict(),
+            config=config.as_dict(),
+        )
+
+    def _load_weights(self, contents: TensorFile) -> None:
+        weights = contents.weights
+        has_alignment = any(name.startswith(ALIGNMENT_PREFIX) for name in weights)
+        if has_alignment and isinstance(self._model, Uvast):
+            self._model.add_alignment()
+        check_weights(
+            self._model,
+            weights,
+            "the dataset",
+            where=contents.path,
+            remedy="its features or classes have changed: start a new run",
+        )
+        self._model.load_state_dict(weights)

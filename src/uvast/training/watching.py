@@ -1,0 +1,86 @@
+"""Who follows a run, and what they are told: the plan, steps, epochs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class EpochReport:
+    """What an epoch gave: for the log, the progress bar and a caller's own use."""
+
+    stage: int
+    epoch: int
+    epochs: int
+    seconds: float
+    learning_rate: float
+    losses: dict[str, float]
+    validation: dict[str, float]
+
+    def as_row(self) -> dict[str, object]:
+        """A row of the log."""
+        losses = {"loss" if n == "total" else n: value for n, value in self.losses.items()}
+        return {
+            "stage": self.stage,
+            "epoch": self.epoch,
+            "seconds": f"{self.seconds:.3f}",
+            "learning_rate": f"{self.learning_rate:.6g}",
+            **{name: f"{value:.6g}" for name, value in losses.items()},
+            **{f"validation_{name}": f"{value:.4f}" for name, value in self.validation.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run is about to do.
+
+    Args:
+        model: its kind.
+        n_videos: how many it learns from.
+        device: where.
+        epochs: stage to the epochs that are left of it; empty if the run is finished.
+        n_validation: how many more are held out to score and choose the model.
+    """
+
+    model: str
+    n_videos: int
+    device: str
+    epochs: dict[int, int]
+    n_validation: int = 0
+
+
+class Watcher(Protocol):
+    """Whoever follows a run: a progress bar, TensorBoard, a caller's own code."""
+
+    def begin(self, plan: Plan) -> None:
+        """Before the first epoch, when nothing speaks against the run."""
+        ...
+
+    def pseudo_labels(self, n_done: int, n_most: int) -> None:
+        """While targets are made from timestamps, before the first epoch."""
+        ...
+
+    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+        """After an optimiser step; `epoch` counts from 1, `fraction` of it is done."""
+        ...
+
+    def epoch(self, report: EpochReport) -> None:
+        """After an epoch."""
+        ...
+
+
+class Silent:
+    """Watches nothing."""
+
+    def begin(self, plan: Plan) -> None:
+        """Says nothing."""
+
+    def pseudo_labels(self, n_done: int, n_most: int) -> None:
+        """Says nothing."""
+
+    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+        """Says nothing."""
+
+    def epoch(self, report: EpochReport) -> None:
+        """Says nothing."""

@@ -1,0 +1,67 @@
+"""How transcripts get their durations: where FIFA starts, and what noise costs."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import uvast
+from uvast.data import Dataset
+from uvast.errors import InputError
+from uvast.models import Uvast
+from uvast.segments import round_durations
+
+STILL = {"durations": "fifa", "fifa_steps": 1, "fifa_step_size": 1e-12}
+"""FIFA that stays where it starts."""
+
+
+@pytest.fixture
+def features(tiny: Dataset) -> np.ndarray:
+    return tiny.video(tiny.names[0], labels=False).features
+
+
+@pytest.mark.parametrize("width", [0, 9])
+def test_fifa_of_the_frames_transcript_starts_at_its_runs(
+    model: uvast.Segmenter, features: np.ndarray, width: int
+) -> None:
+    frames = {"transcript": "frames", "mode_filter": width}
+    runs = model.segment(features, **frames, durations="none").segmentation
+    assert model.segment(features, **frames, **STILL).segmentation == runs
+    assert len(set(runs.durations.tolist())) > 1, "uniform runs would not tell"
+
+
+def test_fifa_of_the_decoders_transcript_starts_at_the_alignment(
+    model: uvast.Segmenter, features: np.ndarray
+) -> None:
+    aligned = model.segment(features, durations="alignment").segmentation
+    assert model.segment(features, **STILL).segmentation == aligned
+    assert len(set(aligned.durations.tolist())) > 1, "uniform durations would not tell"
+
+
+def test_fifa_starts_at_the_class_means_without_an_alignment_decoder(
+    model: uvast.Segmenter, features: np.ndarray
+) -> None:
+    network = copy.deepcopy(model.module)
+    assert isinstance(network, Uvast)
+    network.alignment = None
+    found = replace(model, module=network).segment(features, **STILL)
+    means = np.array(model.priors.poisson.means)[found.transcript]
+    expected = round_durations(means, len(features))
+    assert found.segmentation.durations.tolist() == expected.tolist()
+
+
+def test_viterbi_on_noise_is_refused_for_that_video(
+    model: uvast.Segmenter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = sys.modules["uvast.durations.viterbi"]  # the package's `viterbi` is the function
+    monkeypatch.setattr(module, "MAX_ENDS", 20_000)
+    noise = np.random.default_rng(0).normal(scale=9, size=(400, model.n_features))
+    features = noise.astype(np.float32)
+    with pytest.raises(InputError, match="smooth the frame labels with mode_filter=25, or use"):
+        model.segment(features, transcript="frames")
+    for remedy in ({"transcript": "frames", "mode_filter": 25}, {"transcript": "semi-markov"}):
+        assert model.segment(features, **remedy).segmentation.n_frames == 400

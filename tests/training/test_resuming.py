@@ -1,0 +1,133 @@
+"""States that a run cannot go on from are one sentence."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+from uvast.config import Config
+from uvast.data import Dataset
+from uvast.errors import CheckpointError
+from uvast.training import EpochReport, resume, train
+from uvast.training.resuming import Progress
+from uvast.training.watching import Silent
+
+
+class StopAtOnce(Silent):
+    """Breaks a run off after its first epoch."""
+
+    def epoch(self, report: EpochReport) -> None:
+        raise KeyboardInterrupt
+
+
+@pytest.fixture(scope="module")
+def broken_off(
+    tiny_path: Path, small_config: Config, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A run with refreshed targets and averaged weights, stopped after one epoch."""
+    run = tmp_path_factory.mktemp("runs") / "run"
+    config = small_config.replaced(
+        **{
+            "supervision.kind": "timestamps",
+            "supervision.refresh_every": 1,
+            "supervision.refresh_after": 0,
+            "train.averaging": 0.9,
+        }
+    )
+    with pytest.raises(KeyboardInterrupt):
+        train(Dataset.open(tiny_path), run, config=config, split=1, watcher=StopAtOnce())
+    return run
+
+
+@pytest.fixture
+def run(broken_off: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(broken_off, tmp_path / "run"))
+
+
+def edit(run: Path, tensors: dict[str, torch.Tensor | None], **header: str) -> None:
+    """Changes the newest state: tensors by their names (None removes one) and header entries."""
+    path = run / "last.safetensors"
+    with safe_open(path, framework="pt") as file:
+        metadata = {**file.metadata(), **header}
+        found = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+    changed = {name: value for name, value in {**found, **tensors}.items() if value is not None}
+    save_file(changed, path, metadata=metadata)
+
+
+@pytest.mark.parametrize(
+    ("progress", "fault"),
+    [
+        ({"stage": 3}, "stage is 3, not 1 or 2"),
+        ({"epoch": -1}, "epoch is -1, below 0"),
+        ({"epoch": 10**30}, "epoch is 1000"),
+        ({"epoch": "2"}, "epoch is '2', not a whole number"),
+        ({"best_score": "nan"}, "best_score is 'nan', not a number"),
+        ({"finished": 1}, "finished is 1, not true or false"),
+        ([1], "not a table of values"),
+    ],
+)
+def test_progress_of_wrong_values_is_refused(run: Path, progress: object, fault: str) -> None:
+    edit(run, {}, progress=json.dumps(progress))
+    with pytest.raises(CheckpointError, match=r"last\.safetensors: has a state that ") as found:
+        resume(run)
+    assert fault in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("tensors", "fault"),
+    [
+        ({"optimiser.0.exp_avg": torch.zeros(2)}, r"exp_avg is torch\.float32 of shape \(2,\)"),
+        ({"optimiser.0.exp_avg_sq": None}, "exp_avg_sq"),
+        ({"average.count": None}, "average.count"),
+        ({"average.count": torch.zeros(3)}, "optimiser to go on with"),
+        ({"target.nobody": torch.zeros(2, 1, dtype=torch.int64)}, "targets of 'nobody'"),
+        ({"model.encoder.classify.weight": torch.zeros(1, 1)}, r"float32 \(1, 1\), not float32"),
+        ({"model.alignment.more": torch.zeros(1)}, "does not fit the dataset"),
+    ],
+)
+def test_tensors_of_another_run_are_refused(
+    run: Path, tensors: dict[str, torch.Tensor | None], fault: str
+) -> None:
+    edit(run, tensors)
+    with pytest.raises(CheckpointError, match=rf"last\.safetensors: .*{fault}"):
+        resume(run)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        torch.zeros(2, 1, dtype=torch.int64),
+        torch.tensor([[0], [10**6]]),
+        torch.tensor([[99], [60]]),
+        torch.zeros(3),
+        torch.zeros(2, 2, 2, dtype=torch.int64),
+    ],
+)
+def test_targets_that_do_not_fit_their_video_are_refused(run: Path, target: torch.Tensor) -> None:
+    with safe_open(run / "last.safetensors", framework="pt") as file:
+        name = next(name for name in file.keys() if name.startswith("target."))  # noqa: SIM118
+    edit(run, {name: target})
+    with pytest.raises(CheckpointError, match=r"last\.safetensors: has targets of .* do not fit"):
+        resume(run)
+
+
+def test_a_state_without_its_optimiser_never_restarts_it_silently(run: Path) -> None:
+    with safe_open(run / "last.safetensors", framework="pt") as file:
+        lost = {n: None for n in file.keys() if n.startswith("optimiser.")}  # noqa: SIM118
+    edit(run, lost)
+    with pytest.raises(CheckpointError, match="holds no state of the optimiser to go on with"):
+        resume(run)
+
+
+def test_what_is_left_counts_the_stage_that_has_begun() -> None:
+    epochs = {1: 5, 2: 3}
+    assert Progress(1, 2).left_of(epochs) == {1: 3, 2: 3}
+    assert Progress(2, 1).left_of(epochs) == {2: 2}
+    assert Progress(1, 5, finished=True).left_of(epochs) == {2: 3}
+    assert Progress(2, 3, finished=True).left_of(epochs) == {}
