@@ -1,4 +1,4 @@
-"""One cell of a benchmark: a model trained once, its test side decoded in every way asked for."""
+"""One cell of a benchmark: a model trained once, its test side scored by every decoding."""
 
 from __future__ import annotations
 

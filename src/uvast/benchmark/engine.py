@@ -106,6 +106,7 @@ class LocalEngine:
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
+            errors="replace",
             env={**os.environ, THREADS: self._threads()},
         ) as process:
             running.add(process)
@@ -166,7 +167,7 @@ def main(out: str, device: str) -> None:
     threading.Thread(target=_die_with_parent, daemon=True).start()
     reason = failure(cell, Path(out), device)
     if reason is not None:
-        sys.stderr.write(f"{reason}\n")
+        sys.stderr.buffer.write(f"{reason}\n".encode(errors="replace"))
         sys.exit(CELL_FAILED)
 
 

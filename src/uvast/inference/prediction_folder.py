@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uvast.errors import ConfigError, OutputError
-from uvast.files import check_absent, write_json
+from uvast.errors import ConfigError, OutputError, UvastError
+from uvast.files import check_absent, read_record, write_json
 from uvast.inference.inputs import DatasetVideo
 from uvast.inference.output import (
     MANIFEST,
@@ -19,7 +19,7 @@ from uvast.inference.output import (
     read_manifest,
     write_prediction,
 )
-from uvast.runs import RUN_FILE, RunInfo, checkpoint_path, is_run
+from uvast.runs import RUN_FILE, RunInfo, checkpoint_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,8 +39,9 @@ def make_manifest(
 ) -> Manifest:
     """What is about to be written; the training videos are those of the model's run folder."""
     checkpoint = checkpoint_path(model)
-    run = checkpoint.parent
-    info = RunInfo.read(run / RUN_FILE) if is_run(run) else None
+    info = None
+    with suppress(UvastError):  # a checkpoint alone is enough to segment
+        info = read_record(checkpoint.parent / RUN_FILE, RunInfo)
     datasets = {one.dataset.path.resolve() for one in sources if isinstance(one, DatasetVideo)}
     return Manifest(
         model=str(model.resolve()),
