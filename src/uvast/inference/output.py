@@ -6,21 +6,19 @@ Beside them stands `segmentation.json`, the manifest: which model made them, how
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import pydantic
 from pydantic import Field
 
 from uvast.data.labels import write_labels
-from uvast.errors import ConfigError, CorruptFileError
-from uvast.files import check_absent, read_json, write_json, write_text
+from uvast.errors import ConfigError
+from uvast.files import is_present, read_record, write_json, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from uvast.inference.prediction import Prediction
@@ -53,9 +51,7 @@ class Manifest:
         validation: the videos that chose its epoch.
     """
 
-    __pydantic_config__: ClassVar[pydantic.ConfigDict] = pydantic.ConfigDict(
-        extra="ignore", allow_inf_nan=False
-    )
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = pydantic.ConfigDict(allow_inf_nan=False)
     model: _Path
     checkpoint: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     options: dict[_Name, _Option]
@@ -66,39 +62,34 @@ class Manifest:
     train: _Names = ()
     validation: _Names = ()
 
+    def difference(self, other: Manifest) -> str | None:
+        """What makes the other's predictions different, such as `alpha is 0.5 there, 0 here`."""
+        if self.checkpoint != other.checkpoint:
+            return f"by another model, {other.model}"
+        for name, ours in self.options.items():
+            theirs = other.options.get(name)
+            if theirs != ours:
+                return f"{name} is {theirs} there, {ours} here"
+        return None
+
+    def same_file(self, other: Manifest, name: str) -> bool:
+        """Whether a video has the same file of features there."""
+        return self.videos[name] == other.videos.get(name)
+
 
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a folder of predictions; None if it has none."""
     path = folder / MANIFEST
-    if not path.is_file():
+    if not is_present(path):
         return None
-    try:
-        return _checker().validate_python(read_json(path))
-    except pydantic.ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise CorruptFileError(
-            f"is not a manifest of predictions ({place}: {first['msg']})",
-            where=path,
-            remedy="remove this file; predictions stay as they are",
-        ) from None
-
-
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Writes `segmentation.json`."""
-    write_json(folder / MANIFEST, dataclasses.asdict(manifest))
-
-
-@cache
-def _checker() -> pydantic.TypeAdapter[Manifest]:
-    return pydantic.TypeAdapter(Manifest)
+    return read_record(path, Manifest, remedy="remove this file; the predictions stay as they are")
 
 
 def parse_formats(text: str | None, *, bare: bool) -> tuple[str, ...]:
     """`txt,csv` -> the formats, checked; None takes the usual ones.
 
     Args:
-        text: by commas.
+        text: the formats, separated by commas.
         bare: whether the predictions are bare transcripts, which have no labels of frames.
     """
     if text is None:
@@ -107,15 +98,15 @@ def parse_formats(text: str | None, *, bare: bool) -> tuple[str, ...]:
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
         raise ConfigError(
-            f"no format {unknown[0]!r}",
+            f"unknown format {unknown[0]!r}",
             where="--format",
             remedy=f"choose from {', '.join(FORMATS)}",
         )
     if bare and "txt" in formats:
         raise ConfigError(
-            "txt has a label a frame, and durations 'none' give no frames",
+            "txt holds a label for every frame, but durations 'none' gives only a transcript",
             where="--format",
-            remedy="choose csv or json, or other --durations",
+            remedy="choose csv or json, or another value for --durations",
         )
     return formats
 
@@ -123,11 +114,6 @@ def parse_formats(text: str | None, *, bare: bool) -> tuple[str, ...]:
 def output_path(folder: Path, name: str, suffix: str) -> Path:
     """Where a video's prediction goes; names with dots keep them."""
     return folder / f"{name}.{suffix}"
-
-
-def check_free(folder: Path, names: Iterable[str], formats: Sequence[str]) -> None:
-    """Refuses to start if a prediction would be overwritten."""
-    check_absent(*(output_path(folder, name, suffix) for name in names for suffix in formats))
 
 
 def write_prediction(
