@@ -21,6 +21,7 @@ from uvast.report.provenance import (
     learned_by_model,
     manifest_of,
     predicted_split,
+    trained_on,
     training_note,
 )
 from uvast.segments import Segmentation
@@ -29,6 +30,7 @@ from uvast.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from uvast.inference.output import Manifest
     from uvast.report.compare import Tracks
     from uvast.report.content import Comparison
     from uvast.report.prediction_folder import Files
@@ -51,7 +53,7 @@ def report_predictions(
         data, files = Dataset.open(str(manifest.dataset)), every_prediction(folder)
     elif dataset is None:
         if not holds_labels:
-            return _of_bare_files(folder)
+            return _of_bare_files(folder, manifest)
         data, files = Dataset.open(folder), every_prediction(folder)
     else:
         data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
@@ -89,7 +91,7 @@ def report_predictions(
     )
 
 
-def _of_bare_files(folder: Path) -> Report:
+def _of_bare_files(folder: Path, manifest: Manifest | None) -> Report:
     """Nothing is known but what the files say themselves."""
     files = every_prediction(folder)
     read = {
@@ -97,8 +99,7 @@ def _of_bare_files(folder: Path) -> Report:
         for split, paths in files.items()
     }
     every = [one for of_split in read.values() for one in of_split.values()]
-    classes = tuple(sorted({label for one in every for label in one.labels}))
-    vocabulary = Vocabulary(classes, tuple(name for name in classes if name == BACKGROUND))
+    vocabulary = _classes({label for one in every for label in one.labels}, manifest)
     rates = {one.frames_per_second for one in every}
     tracks = {
         split: {
@@ -110,12 +111,25 @@ def _of_bare_files(folder: Path) -> Report:
     comparison = compare({folder.resolve().name: tracks}, {}, vocabulary)
     return Report(
         title=folder.resolve().name,
-        facts={"Predictions": str(folder), "Videos": videos_in_words(comparison, None)},
+        facts={
+            "Predictions": str(folder),
+            **({} if manifest is None else {"Model": manifest.model}),
+            "Videos": videos_in_words(comparison, None),
+        },
         notes=notes_of(comparison),
         vocabulary=vocabulary,
         frames_per_second=rates.pop() if len(rates) == 1 else None,
         comparison=comparison,
     )
+
+
+def _classes(labels: set[str], manifest: Manifest | None) -> Vocabulary:
+    """The classes of the model's own dataset, whose colours they keep, else those that occur."""
+    own = None if manifest is None else trained_on(manifest)
+    if own is not None and labels <= set(own.vocabulary.names):
+        return own.vocabulary
+    names = tuple(sorted(labels))
+    return Vocabulary(names, tuple(name for name in names if name == BACKGROUND))
 
 
 def _of_dataset(folder: Path, data: Dataset, split: int | None, *, holds_labels: bool) -> Files:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from uvast.data import Dataset
 from uvast.runs import RunFolder, is_run
 
 if TYPE_CHECKING:
@@ -49,12 +50,24 @@ def learned_by_model(manifest: Manifest | None, dataset: Path) -> frozenset[str]
     """The same for the model behind a folder of predictions; none if it is not known."""
     if manifest is None:
         return frozenset()
-    run = Path(manifest.model)
-    run = run if run.is_dir() else run.parent
-    if is_run(run):
-        _, _, info = RunFolder.open(run)
+    info = _run_info(manifest)
+    if info is not None:
         return learned_by_run(info, dataset)
     return frozenset((*manifest.train, *manifest.validation))
+
+
+def trained_on(manifest: Manifest) -> Dataset | None:
+    """The dataset that the model was trained on, if run and dataset are still there."""
+    info = _run_info(manifest)
+    if info is None or not Path(info.dataset).is_dir():
+        return None
+    return Dataset.open(info.dataset)
+
+
+def _run_info(manifest: Manifest) -> RunInfo | None:
+    model = Path(manifest.model)
+    run = model if model.is_dir() else model.parent
+    return RunFolder.open(run)[2] if is_run(run) else None
 
 
 def training_note(n_scored: int, n_learned: int) -> str | None:

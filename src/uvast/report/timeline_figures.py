@@ -53,10 +53,10 @@ def draw_timelines(
     places = np.linspace(0, len(order) - 1, min(len(order), N_VIDEOS)).round().astype(int)
     videos = [comparison.videos[order[place]] for place in places.tolist()]
     n_rows = max(len(_rows(one, comparison.decodings)) for one in videos)
-    figure = Figure(figsize=(8, len(videos) * (0.26 * n_rows + 0.65) + 0.8))
+    figure = Figure(figsize=(8, len(videos) * (0.26 * n_rows + 0.55) + 0.8))
     for axes, video in zip(figure.subplots(len(videos), squeeze=False)[:, 0], videos, strict=True):
         _draw_video(axes, video, comparison.decodings, styles)
-        time_axis(axes, video.n_frames, frames_per_second)
+        time_axis(axes, video.n_frames, frames_per_second, named=video is videos[-1])
     used = {
         int(action)
         for video in videos
@@ -70,7 +70,7 @@ def draw_timelines(
         ncols=5,
         frameon=False,
     )
-    figure.subplots_adjust(hspace=0.85 / (0.26 * n_rows), bottom=0.08)
+    figure.subplots_adjust(hspace=0.7 / (0.26 * n_rows), bottom=0.08)
     return figure
 
 
@@ -103,12 +103,16 @@ def draw_attention(
     return figure
 
 
-def time_axis(axes: Axes, n_frames: int, frames_per_second: float | None) -> None:
+def time_axis(
+    axes: Axes, n_frames: int, frames_per_second: float | None, *, named: bool = True
+) -> None:
     """Minutes and seconds along the bottom, or frames where their rate is not known."""
     axes.set_xlim(0, n_frames)
+    if named:
+        name = "frame" if frames_per_second is None else "minutes and seconds"
+        axes.set_xlabel(name, fontsize=8)
     if frames_per_second is None:
         axes.xaxis.set_major_locator(MaxNLocator(_N_MARKS, integer=True))
-        axes.set_xlabel("frame", fontsize=8)
         return
     rate, seconds = frames_per_second, n_frames / frames_per_second
     hours = 3600.0 * np.ceil(seconds / 3600 / _N_MARKS)
@@ -116,7 +120,6 @@ def time_axis(axes: Axes, n_frames: int, frames_per_second: float | None) -> Non
     decimals = 0 if step >= 1 else 1
     axes.set_xticks(np.arange(0, seconds + step / 1000, step) * rate)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: format_time(x / rate, decimals)))
-    axes.set_xlabel("minutes and seconds", fontsize=8)
 
 
 def _rows(video: Timeline, decodings: Sequence[str]) -> dict[str, Segmentation | Timestamps]:

@@ -44,7 +44,7 @@ function drawSegments({ pen, width, height }, track, heights) {
 
 function drawClicks({ pen, width, height }, track) {
   track.starts.forEach((frame, i) => {
-    const x = (frame + 0.5) / track.frames * width;
+    const x = Math.min(Math.max((frame + 0.5) / track.frames * width, 3), width - 3);
     pen.fillStyle = colour("--ink"); pen.fillRect(x - 3, 0, 6, height);
     pen.fillStyle = fills[track.actions[i]]; pen.fillRect(x - 2, 1, 4, height - 2);
   });
