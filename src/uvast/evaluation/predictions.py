@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.data.labels import write_labels
+from uvast.data.label_files import write_labels
 from uvast.errors import CorruptFileError, LabelError, MissingFileError
 from uvast.evaluation.scoring import fit
 from uvast.evaluation.segment_files import SUFFIXES, NamedSegments, read_segments
