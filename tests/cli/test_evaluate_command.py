@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 
 import numpy as np
@@ -14,7 +15,8 @@ from uvast.cli.main import app
 from uvast.data import DatasetSpec, Split, write_spec, write_splits
 from uvast.errors import InputError, MissingFileError, OutputError
 from uvast.evaluation import PROTOCOLS
-from uvast.inference.output import Manifest, write_manifest
+from uvast.files import write_json
+from uvast.inference.output import MANIFEST, Manifest
 
 TRUTH = {"v1": "AABB", "v2": "AAAA", "v3": "BBBB"}
 
@@ -176,10 +178,12 @@ def test_a_class_called_background_is_pointed_out(run, data):
         assert run().stderr == ""
 
 
-def test_trimmed_videos_are_pointed_out(run, data):
-    write_spec(data, DatasetSpec(tolerance=0.3, feature_axis="time-first"))
+def test_trimmed_videos_are_pointed_out(run, data, predictions):
+    write_spec(data, DatasetSpec(tolerance=0.1, feature_axis="time-first"))
+    for folder in (data / "groundTruth", predictions):
+        write_texts(folder, {name: text * 5 for name, text in TRUTH.items()})
     (data / "features").mkdir()
-    for name, n_frames in (("v1", 3), ("v2", 4), ("v3", 4)):
+    for name, n_frames in (("v1", 19), ("v2", 20), ("v3", 20)):
         np.save(data / "features" / f"{name}.npy", np.zeros((n_frames, 2), np.float32))
     assert run().stderr == (
         "note: 1 video trimmed: labels and features differ by up to 1 frame (first: v1)\n"
@@ -241,7 +245,7 @@ def learned(folder, dataset, train, **more):
         train=train,
         **more,
     )
-    write_manifest(folder, manifest)
+    write_json(folder / MANIFEST, dataclasses.asdict(manifest))
 
 
 def test_videos_that_were_trained_on_are_told_and_marked(run, data, predictions):

@@ -8,17 +8,16 @@ import shutil
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
+from in_process import uvast
 
 from uvast.config import Config
 from uvast.training import train
 
-
-def report(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "uvast", "report", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+report = partial(uvast, "report")
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +92,9 @@ def test_open_without_out_shows_a_temporary_page(
     browser.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    finished = report(tiny_path, "--open")
+    # a process of its own: the browser outlives the command
+    command = [sys.executable, "-m", "uvast", "report", str(tiny_path), "--open"]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert finished.returncode == 0, finished.stderr
     for _ in range(100):
         if seen.exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 from uvast.data import Dataset, DatasetSpec, Split, write_spec, write_splits
 from uvast.errors import CorruptFileError, MissingFileError
 from uvast.evaluation import evaluate_in_detail, write_prediction
+from uvast.files import write_json
 from uvast.inference import Prediction
-from uvast.inference.output import MANIFEST, Manifest, write_manifest
+from uvast.inference.output import MANIFEST, Manifest
 from uvast.inference.output import write_prediction as write_outputs
 from uvast.report import provenance, report_predictions
 from uvast.runs import RunInfo
@@ -38,8 +40,10 @@ def write_segmented(folder: Path, dataset: Dataset, names: tuple[str, ...]) -> N
         write_outputs(folder, name, made, ("txt", "json"))
 
 
-def manifest(dataset: Dataset | None, names: tuple[str, ...], **more: object) -> Manifest:
-    return Manifest(
+def write_manifest(
+    folder: Path, dataset: Dataset | None, names: tuple[str, ...], **more: object
+) -> None:
+    manifest = Manifest(
         model="/gone/run",
         checkpoint="0" * 64,
         options={},
@@ -48,6 +52,7 @@ def manifest(dataset: Dataset | None, names: tuple[str, ...], **more: object) ->
         dataset=None if dataset is None else str(dataset.path.resolve()),
         **more,
     )
+    write_json(folder / MANIFEST, dataclasses.asdict(manifest))
 
 
 def test_predictions_of_all_splits_are_averaged(tiny: Dataset, tmp_path: Path) -> None:
@@ -97,7 +102,7 @@ def test_a_missing_prediction_is_named(tiny: Dataset, tmp_path: Path) -> None:
 def test_new_videos_need_no_dataset(tiny: Dataset, tmp_path: Path) -> None:
     names = tiny.names[:3]
     write_segmented(tmp_path, tiny, names)
-    write_manifest(tmp_path, manifest(None, names))
+    write_manifest(tmp_path, None, names)
     made = report_predictions(tmp_path)
     assert made.comparison is not None
     assert made.vocabulary is not None
@@ -129,7 +134,7 @@ def test_the_manifest_s_dataset_gives_truth_and_marks(tiny: Dataset, tmp_path: P
     names = tiny.side(1, "test")
     write_segmented(tmp_path, tiny, names)
     learned = (min(names),)
-    write_manifest(tmp_path, manifest(tiny, names, split=1, train=learned))
+    write_manifest(tmp_path, tiny, names, split=1, train=learned)
     for dataset in (None, tiny):  # the split that was predicted is the one that is shown
         made = report_predictions(tmp_path, dataset)
         assert made.comparison is not None
@@ -146,7 +151,7 @@ def test_the_manifest_s_dataset_gives_truth_and_marks(tiny: Dataset, tmp_path: P
 def test_predictions_that_are_not_finished_are_drawn(tiny: Dataset, tmp_path: Path) -> None:
     names = tiny.side(1, "test")
     write_segmented(tmp_path, tiny, names[:2])
-    write_manifest(tmp_path, manifest(tiny, names, split=1))
+    write_manifest(tmp_path, tiny, names, split=1)
     made = report_predictions(tmp_path).comparison
     assert made is not None
     assert len(made.videos) == made.scores[0].n_videos == 2

@@ -16,7 +16,7 @@ from uvast.evaluation.evaluate import prediction_files, read_for_dataset, sides_
 from uvast.evaluation.predictions import find_predictions, read_named_segments
 from uvast.report.compare import compare
 from uvast.report.content import Report
-from uvast.report.prediction_folder import LABELS, every_prediction
+from uvast.report.prediction_files import LABELS, every_prediction
 from uvast.report.provenance import (
     learned_by_model,
     manifest_of,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from uvast.inference.output import Manifest
     from uvast.report.compare import Tracks
     from uvast.report.content import Comparison
-    from uvast.report.prediction_folder import Files
+    from uvast.report.prediction_files import Files
 
 
 def report_predictions(
