@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,13 @@ from uvast.files import write_json
 from uvast.inference import Prediction
 from uvast.inference.output import MANIFEST, Manifest
 from uvast.inference.output import write_prediction as write_outputs
-from uvast.report import provenance, report_predictions
+from uvast.report import (
+    provenance,
+    report_predictions,
+    write_action_times,
+    write_figures,
+    write_page,
+)
 from uvast.runs import RunInfo
 from uvast.segments import Segmentation
 from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
@@ -185,6 +192,18 @@ def test_a_folder_of_nothing_and_broken_files_are_one_sentence(tmp_path: Path) -
     (tmp_path / "v.json").write_text('{"segments": 3}')
     with pytest.raises(CorruptFileError, match=r"v\.json: segments is 3, not a list"):
         report_predictions(tmp_path)
+
+
+def test_names_that_are_no_text_are_shown_escaped(tmp_path: Path) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / os.fsdecode(b"v\xff\x1b.txt")).write_text("a\nb\n")
+    made = report_predictions(folder)
+    write_page(made, tmp_path / "page.html")
+    write_action_times(made, tmp_path / "times.csv")
+    write_figures(made, tmp_path / "figures")
+    assert r"v\xff\x1b,,odd,a,1," in (tmp_path / "times.csv").read_text("utf-8")
+    assert r'"name":"v\\xff\\x1b"' in (tmp_path / "page.html").read_text("utf-8")
 
 
 def test_the_manifest_has_one_name() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from uvast.errors import printable
 from uvast.files import write_text
 
 if TYPE_CHECKING:
@@ -78,12 +79,15 @@ def _rows(report: Report) -> Iterator[tuple[object, ...]]:
     rate = report.frames_per_second
     videos = report.comparison.videos
     blocks: list[tuple[str, object, Sequence[Timeline]]] = [(ALL_VIDEOS, "", videos)]
-    blocks += [(one.name, "" if one.split is None else one.split, [one]) for one in videos]
+    blocks += [
+        (printable(one.name), "" if one.split is None else one.split, [one]) for one in videos
+    ]
     for name, split, timelines in blocks:
-        sources = {TRUTH: [one.true for one in timelines if one.true is not None]}
+        sources = [(TRUTH, [one.true for one in timelines if one.true is not None])]
         for index, decoding in enumerate(report.comparison.decodings):
-            sources[decoding] = [one.tracks[index].segmentation for one in timelines]
-        for source, segmentations in sources.items():
+            tracks = [one.tracks[index].segmentation for one in timelines]
+            sources.append((printable(decoding), tracks))
+        for source, segmentations in sources:
             for one in action_times(segmentations, report.vocabulary):
                 frames = (one.n_frames, f"{one.mean_frames:.2f}")
                 seconds = (

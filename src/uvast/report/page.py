@@ -10,6 +10,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from uvast._version import __version__
+from uvast.errors import printable
 from uvast.files import write_text
 from uvast.report.fragments import (
     benchmark_table,
@@ -44,7 +45,7 @@ def page(report: Report) -> str:
     script = "(() => {\n" + "".join(_template(name) for name in SCRIPTS) + "})();"
     sections = [(key, title, body) for key, title, body in _sections(report) if body]
     return Template(_template("page.html")).substitute(
-        title=escape(report.title),
+        title=escape(printable(report.title)),
         style=style,
         style_hash=_hash(style),
         script=script,
@@ -104,7 +105,9 @@ def _scores(report: Report) -> str:
 def _attention(report: Report) -> str:
     if report.attention is None:
         return ""
-    return Template(_template("attention.html")).substitute(video=escape(report.attention.video))
+    return Template(_template("attention.html")).substitute(
+        video=escape(printable(report.attention.video))
+    )
 
 
 def _pseudo_labels(report: Report) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uvast.errors import printable
 from uvast.report.compare import order_of_videos
 from uvast.report.content import SCORE_NAMES, score_values
 from uvast.report.palette import class_styles
@@ -65,7 +66,7 @@ def _comparison(
         return None
     return {
         "decodings": [
-            {"name": name, "order": order_of_videos(comparison, index)}
+            {"name": printable(name), "order": order_of_videos(comparison, index)}
             for index, name in enumerate(comparison.decodings)
         ],
         "scores": [
@@ -92,7 +93,7 @@ def _video(one: Timeline) -> dict[str, Any]:
     }
     tracks = [track.segmentation for track in one.tracks]
     return {
-        "name": one.name,
+        "name": printable(one.name),
         "frames": one.n_frames,
         "tracks": [_pairs(each.transcript, each.durations) for each in tracks],
     } | {key: value for key, value in known.items() if value is not None}
@@ -132,7 +133,7 @@ def _percents(shares: NDArray[np.float64]) -> list[int]:
 
 def _attention(attention: Attention) -> dict[str, Any]:
     return {
-        "video": attention.video,
+        "video": printable(attention.video),
         "frames": attention.true.n_frames,
         "true": _pairs(attention.true.transcript, attention.true.durations),
         "maps": [_map(one) for one in attention.maps],

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from uvast.errors import printable
 from uvast.report.compare import order_of_videos
 from uvast.segments import Segmentation
 from uvast.times import format_time
@@ -188,5 +189,5 @@ def quiet(axes: Axes) -> None:
 
 
 def plain(text: str) -> str:
-    """No name is read as a formula, and none that starts with `_` leaves the legend."""
-    return " " * text.startswith("_") + text.replace("$", r"\$")
+    """Safe to draw: no name is a formula, and none that starts with `_` leaves the legend."""
+    return " " * text.startswith("_") + printable(text).replace("$", r"\$")
