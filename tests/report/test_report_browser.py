@@ -155,7 +155,9 @@ def test_few_classes_have_readable_percents_in_the_confusion_matrix(
     wrong = Segmentation([0, 1, 0], [10, 22, 8])
     found = {"x": tracks({"v": predicted, "w": wrong})}
     compared = compare(found, {"v": true, "w": true}, vocabulary)
-    page = opened(Report("r", {}, vocabulary=vocabulary, comparison=compared), DESKTOP, scheme)
+    # with a frame rate, no mark of an axis looks like a percent
+    report = Report("r", {}, vocabulary=vocabulary, frames_per_second=10.0, comparison=compared)
+    page = opened(report, DESKTOP, scheme)
     page.locator("#matrix canvas").scroll_into_view_if_needed()
     page.evaluate(RECORD)
     page.set_viewport_size({"width": 500, "height": 900})

@@ -228,7 +228,9 @@ def test_wrong_arguments_are_told_before_the_work(
     arguments: dict[str, str],
     message: str,
 ) -> None:
-    monkeypatch.setattr("uvast.report.of_run._predictions", lambda *_, **__: pytest.fail("work"))
+    monkeypatch.setattr(
+        "uvast.report.of_run.segment_with_decodings", lambda *_, **__: pytest.fail("work")
+    )
     if "compare_with" in arguments:
         arguments = {"compare_with": runs[arguments["compare_with"]]}
     with pytest.raises(UvastError, match=message):
