@@ -11,11 +11,9 @@ Everything is imported when it is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
 from uvast._version import __version__
 
+TYPE_CHECKING = False  # type checkers take it for true; typing takes longer than all else here
 if TYPE_CHECKING:
     from uvast.config import Config, load_config
     from uvast.data import Dataset, generate_dataset
@@ -68,6 +66,8 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name in _HOMES:
+        from importlib import import_module
+
         return getattr(import_module(f"uvast.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

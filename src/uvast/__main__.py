@@ -1,5 +1,5 @@
 """`python -m uvast` and `torchrun -m uvast`."""
 
-from uvast.cli.main import main
+from uvast.cli.start import main
 
 main()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,9 +25,12 @@ from uvast.benchmark.cell import (
     is_finished,
     run_cell,
 )
-from uvast.data import Dataset
-from uvast.errors import ConfigError, CorruptFileError, OutputError
+from uvast.benchmark.engine import SerialEngine, run_cells
+from uvast.data import Dataset, Video
+from uvast.errors import ConfigError, CorruptFileError, DataError, OutputError
+from uvast.inference.segmenter import EncodedVideos, Segmenter
 
+SEMI_MARKOV = {"transcript": "semi-markov"}
 VITERBI = {"frames + viterbi": {"transcript": "frames", "durations": "viterbi"}}
 
 
@@ -34,7 +40,7 @@ def times(folder: Path) -> dict[str, int]:
 
 def test_a_cell_survives_json(make_cell: MakeCell) -> None:
     one = make_cell(seed=3, train__epochs=4)
-    assert Cell.from_dict(json.loads(json.dumps(one.as_dict())), where="here") == one
+    assert Cell.from_dict(json.loads(json.dumps(one.as_dict()))) == one
 
 
 def test_scores_are_those_of_the_ordinary_commands(
@@ -93,24 +99,40 @@ def test_a_decoding_that_changed_its_meaning_is_scored_again(
     assert is_finished(changed, tmp_path)
 
 
-def test_scores_are_kept_after_every_decoding(
+def test_videos_are_encoded_once_for_all_decodings(
     make_cell: MakeCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, calls = cells.score_test_side, []
+    real, n_encoded = Segmenter.encode_batch, Counter()
 
-    def breaks_at_the_second(*arguments: object) -> cells.Scores:
-        calls.append(arguments)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return real(*arguments)
+    def counted(self: Segmenter, videos: Sequence[Video]) -> EncodedVideos:
+        n_encoded.update(video.name for video in videos)
+        return real(self, videos)
 
-    monkeypatch.setattr(cells, "score_test_side", breaks_at_the_second)
+    monkeypatch.setattr(Segmenter, "encode_batch", counted)
+    both = make_cell(decodings={"frames": {}, **VITERBI, "semi-markov": SEMI_MARKOV})
+    assert set(run_cell(both, tmp_path)) == {"frames", "frames + viterbi", "semi-markov"}
+    assert set(n_encoded.values()) == {1}
+
+
+def test_scores_are_kept_as_soon_as_they_are_there(
+    make_cell: MakeCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, asked = cells.score_decodings, []
+
+    def breaks_after_the_first(model, dataset, split, decodings):
+        asked.append(set(decodings))
+        yield next(real(model, dataset, split, decodings))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cells, "score_decodings", breaks_after_the_first)
     both = make_cell(decodings={"frames": {}, **VITERBI})
     with pytest.raises(KeyboardInterrupt):
         run_cell(both, tmp_path)
     assert set(finished_scores(both, tmp_path)) == {"frames"}
-    assert set(run_cell(both, tmp_path)) == {"frames", "frames + viterbi"}
-    assert len(calls) == 3
+    with pytest.raises(KeyboardInterrupt):
+        run_cell(both, tmp_path)
+    assert set(finished_scores(both, tmp_path)) == {"frames", "frames + viterbi"}
+    assert asked == [{"frames", "frames + viterbi"}, {"frames + viterbi"}]
 
 
 @pytest.mark.parametrize("finished", [True, False])
@@ -138,11 +160,14 @@ def test_other_settings_in_the_same_place_are_refused(
     ("content", "reason"),
     [
         ("{", "is not valid JSON"),
-        ("[]", "list indices"),
-        ('{"cell": {}}', "'config'"),
-        ({"config": {"train": {"magic": 1}}}, "train.magic: no such setting"),
-        ({"frames": "abc"}, "string indices"),
-        ({"frames": {"acc": "x"}}, "could not convert"),
+        ("[]", "scores.json"),
+        ('{"cell": {}}', "cell.model is missing"),
+        ({"config": {"train": {"magic": 1}}}, "cell.config.train.magic is unknown"),
+        ({"split": 10**30}, "cell.split"),
+        ({"decodings": [3]}, "cell.decodings"),
+        ({"frames": "abc"}, "scores.frames is 'abc'"),
+        ({"frames": {"acc": "x"}}, "scores.frames.acc is 'x', not a number"),
+        ({"frames": {"acc": 1e400}}, "scores.frames.acc"),
         ({"frames": {}}, "columns missing"),
         ({"frames": {"acc": 50.0}}, "columns acc"),
     ],
@@ -154,14 +179,33 @@ def test_a_broken_file_of_scores_is_named(
     path = tmp_path / one.key / "scores.json"
     path.parent.mkdir(parents=True)
     if isinstance(content, dict):
-        cell = one.as_dict() | {k: v for k, v in content.items() if k == "config"}
+        cell = one.as_dict() | {k: v for k, v in content.items() if k != "frames"}
         content = json.dumps({"cell": cell, "scores": content})
     path.write_text(content)
-    with pytest.raises(CorruptFileError, match=r"scores.json: is not a cell's scores") as found:
+    with pytest.raises(CorruptFileError, match=r"scores\.json: ") as found:
         is_finished(one, tmp_path)
     assert reason in str(found.value)
     assert "remove this file: the run is scored again, without training" in str(found.value)
     assert earlier_cells(tmp_path) == ()
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "device"])
+def test_what_is_no_file_of_scores_never_stops_a_benchmark(
+    make_cell: MakeCell, tmp_path: Path, kind: str
+) -> None:
+    one = make_cell()
+    path = tmp_path / one.key / "scores.json"
+    path.parent.mkdir(parents=True)
+    {
+        "fifo": lambda: os.mkfifo(path),
+        "folder": path.mkdir,
+        "device": lambda: path.symlink_to("/dev/zero"),
+    }[kind]()
+    with pytest.raises(DataError, match=r"scores\.json"):
+        is_finished(one, tmp_path)
+    assert earlier_cells(tmp_path) == ()
+    (outcome,) = run_cells([one], tmp_path, SerialEngine())
+    assert "scores.json" in outcome.error
 
 
 def test_a_decoding_that_fails_keeps_no_other_from_its_scores(

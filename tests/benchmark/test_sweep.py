@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import optuna
 import pytest
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
 from typer.testing import CliRunner
 
-from uvast.benchmark import sweep as sweeps
+from uvast.benchmark import study as studies
 from uvast.benchmark.engine import CellOutcome, SerialEngine
-from uvast.benchmark.sweep import Range, Sweep, parse_range, validation_score
+from uvast.benchmark.ranges import parse_range
+from uvast.benchmark.sweep import Sweep, validation_score
 from uvast.cli.main import app, main
 from uvast.config import Config, load_config
 from uvast.data import generate_dataset
@@ -89,41 +94,6 @@ class Planted:
             yield CellOutcome(cell, "lost" if number == self.fails_at else None)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("train.learning_rate=1e-4..1e-2:log", Range("train.learning_rate", (), 1e-4, 1e-2, True)),
-        ("train.epochs=32..64", Range("train.epochs", (), 32, 64)),
-        ("train.averaging=0.5..0.99", Range("train.averaging", (), 0.5, 0.99)),
-        ("loss.frame=true,false", Range("loss.frame", (True, False))),
-        ("decode.transcript=decoder,best", Range("decode.transcript", ("decoder", "best"))),
-        ("model.width=32,64", Range("model.width", (32, 64))),
-    ],
-)
-def test_ranges_are_read(text: str, expected: Range) -> None:
-    found = parse_range(text)
-    assert found == expected
-    assert parse_range(found.as_text()).as_text() == found.as_text()
-    assert type(found.low) is type(expected.low)
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("model.width", "gives no choice"),
-        ("model.width=8", "gives no choice"),
-        ("model.width=8,8", "gives no choice"),
-        ("model.width=9..8", "span nothing"),
-        ("train.learning_rate=0..1:log", "span nothing"),
-        ("decode.transcript=a..b", "no numbers"),
-        ("width=8,9", "not of the form section.name=value"),
-    ],
-)
-def test_wrong_ranges_are_refused(text: str, sentence: str) -> None:
-    with pytest.raises(ConfigError, match=sentence):
-        parse_range(text)
-
-
 def test_a_sweep_finds_the_best_values(task: Sweep, tmp_path: Path) -> None:
     trials = list(task.run(tmp_path, Planted(), n_trials=12))
     assert [one.number for one in trials] == list(range(12))
@@ -175,7 +145,9 @@ def test_a_failed_trial_keeps_its_error_and_another_takes_its_place(
 def test_a_trial_that_was_stopped_while_its_values_were_drawn_is_replaced(
     task: Sweep, tmp_path: Path
 ) -> None:
-    task._study(sweeps._import_optuna(), tmp_path).ask()
+    list(task.run(tmp_path, Planted(), n_trials=0))
+    storage = JournalStorage(JournalFileBackend(str(tmp_path / "study.log")))
+    optuna.load_study(study_name="sweep", storage=storage).ask()
     assert [one.number for one in task.run(tmp_path, Planted(), n_trials=1)] == [1]
     assert task.trials(tmp_path)[1].error == "was stopped while its values were drawn"
 
@@ -206,7 +178,7 @@ def test_other_settings_in_the_same_place_are_refused(task: Sweep, tmp_path: Pat
     clicks = replace(task, timestamps=tmp_path / "clicks.csv")
     half = replace(task, validation=0.5)
     for one in (other, clicks, half):
-        with pytest.raises(OutputError, match="holds a sweep of other settings; choose another"):
+        with pytest.raises(OutputError, match="holds a sweep with other settings; choose another"):
             list(one.run(tmp_path, Planted(), n_trials=2))
 
 
@@ -234,10 +206,47 @@ def test_real_trials_are_judged_on_the_validation_part(task: Sweep, tmp_path: Pa
 
 def test_stage_two_is_trained_only_to_judge_its_durations(task: Sweep) -> None:
     epochs = {
-        way: task._trial_config({"decode.durations": way}).train.alignment_epochs
+        way: task.trial_config({"decode.durations": way}).train.alignment_epochs
         for way in ("viterbi", "alignment")
     }
     assert epochs == {"viterbi": 0, "alignment": task.config.train.alignment_epochs}
+
+
+def test_epochs_of_stage_two_can_vary_where_they_are_judged(task: Sweep, tmp_path: Path) -> None:
+    config = task.config.replaced(
+        **{"model.kind": "uvast", "decode.transcript": "decoder", "decode.durations": "alignment"}
+    )
+    sweep = replace(task, config=config, ranges=[parse_range("train.alignment_epochs=1,2")])
+    engine = Planted()
+    trials = list(sweep.run(tmp_path, engine, n_trials=2))
+    asked = [one.values["train.alignment_epochs"] for one in trials]
+    assert [cell.config.train.alignment_epochs for cell in engine.cells] == asked
+    both = [*sweep.ranges, parse_range("decode.durations=alignment,viterbi")]
+    with pytest.raises(ConfigError, match=r"changes nothing where decode.durations is 'viterbi'"):
+        list(replace(sweep, ranges=both).run(tmp_path / "new", Planted(), n_trials=1))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda path: path.write_bytes(b"{\n{}\n"),
+        lambda path: path.write_bytes(b"[]\n5\n"),
+        lambda path: path.write_bytes(b'{"op_code": 99}\n{"op_code": "x"}\n'),
+        lambda path: path.write_text(path.read_text().replace('"values":[', '"values":["x",')),
+        lambda path: path.write_text(path.read_text().replace('"model.width"', '"model.x"')),
+        lambda path: path.write_text(path.read_text().replace("trial_id", "trial")),
+        lambda path: (path.unlink(), os.mkfifo(path)),
+        lambda path: (path.unlink(), path.mkdir()),
+        lambda path: (path.unlink(), path.symlink_to("/dev/zero")),
+    ],
+)
+def test_a_spoilt_journal_is_one_sentence(
+    task: Sweep, tmp_path: Path, spoil: Callable[[Path], object]
+) -> None:
+    list(task.run(tmp_path, Planted(breaks_at=9), n_trials=2))
+    spoil(tmp_path / "study.log")
+    with pytest.raises(UvastError, match=r"study\.log|model\.x|other settings"):
+        list(task.run(tmp_path, Planted(), n_trials=3))
 
 
 def test_impossible_sweeps_are_refused(task: Sweep, tmp_path: Path) -> None:
@@ -246,7 +255,7 @@ def test_impossible_sweeps_are_refused(task: Sweep, tmp_path: Path) -> None:
     clicks = task.config.replaced(**{"supervision.kind": "timestamps"})
     for changes, kind, sentence in (
         ({"validation": 0.0}, ConfigError, "--validation: a sweep needs a validation part"),
-        ({"validation": 1.5}, ConfigError, "train.validation is 1.5"),
+        ({"validation": 1.5}, ConfigError, "train.validation = 1.5"),
         ({"dataset": tmp_path / "nowhere"}, MissingFileError, "nowhere: does not exist"),
         ({"dataset": lone}, InputError, "no validation part from 1 subject"),
         ({"split": 9}, SplitError, "has no split 9; choose from 1, 2"),
@@ -263,6 +272,8 @@ def test_impossible_sweeps_are_refused(task: Sweep, tmp_path: Path) -> None:
         ("train.speed=1..2", "train.speed: no such setting"),
         ("train.averaging=0.5..1.5", "train.averaging is 1.5"),
         ("model.width=8.0..16.0", "model.width is 8.0"),
+        ("train.validation=0.1,0.3", "train.validation cannot vary: .*one share as --validation"),
+        ("train.alignment_epochs=1..9", "train.alignment_epochs changes nothing where .* 'none'"),
     ):
         wrong = Sweep(task.dataset, 1, task.config, [parse_range(text)])
         with pytest.raises(ConfigError, match=sentence):
@@ -282,7 +293,7 @@ def test_a_missing_extra_is_one_sentence(
     def absent(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(sweeps, "import_module", absent)
+    monkeypatch.setattr(studies, "import_module", absent)
     with pytest.raises(
         ConfigError, match=r"needs the package optuna; .*'\.\[sweep\]' in uvast's folder"
     ):

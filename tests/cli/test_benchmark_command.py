@@ -170,4 +170,4 @@ def test_a_sweep_goes_on_and_hands_out_the_best_settings(
     assert uvast("train", tiny_path, *config).code == 0
     wrong = uvast(*command[:-2], "--out", tmp_path / "new", "--set-range", "model.width=8")
     assert wrong.code == 2
-    assert "'model.width=8' gives no choice; write for example" in wrong.error
+    assert "'model.width=8' needs at least two different values; write for example" in wrong.error

@@ -3,45 +3,33 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from in_process import uvast
 
-from uvast.benchmark.demo import BASELINE, CLICKS, FULL, PSEUDO_LABELS, WAYS, clear_place
+from uvast.benchmark.demo import BASELINE, CLICKS, DECODED, FULL, clear_place
 from uvast.errors import OutputError
+from uvast.evaluation.pseudo_labels import methods_to_compare
+from uvast.supervision import PseudoLabelOptions
 
 
 def test_the_journey_from_clicks_to_the_report(tmp_path: Path) -> None:
-    finished = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "uvast",
-            "demo",
-            "--fast",
-            "--json",
-            "--out",
-            str(tmp_path / "demo"),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    finished = uvast("demo", "--fast", "--json", "--out", tmp_path / "demo")
     assert finished.returncode == 0, finished.stderr
     result = json.loads(finished.stdout)
     rows = [(row["model"], row["decoding"]) for row in result["scores"]]
     assert rows == [
         (BASELINE, "frames"),
-        *((FULL, way) for way in WAYS),
-        *((CLICKS, way) for way in WAYS),
+        *((FULL, name) for name in DECODED),
+        *((CLICKS, name) for name in DECODED),
     ]
     pseudo_labels = result["pseudo_labels"]
-    assert list(pseudo_labels) == list(PSEUDO_LABELS)
-    assert pseudo_labels["class models"]["acc"] > pseudo_labels["midpoint"]["acc"]
-    assert pseudo_labels["k-medoids, any order"]["edit"] < 50, "without order, segments break up"
-    assert pseudo_labels["k-medoids (paper)"]["edit"] == 100
+    assert list(pseudo_labels) == list(methods_to_compare(PseudoLabelOptions()))
+    assert pseudo_labels["class models + prior 0.25"]["acc"] > pseudo_labels["midpoint"]["acc"]
+    broken_up = pseudo_labels["unconstrained k-medoids"]["edit"]
+    assert broken_up < 50, "without order, segments break up"
+    assert pseudo_labels["constrained k-medoids"]["edit"] == 100
     assert Path(result["report"]).stat().st_size > 10_000
     assert "training: UVAST, one click per action" in finished.stderr
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import json
+import os
 import subprocess
 import sys
 
@@ -11,7 +14,7 @@ from typer.testing import CliRunner
 
 from uvast._version import __version__
 from uvast.cli import main as command_line
-from uvast.cli.console import print_table
+from uvast.cli.console import note, print_json, print_table
 from uvast.errors import MissingFileError
 
 
@@ -158,7 +161,7 @@ def test_success_is_exit_code_0(run_main):
 
 
 def test_a_long_error_stays_one_line(run_main):
-    what = "a very long sentence " * 20 + "[bold]with markup[/] and :smile:"
+    what = "a very long sentence " * 15 + "[bold]with markup[/] and :smile:"
     code, out, err = run_main(MissingFileError(what, where="/a/b", remedy="do this"), "work")
     assert (code, out) == (2, "some result\n")
     assert err == f"error: /a/b: {what}; do this\n"
@@ -186,6 +189,67 @@ def test_an_interrupt_tells_how_to_go_on(run_main):
     assert (code, err) == (130, "stopped; go on with: this\n")
     code, _, err = run_main(KeyboardInterrupt(), "sweep")
     assert (code, err) == (130, "stopped; the same command does what is left\n")
+
+
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+from uvast.cli.start import main
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+            {module!r} in sys.modules  # handlers run between two steps of Python
+
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["uvast", "segment", "nowhere", "nothing", "--out", "out"]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["uvast.cli.main", "typer.core", "rich.table", "uvast.inference", "numpy", "torch"]
+)
+def test_an_interrupt_while_a_module_is_imported_is_one_line(module):
+    code = INTERRUPTED_IMPORT.format(module=module)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "stopped\n")
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    command = f"{sys.executable} -m uvast config | true"
+    run = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+
+
+def test_characters_that_a_terminal_does_not_know_are_replaced():
+    run = subprocess.run(
+        [sys.executable, "-m", "uvast", "evaluate", "vidéo", "vidéo"],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert run.returncode == 2
+    assert run.stderr == b"error: vid?o: does not exist; give the folder of a dataset\n"
+
+
+def test_json_keeps_names_that_a_terminal_does_not_know(monkeypatch):
+    file = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", file)
+    print_json({"vidéo": "\udcff"})
+    file.flush()
+    assert json.loads(file.buffer.getvalue()) == {"vidéo": "\udcff"}
+
+
+def test_names_cannot_reach_the_terminal_or_fill_it(capsys):
+    print_table("\x1b]0;title\x07", ["name\n"], [["\x1b[2Jred"], ["x" * 5000], ["\u202eabc"]])
+    note("video \x1b[31m\n" + "y" * 50_000)
+    captured = capsys.readouterr()
+    assert not {"\x1b", "\x07", "\u202e"} & set(captured.out + captured.err)
+    assert "\\x1b[2Jred" in captured.out
+    assert len(captured.out) < 3000
+    assert captured.err.count("\n") == 1
+    assert len(captured.err) < 3000
 
 
 def test_a_table_aligns_numbers_and_keeps_names(capsys):

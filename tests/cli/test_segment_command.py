@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from in_process import uvast
 
 from uvast.config import Config
-
-
-def uvast(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "uvast", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+from uvast.data import Dataset
+from uvast.inference.output import read_manifest
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +37,7 @@ def test_predictions_are_written_in_every_format_and_can_be_scored(
     formats = ("--format", "txt,csv,json")
     finished = uvast("segment", run, tiny_path, "--split", 1, "--out", tmp_path, *formats)
     assert finished.returncode == 0, finished.stderr
-    name = min(tmp_path.glob("*.json")).stem
+    name = min(tmp_path.glob("*.txt")).stem
     labels = (tmp_path / f"{name}.txt").read_text().splitlines()
     written = json.loads((tmp_path / f"{name}.json").read_text())
     rows = list(csv.DictReader((tmp_path / f"{name}.csv").read_text().splitlines()))
@@ -50,18 +47,109 @@ def test_predictions_are_written_in_every_format_and_can_be_scored(
     for segment in written["segments"]:
         assert set(labels[segment["start"] : segment["end"]]) == {segment["label"]}
     scored = uvast("evaluate", tmp_path, tiny_path, "--split", 1, "--json")
-    assert json.loads(scored.stdout)["videos"] == len(list(tmp_path.glob("*.json")))
+    assert json.loads(scored.stdout)["videos"] == len(list(tmp_path.glob("*.txt")))
 
 
-def test_predictions_are_only_replaced_on_request(
+def times(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in folder.glob("*.txt")}
+
+
+def test_a_stopped_command_goes_on_with_what_is_missing(
+    run: Path, tiny_path: Path, tmp_path: Path
+) -> None:
+    command = ("segment", run, tiny_path, "--out", tmp_path)
+    assert uvast(*command).returncode == 0
+    names = sorted(path.stem for path in tmp_path.glob("*.txt"))
+    before = times(tmp_path)
+    (tmp_path / f"{names[0]}.txt").unlink()
+    (tmp_path / f"{names[1]}.json").unlink()
+    again = uvast(*command, "--json")
+    assert again.returncode == 0, again.stderr
+    assert list(json.loads(again.stdout)["videos"]) == names[:2]
+    assert json.loads(again.stdout)["earlier"] == names[2:]
+    assert f"{len(names) - 2} of {len(names)} videos segmented earlier" in again.stderr
+    after = times(tmp_path)
+    assert {name for name in before if after[name] == before[name]} == {
+        f"{name}.txt" for name in names[2:]
+    }
+    assert "8 of 8 videos segmented earlier" in uvast(*command).stderr
+
+
+def test_predictions_of_another_model_or_other_options_stay(
     run: Path, tiny_path: Path, tmp_path: Path
 ) -> None:
     command = ("segment", run, tiny_path, "--split", 1, "--out", tmp_path)
     assert uvast(*command).returncode == 0
-    again = uvast(*command)
+    before = times(tmp_path)
+    differently = uvast(*command, "--set", "alpha=0.5")
+    assert differently.returncode == 2
+    assert "made differently (alpha is 0.0 there, 0.5 here); choose another --out" in (
+        differently.stderr
+    )
+    other = tmp_path / "other.safetensors"
+    shutil.copy(run / "last.safetensors", other)
+    by_another = uvast("segment", other, tiny_path, "--split", 1, "--out", tmp_path)
+    assert by_another.returncode == 2
+    assert f"made differently (by another model, {run})" in by_another.stderr
+    assert times(tmp_path) == before
+    replaced = uvast(*command, "--set", "alpha=0.5", "--overwrite")
+    assert replaced.returncode == 0, replaced.stderr
+    assert not times(tmp_path).items() & before.items()
+    assert read_manifest(tmp_path).options["alpha"] == 0.5
+
+
+def test_a_file_of_the_same_name_and_files_of_others_are_not_replaced(
+    run: Path, tiny_path: Path, tmp_path: Path
+) -> None:
+    source = min((tiny_path / "features").glob("*.npy"))
+    out = tmp_path / "out"
+    assert uvast("segment", run, source, "--out", out).returncode == 0
+    shutil.copy(source, tmp_path / source.name)
+    again = uvast("segment", run, tmp_path / source.name, "--out", out)
     assert again.returncode == 2
     assert "exists already; pass --overwrite to replace it" in again.stderr
-    assert uvast(*command, "--overwrite").returncode == 0
+    (out / "segmentation.json").unlink()
+    unknown = uvast("segment", run, source, "--out", out)
+    assert unknown.returncode == 2
+    assert "exists already; pass --overwrite to replace it" in unknown.stderr
+
+
+def test_the_manifest_says_where_predictions_come_from(
+    run: Path, tiny_path: Path, tmp_path: Path
+) -> None:
+    finished = uvast("segment", run, tiny_path, "--out", tmp_path)
+    assert finished.returncode == 0, finished.stderr
+    manifest = read_manifest(tmp_path)
+    assert manifest is not None
+    dataset = Dataset.open(tiny_path)
+    assert manifest.train == dataset.side(1, "train")
+    assert Path(manifest.model) == run
+    assert Path(manifest.dataset) == tiny_path
+    assert set(manifest.videos) == set(dataset.names)
+    weights = (run / "best.safetensors").read_bytes()
+    assert manifest.checkpoint == hashlib.sha256(weights).hexdigest()
+    assert f"trained on {len(manifest.train)} of 8 videos" in finished.stderr
+
+
+def test_unseen_videos_come_without_a_warning(run: Path, tiny_path: Path, tmp_path: Path) -> None:
+    finished = uvast("segment", run, tiny_path, "--split", 1, "--out", tmp_path)
+    assert finished.returncode == 0
+    assert "trained on" not in finished.stderr
+
+
+@pytest.mark.parametrize("place", ["groundTruth", "link", "groundTruth/new"])
+def test_the_labels_of_the_dataset_are_never_replaced(
+    run: Path, tiny_path: Path, tmp_path: Path, place: str
+) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(tiny_path, data)
+    (data / "link").symlink_to(data / "groundTruth")
+    before = {path: path.read_text() for path in data.glob("groundTruth/*")}
+    for inputs in ((data,), tuple((tiny_path / "features").glob("*.npy"))):
+        finished = uvast("segment", run, *inputs, "--out", data / place, "--overwrite")
+        assert finished.returncode == 2
+        assert "is a part of the dataset" in finished.stderr
+    assert {path: path.read_text() for path in data.glob("groundTruth/*")} == before
 
 
 def test_a_bad_file_is_skipped_and_the_exit_code_is_one(
@@ -87,8 +175,8 @@ def test_a_bad_file_is_skipped_and_the_exit_code_is_one(
         (("--durations", "magic"), "decode.durations is 'magic'"),
         (("--set", "beam_width=-1"), "decode.beam_width is -1"),
         (("--transcript", "best", "--durations", "fifa"), "'best' finds its own durations and"),
-        (("--durations", "none", "--format", "txt"), "--format: txt has a label a frame, and"),
-        (("--format", "docx"), "--format: no format 'docx'; choose from txt, csv, json"),
+        (("--durations", "none", "--format", "txt"), "--format: txt holds a label for every"),
+        (("--format", "docx"), "--format: unknown format 'docx'; choose from txt, csv, json"),
         (("--split", 9), "has no split 9; choose from 1, 2"),
         (("--device", "cuda:77"), "device 'cuda:77' cannot be used; pass --device cpu"),
     ],

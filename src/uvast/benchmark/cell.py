@@ -1,36 +1,50 @@
-"""One cell of a benchmark: a model trained once, its test side decoded in every way asked for."""
+"""One cell of a benchmark: a model trained once, its test side scored by every decoding."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping  # noqa: TC003 - a record's field types are read
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from uvast.config import Config, parse_config
+from pydantic import AfterValidator, Field
+
+from uvast.benchmark.tables import single_settings
+from uvast.config import Config  # noqa: TC001 - a record's field types are read
 from uvast.data import Dataset
-from uvast.errors import CorruptFileError, OutputError, UvastError
-from uvast.evaluation import edit_score, score
+from uvast.errors import DataError, OutputError, UvastError
 from uvast.evaluation.scores import HEADINGS
-from uvast.files import read_json, write_json
-from uvast.inference import load, segment
-from uvast.runs import RunFolder
+from uvast.evaluation.scoring import score_sides
+from uvast.files import checked, is_present, read_record, write_json
+from uvast.inference import load
+from uvast.inference.decoder import BEST_BEAM_WIDTH
+from uvast.inference.inputs import find_sources
+from uvast.inference.pipeline import segment_with_decodings
+from uvast.runs import RunFolder, is_run
 from uvast.training import resume, train
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
     from uvast.inference import Segmenter
-    from uvast.segments import Segmentation
-    from uvast.vocabulary import Vocabulary
+    from uvast.segments import IntArray, Segmentation
 
 SCORES_FILE = "scores.json"
-RUN_FILE = "run.json"
 COLUMNS = tuple(HEADINGS)
 
-Scores = dict[str, float]
+
+def _whole(scores: dict[str, float]) -> dict[str, float]:
+    if tuple(scores) not in (COLUMNS, ("edit",)):
+        raise ValueError(f"columns {', '.join(scores) or 'missing'}")
+    return scores
+
+
+ScoreColumns = Annotated[dict[str, Annotated[float, Field(ge=0, le=100)]], AfterValidator(_whole)]
 """Column to number; a bare transcript has only `edit`."""
+
+_Number = Annotated[int, Field(ge=0, lt=2**63)]
+_Setting = bool | int | float | str
 
 
 @dataclass(frozen=True)
@@ -49,10 +63,10 @@ class Cell:
 
     model: str
     dataset: str
-    split: int
-    seed: int
+    split: _Number
+    seed: _Number
     config: Config
-    decodings: Mapping[str, Mapping[str, Any]]
+    decodings: Mapping[str, Mapping[str, _Setting]]
     timestamps: str | None = None
 
     @property
@@ -75,28 +89,19 @@ class Cell:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {
-            "model": self.model,
-            "dataset": self.dataset,
-            "split": self.split,
-            "seed": self.seed,
-            "config": self.config.as_dict(),
-            "decodings": {name: dict(changes) for name, changes in self.decodings.items()},
-            "timestamps": self.timestamps,
-        }
+        return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any], *, where: str) -> Cell:
+    def from_dict(cls, values: object) -> Cell:
         """Reads what `as_dict` gave."""
-        config = parse_config(values["config"], where=where)
-        return cls(**{**values, "config": config})
+        return checked(values, cls)
 
 
-def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, Scores]:
+def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreColumns]:
     """Trains, or goes on training, then scores what has no score yet.
 
-    Scores are kept after every decoding, so that a break costs one at most; one that fails does
-    not keep the others from theirs.
+    Videos are encoded once for all decodings. One that fails does not keep the others from their
+    scores.
 
     Args:
         cell: what to do.
@@ -110,7 +115,7 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, Scores
     if is_finished(cell, out):
         return finished_scores(cell, out)
     folder = out / cell.key
-    if (folder / RUN_FILE).exists():
+    if is_run(folder):
         resume(folder, device=device)
     else:
         train(
@@ -121,22 +126,28 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, Scores
             timestamps=cell.timestamps,
             device=device,
         )
-    model = load(folder, device=device)
-    dataset = Dataset.open(cell.dataset)
     record = _read_record(cell, out) or _Record(cell, {})
     record = _Record(with_decodings(cell, record.cell), record.of(cell))
     failed: dict[str, UvastError] = {}
-    for name, changes in cell.decodings.items():
-        if name not in record.scores:
-            try:
-                record.scores[name] = score_test_side(model, dataset, cell.split, changes)
-            except UvastError as error:
-                failed[name] = error
+    for name, found in _missing_scores(cell, record, folder, device):
+        if isinstance(found, UvastError):
+            failed[name] = found
+        else:
+            record.scores[name] = found
             record.write(folder / SCORES_FILE)
     record.write(folder / SCORES_FILE)
     if failed:
         raise _together(failed)
     return record.of(cell)
+
+
+def _missing_scores(
+    cell: Cell, record: _Record, folder: Path, device: str
+) -> Iterator[tuple[str, ScoreColumns | UvastError]]:
+    missing = {name: one for name, one in cell.decodings.items() if name not in record.scores}
+    if missing:
+        model, dataset = load(folder, device=device), Dataset.open(cell.dataset)
+        yield from score_decodings(model, dataset, cell.split, missing)
 
 
 def _together(failed: Mapping[str, UvastError]) -> UvastError:
@@ -152,7 +163,7 @@ def is_finished(cell: Cell, out: Path) -> bool:
     return record is not None and not set(cell.decodings) - set(record.of(cell))
 
 
-def finished_scores(cell: Cell, out: Path) -> dict[str, Scores]:
+def finished_scores(cell: Cell, out: Path) -> dict[str, ScoreColumns]:
     """The scores that a cell has already, by decoding."""
     record = _read_record(cell, out)
     return {} if record is None else record.of(cell)
@@ -161,20 +172,20 @@ def finished_scores(cell: Cell, out: Path) -> dict[str, Scores]:
 def check_cell(cell: Cell, out: Path) -> None:
     """Refuses a place that holds a run of other settings, finished or not."""
     folder = out / cell.key
-    if not (folder / RUN_FILE).exists():
+    if not is_run(folder):
         return
     _, config, info = RunFolder.open(folder)
     theirs = {
         "dataset": info.dataset,
         "split": info.split,
         "timestamps": info.timestamps,
-        **_flat(config),
+        **_settings(config),
     }
     ours = {
         "dataset": cell.dataset,
         "split": cell.split,
         "timestamps": cell.timestamps,
-        **_flat(cell.training),
+        **_settings(cell.training),
     }
     other = next((name for name in ours if ours[name] != theirs[name]), None)
     if other is not None:
@@ -185,21 +196,19 @@ def check_cell(cell: Cell, out: Path) -> None:
         )
 
 
-def _flat(config: Config) -> dict[str, Any]:
-    """`train.epochs` and so on to its value."""
-    return {
-        f"{section}.{name}": value
-        for section, values in config.as_dict().items()
-        for name, value in values.items()
-    }
+def _settings(config: Config) -> dict[str, object]:
+    """Single settings; runs of earlier versions have the width of their beam written out."""
+    own = BEST_BEAM_WIDTH if config.decode.transcript == "best" else 1
+    width = 0 if config.decode.beam_width == own else config.decode.beam_width
+    return {**single_settings(config), "decode.beam_width": width}
 
 
 def earlier_cells(out: Path) -> tuple[Cell, ...]:
     """The cells of a benchmark's folder that have scores; files that cannot be read have none."""
     found = []
     for path in sorted(out.glob(f"*/*/*/{SCORES_FILE}")):
-        with suppress(CorruptFileError):
-            found.append(_Record.read(path).cell)
+        with suppress(DataError):
+            found.append(_read(path).cell)
     return tuple(found)
 
 
@@ -208,9 +217,9 @@ class _Record:
     """The content of a cell's file of scores."""
 
     cell: Cell
-    scores: dict[str, Scores]
+    scores: dict[str, ScoreColumns]
 
-    def of(self, cell: Cell) -> dict[str, Scores]:
+    def of(self, cell: Cell) -> dict[str, ScoreColumns]:
         """The scores of the decodings that mean the same to `cell`, or that it does not name."""
         return {
             name: one
@@ -222,34 +231,16 @@ class _Record:
         """Writes it; a reader sees all or nothing."""
         write_json(path, {"cell": self.cell.as_dict(), "scores": self.scores})
 
-    @classmethod
-    def read(cls, path: Path) -> _Record:
-        """Reads what `write` wrote."""
-        try:
-            values = read_json(path)
-            cell = Cell.from_dict(values["cell"], where=str(path))
-            scores = {
-                name: values["scores"][name] for name in cell.decodings if name in values["scores"]
-            }
-            return cls(cell, {name: _checked_scores(one) for name, one in scores.items()})
-        except (AttributeError, KeyError, TypeError, ValueError, UvastError) as error:
-            raise CorruptFileError(
-                f"is not a cell's scores ({getattr(error, 'what', error)})",
-                where=path,
-                remedy="remove this file: the run is scored again, without training",
-            ) from error
 
-
-def _checked_scores(scores: Mapping[str, float]) -> Scores:
-    checked = {column: float(scores[column]) for column in scores}
-    if tuple(checked) not in (COLUMNS, ("edit",)):
-        raise ValueError(f"columns {', '.join(checked) or 'missing'}")
-    return checked
+def _read(path: Path) -> _Record:
+    return read_record(
+        path, _Record, remedy="remove this file: the run is scored again, without training"
+    )
 
 
 def _read_record(cell: Cell, out: Path) -> _Record | None:
     path = out / cell.key / SCORES_FILE
-    return _Record.read(path) if path.exists() else None
+    return _read(path) if is_present(path) else None
 
 
 def with_decodings(cell: Cell, before: Cell) -> Cell:
@@ -257,34 +248,54 @@ def with_decodings(cell: Cell, before: Cell) -> Cell:
     return replace(cell, decodings={**before.decodings, **cell.decodings})
 
 
-def score_test_side(
-    model: Segmenter, dataset: Dataset, split: int, changes: Mapping[str, Any]
-) -> Scores:
-    """Scores of one way of decoding a split's test side, at the source rate."""
-    predictions = segment(model, dataset.path, split=split, **changes)
-    truths = {name: dataset.source_segmentation(name) for name in predictions}
-    if any(one.segmentation is None for one in predictions.values()):
-        background = dataset.vocabulary.background_ids
-        edits = [
-            edit_score(one.transcript, truths[name].transcript, background)
-            for name, one in predictions.items()
-        ]
-        return {"edit": math.fsum(edits) / len(edits)}
-    return score_segmentations(
-        {n: one.segmentation for n, one in predictions.items() if one.segmentation is not None},
-        truths,
-        dataset.vocabulary,
-    )
+def score_decodings(
+    model: Segmenter,
+    dataset: Dataset,
+    split: int,
+    decodings: Mapping[str, Mapping[str, Any]],
+) -> Iterator[tuple[str, ScoreColumns | UvastError]]:
+    """Scores a split's test side by several decodings; each video is encoded once.
 
+    Args:
+        model: the model.
+        dataset: where the videos are.
+        split: whose test side.
+        decodings: name to changes of the model's `decode` section.
 
-def score_segmentations(
-    predicted: Mapping[str, Segmentation],
-    truths: Mapping[str, Segmentation],
-    vocabulary: Vocabulary,
-) -> Scores:
-    """Scores of videos at the source rate.
-
-    Features may be a little longer than labels: predictions are cut as the dataset cuts them.
+    Yields:
+        The name of a decoding and its scores, or why it has none.
     """
-    pairs = [(one.first(truths[name].n_frames), truths[name]) for name, one in predicted.items()]
-    return score(pairs, vocabulary).columns()
+    try:
+        truths = {name: dataset.source_segmentation(name) for name in dataset.side(split, "test")}
+        found = _decoded(model, dataset, split, decodings)
+    except UvastError as error:
+        if len(decodings) == 1:
+            yield from ((name, error) for name in decodings)
+            return
+        for name, changes in decodings.items():  # alone, to see which one fails
+            yield from score_decodings(model, dataset, split, {name: changes})
+        return
+    side = sorted(truths)
+    for name, predictions in found.items():
+        scored = score_sides(truths, {split: predictions}, {split: side}, dataset.vocabulary)
+        yield name, scored.scores.columns()
+
+
+def _decoded(
+    model: Segmenter, dataset: Dataset, split: int, decodings: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, Segmentation | IntArray]]:
+    """Decoding to video to segmentation, or to a bare transcript."""
+    sources = find_sources(
+        [dataset.path],
+        n_features=model.n_features,
+        sampling_rate=model.sampling_rate,
+        split=split,
+    )
+    options = {name: model.options(**changes) for name, changes in decodings.items()}
+    found: dict[str, dict[str, Segmentation | IntArray]] = {name: {} for name in options}
+    for name, outcome in segment_with_decodings(model, sources, options):
+        if outcome.prediction is None:
+            raise outcome.error or UvastError(f"{outcome.name} has no prediction")
+        one = outcome.prediction
+        found[name][outcome.name] = one.transcript if one.segmentation is None else one.segmentation
+    return found

@@ -6,15 +6,20 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from uvast.benchmark.cell import Scores, score_segmentations, score_test_side
+from uvast.benchmark.cell import ScoreColumns, score_decodings
 from uvast.config import Config, load_config
 from uvast.data import Dataset, generate_dataset
-from uvast.errors import OutputError
+from uvast.errors import OutputError, UvastError
+from uvast.evaluation.pseudo_labels import (
+    make_pseudo_labels,
+    methods_to_compare,
+    score_pseudo_labels,
+)
 from uvast.files import write_text
 from uvast.inference import load
-from uvast.inference.named_decodings import DECODINGS
+from uvast.inference.named_decodings import named_decodings
 from uvast.report import report_run, write_page
-from uvast.supervision import PseudoLabelOptions, full_segmentations, pseudo_segmentations
+from uvast.supervision import PseudoLabelOptions
 from uvast.training import train
 
 if TYPE_CHECKING:
@@ -27,15 +32,7 @@ SPLIT = 1
 BASELINE = "TCN, frame by frame"
 FULL = "UVAST, full labels"
 CLICKS = "UVAST, one click per action"
-WAYS = ("frames", "alignment", "viterbi", "fifa", "semi-markov", "best")
-
-PSEUDO_LABELS = {
-    "midpoint": PseudoLabelOptions("midpoint"),
-    "k-medoids, any order": PseudoLabelOptions("unconstrained"),
-    "k-medoids (paper)": PseudoLabelOptions("k-medoids", prior=0.0),
-    "k-medoids, prior": PseudoLabelOptions("k-medoids"),
-    "class models": PseudoLabelOptions("class-model"),
-}
+DECODED = ("frames", "alignment", "viterbi", "fifa", "semi-markov", "best")
 
 FAST_DATA = {"n_videos": 12, "n_frames": 150, "n_subjects": 4, "n_splits": 2}
 FAST_TRAINING = ("train.epochs=3", "train.alignment_epochs=2", "model.n_encoder_layers=6")
@@ -66,8 +63,8 @@ class DemoResult:
     """
 
     data: Path
-    pseudo_labels: dict[str, Scores]
-    scores: dict[tuple[str, str], Scores]
+    pseudo_labels: dict[str, ScoreColumns]
+    scores: dict[tuple[str, str], ScoreColumns]
     report: Path
     run: Path
 
@@ -103,14 +100,16 @@ def demo(
     dataset = Dataset.open(out / "data")
     narrator.chapter("pseudo-labels for the training videos, from one click per action")
     pseudo_labels = _pseudo_label_scores(dataset)
-    scores: dict[tuple[str, str], Scores] = {}
-    for name, (config, ways) in _models(seed, fast=fast).items():
+    scores: dict[tuple[str, str], ScoreColumns] = {}
+    for name, (config, decodings) in _models(seed, fast=fast).items():
         narrator.chapter(f"training: {name}")
         run, watcher = _run_folder(out, name), narrator.watcher(name)
         train(dataset, run, config=config, split=SPLIT, device=device, watcher=watcher)
         model = load(run, device=device)
-        for way in ways:
-            scores[name, way] = score_test_side(model, dataset, SPLIT, DECODINGS[way])
+        for decoding, found in score_decodings(model, dataset, SPLIT, named_decodings(decodings)):
+            if isinstance(found, UvastError):
+                raise found
+            scores[name, decoding] = found
     narrator.chapter("writing the report")
     run = _run_folder(out, FULL)
     page = out / "report.html"
@@ -128,17 +127,17 @@ def _models(seed: int, *, fast: bool) -> dict[str, tuple[Config, tuple[str, ...]
     clicks = ("supervision.kind=timestamps",)
     return {
         BASELINE: (load_config("ms-tcn", settings=(*plain, *more)), ("frames",)),
-        FULL: (load_config("demo", settings=more), WAYS),
-        CLICKS: (load_config("demo", settings=(*clicks, *more)), WAYS),
+        FULL: (load_config("demo", settings=more), DECODED),
+        CLICKS: (load_config("demo", settings=(*clicks, *more)), DECODED),
     }
 
 
-def _pseudo_label_scores(dataset: Dataset) -> dict[str, Scores]:
-    names = dataset.side(SPLIT, "train")
-    truths = full_segmentations(dataset, names)
+def _pseudo_label_scores(dataset: Dataset) -> dict[str, ScoreColumns]:
     timestamps = dataset.timestamps()
-    table = {}
-    for name, options in PSEUDO_LABELS.items():
-        made = pseudo_segmentations(dataset, names, timestamps, options)
-        table[name] = score_segmentations(made, truths, dataset.vocabulary)
-    return table
+    clicks = {name: timestamps[name] for name in dataset.side(SPLIT, "train")}
+    return {
+        name: score_pseudo_labels(
+            dataset, make_pseudo_labels(dataset, clicks, options)
+        ).scores.columns()
+        for name, options in methods_to_compare(PseudoLabelOptions()).items()
+    }

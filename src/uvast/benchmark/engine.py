@@ -106,6 +106,7 @@ class LocalEngine:
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
+            errors="replace",
             env={**os.environ, THREADS: self._threads()},
         ) as process:
             running.add(process)
@@ -162,11 +163,11 @@ def _die_with_parent() -> None:
 
 def main(out: str, device: str) -> None:
     """The process of one cell, which comes on stdin."""
-    cell = Cell.from_dict(json.loads(sys.stdin.readline()), where="the cell on stdin")
+    cell = Cell.from_dict(json.loads(sys.stdin.readline()))
     threading.Thread(target=_die_with_parent, daemon=True).start()
     reason = failure(cell, Path(out), device)
     if reason is not None:
-        sys.stderr.write(f"{reason}\n")
+        sys.stderr.buffer.write(f"{reason}\n".encode(errors="replace"))
         sys.exit(CELL_FAILED)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from uvast.errors import printable
 from uvast.evaluation.scores import HEADINGS
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ class Line:
 
     @property
     def label(self) -> str:
-        """The method with its remark."""
-        return f"{self.method} [{self.remark}]" if self.remark else self.method
+        """The method with its remark, safe to print."""
+        return printable(f"{self.method} [{self.remark}]" if self.remark else self.method)
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,9 @@ def laid_out(
     known = {row.name for row in table.rows}
     lines += [line for row, mine in ours.items() if row not in known for line in mine]
     cited = any(line.source != OURS for line in lines)
-    return Layout(title, dataset, tuple(columns), tuple(lines), table.source if cited else "")
+    return Layout(
+        printable(title), dataset, tuple(columns), tuple(lines), table.source if cited else ""
+    )
 
 
 def as_text(layout: Layout) -> str:

@@ -132,9 +132,9 @@ class Matrix:
         names = fitting_decodings(self.decodings, kind, alignment=alignment, explicit=explicit)
         if not names:
             raise ConfigError(
-                f"none of {'; '.join(self.decodings)} fits the model {kind}",
-                where="--durations",
-                remedy=f"add one of {'; '.join(decodings_of(kind, alignment=alignment))}",
+                f"none of {', '.join(self.decodings)} fits the model {kind}",
+                where="--decodings",
+                remedy=f"add one of {', '.join(decodings_of(kind, alignment=alignment))}",
             )
         return named_decodings(names)
 

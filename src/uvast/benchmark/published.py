@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+import pydantic
+
+from uvast.files import read_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,26 +35,39 @@ class PublishedTable:
     rows: Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
+class _Table(pydantic.BaseModel):
+    """A table as the file has it; a number that the paper leaves out is `nan`."""
+
+    source: str
+    columns: tuple[str, ...]
+    rows: dict[str, dict[str, tuple[float, ...]]]
+
+
+class _File(pydantic.BaseModel, extra="allow"):
+    mark: str
+    paper: str
+    __pydantic_extra__: dict[str, _Table]
+
+
 @lru_cache(maxsize=1)
 def published_tables() -> Mapping[str, PublishedTable]:
     """All shipped tables by name."""
-    text = (resources.files("uvast") / "benchmark" / "published.toml").read_text("utf-8")
-    values = tomllib.loads(text)
-    mark, _ = values.pop("mark"), values.pop("paper")
-    return MappingProxyType({name: _table(mark, table) for name, table in values.items()})
+    with resources.as_file(resources.files("uvast") / "benchmark" / "published.toml") as path:
+        file = read_record(Path(path), _File)
+    tables = file.__pydantic_extra__
+    return MappingProxyType({name: _published(file.mark, one) for name, one in tables.items()})
 
 
-def _table(mark: str, values: dict[str, Any]) -> PublishedTable:
-    columns = tuple(values["columns"])
+def _published(mark: str, table: _Table) -> PublishedTable:
     rows = {
         row: MappingProxyType(
-            {dataset: _named(columns, numbers) for dataset, numbers in datasets.items()}
+            {dataset: _named(table.columns, numbers) for dataset, numbers in datasets.items()}
         )
-        for row, datasets in values["rows"].items()
+        for row, datasets in table.rows.items()
     }
-    return PublishedTable(mark, values["source"], columns, MappingProxyType(rows))
+    return PublishedTable(mark, table.source, table.columns, MappingProxyType(rows))
 
 
-def _named(columns: tuple[str, ...], numbers: list[float]) -> Mapping[str, float]:
+def _named(columns: tuple[str, ...], numbers: tuple[float, ...]) -> Mapping[str, float]:
     pairs = zip(columns, numbers, strict=True)
-    return MappingProxyType({column: float(one) for column, one in pairs if not math.isnan(one)})
+    return MappingProxyType({column: one for column, one in pairs if not math.isnan(one)})

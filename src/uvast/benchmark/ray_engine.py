@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from uvast.benchmark.cell import Cell
 from uvast.benchmark.engine import CellOutcome, failure
 from uvast.inference.cluster import Cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from uvast.benchmark.cell import Cell
 
 
 @dataclass(frozen=True)
@@ -26,19 +27,19 @@ class RayEngine:
 
     def run(self, cells: Sequence[Cell], out: Path) -> Iterator[CellOutcome]:
         """Yields outcomes as they come."""
-        orders = [_Order(cell.as_dict(), out.resolve(), self.device) for cell in cells]
+        orders = [_Order(cell, out.resolve(), self.device) for cell in cells]
         for order, reason in self.cluster.run(_run_order, orders):
-            yield CellOutcome(Cell.from_dict(order.cell, where="a cell"), reason)
+            yield CellOutcome(order.cell, reason)
 
 
 @dataclass(frozen=True)
 class _Order:
     """What a task is told."""
 
-    cell: dict[str, Any]
+    cell: Cell
     out: Path
     device: str
 
 
 def _run_order(order: _Order) -> str | None:
-    return failure(Cell.from_dict(order.cell, where="a cell"), order.out, order.device)
+    return failure(order.cell, order.out, order.device)

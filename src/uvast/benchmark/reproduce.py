@@ -14,16 +14,16 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from uvast.benchmark.cell import Cell, Scores, finished_scores, score_segmentations
+from uvast.benchmark.cell import Cell, ScoreColumns, finished_scores
 from uvast.benchmark.engine import run_cells
 from uvast.benchmark.layout import Layout, Line, as_latex, as_markdown, laid_out
 from uvast.benchmark.matrix import check_once, chosen_splits, preset_of, resolved
 from uvast.benchmark.results import as_csv, summary
 from uvast.benchmark.tables import changed_settings
 from uvast.config import load_config, parse_setting
-from uvast.errors import ConfigError, CorruptFileError, UvastError
+from uvast.errors import ConfigError, DataError, UvastError
+from uvast.evaluation.pseudo_labels import make_pseudo_labels, score_pseudo_labels
 from uvast.files import write_json, write_text
-from uvast.supervision import pseudo_segmentations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -135,7 +135,7 @@ class Reproduction:
         return laid_out(title, self.table.columns, self.table, self.dataset.name, ours)
 
     @cached_property
-    def pseudo_labels(self) -> Mapping[str, Scores | UvastError]:
+    def pseudo_labels(self) -> Mapping[str, ScoreColumns | UvastError]:
         """Row of pseudo-labels to its scores, or to why it has none."""
         rows = [row for row in self.table.runnable if row.kind == "pseudo-labels"]
         return {row.name: self._pseudo_label_scores(row) for row in rows}
@@ -166,10 +166,10 @@ class Reproduction:
                 return Line(row.name, remark=f"failed: {found.what}")
             return Line(row.name, scores=found)
         name = _decoding_name(row)
-        seeds: dict[int, list[Scores]] = defaultdict(list)
+        seeds: dict[int, list[ScoreColumns]] = defaultdict(list)
         cells = tuple(self.cells_of(row))
         for cell in cells:
-            with suppress(CorruptFileError):  # of which the cell's outcome tells
+            with suppress(DataError):  # of which the cell's outcome tells
                 scores = finished_scores(cell, out)
                 if name in scores:
                     seeds[cell.seed].append(scores[name])
@@ -182,27 +182,21 @@ class Reproduction:
         remark = f"{missing} of {len(self.seeds)} seeds failed or not finished" if missing else ""
         return Line(row.name, scores=mean, spread=spread, remark=remark, run=runs)
 
-    def _pseudo_label_scores(self, row: Row) -> Scores | UvastError:
+    def _pseudo_label_scores(self, row: Row) -> ScoreColumns | UvastError:
         try:
             mean, _ = summary([[self._scores_of_split(row, split) for split in self._splits]])
         except UvastError as error:  # one row that fails must not stop the others
             return error
         return mean
 
-    def _scores_of_split(self, row: Row, split: int) -> Scores:
+    def _scores_of_split(self, row: Row, split: int) -> ScoreColumns:
         """Pseudo-labels of a split's training side against its true labels."""
         assert row.pseudo_labels is not None, "a row of pseudo-labels says how they are made"
         dataset = self.dataset
-        names = dataset.side(split, "train")
-        made = pseudo_segmentations(
-            dataset, names, dataset.timestamps(self.timestamps), row.pseudo_labels
-        )
-        rate = dataset.spec.sampling_rate
-        return score_segmentations(
-            {n: one.upsampled(rate, dataset.source_frames(n)) for n, one in made.items()},
-            {name: dataset.source_segmentation(name) for name in names},
-            dataset.vocabulary,
-        )
+        timestamps = dataset.timestamps(self.timestamps)
+        clicks = {name: timestamps[name] for name in dataset.side(split, "train")}
+        made = make_pseudo_labels(dataset, clicks, row.pseudo_labels)
+        return score_pseudo_labels(dataset, made).scores.columns()
 
 
 def write_table(out: Path, name: str, layouts: Sequence[Layout]) -> None:

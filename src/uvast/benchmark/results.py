@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from uvast.benchmark.cell import (
     COLUMNS,
     Cell,
-    Scores,
+    ScoreColumns,
     earlier_cells,
     finished_scores,
     with_decodings,
 )
 from uvast.benchmark.layout import Layout, Line, as_markdown, laid_out
 from uvast.benchmark.paper_tables import find_table
-from uvast.errors import CorruptFileError
+from uvast.errors import DataError
 from uvast.files import write_json, write_text
 
 if TYPE_CHECKING:
@@ -100,8 +100,8 @@ class ResultRow:
     n_splits_wanted: int
     n_seeds: int
     n_seeds_wanted: int
-    mean: Scores
-    spread: Scores
+    mean: ScoreColumns
+    spread: ScoreColumns
 
     @property
     def remark(self) -> str:
@@ -144,7 +144,7 @@ def collect(cells: Sequence[Cell], out: Path) -> tuple[ResultRow, ...]:
     for key, group in groups.items():
         found = [(cell, _scores(cell, out)) for cell in group]
         for name in {name: None for cell in group for name in cell.decodings}:
-            seeds: dict[int, dict[int, Scores]] = {cell.seed: {} for cell in group}
+            seeds: dict[int, dict[int, ScoreColumns]] = {cell.seed: {} for cell in group}
             for cell, scores in found:
                 if name in scores:
                     seeds[cell.seed][cell.split] = scores[name]
@@ -153,11 +153,11 @@ def collect(cells: Sequence[Cell], out: Path) -> tuple[ResultRow, ...]:
     return tuple(rows)
 
 
-def _scores(cell: Cell, out: Path) -> dict[str, Scores]:
+def _scores(cell: Cell, out: Path) -> dict[str, ScoreColumns]:
     """What a cell has; nothing if its file cannot be read, of which its outcome tells."""
     try:
         return finished_scores(cell, out)
-    except CorruptFileError:
+    except DataError:
         return {}
 
 
@@ -165,7 +165,7 @@ def _row(
     key: tuple[str, ...],
     decoding: str,
     n_splits_wanted: int,
-    seeds: Mapping[int, Mapping[int, Scores]],
+    seeds: Mapping[int, Mapping[int, ScoreColumns]],
 ) -> ResultRow:
     dataset, model, kind, supervision = key
     alike = Counter(frozenset(splits) for splits in seeds.values())
@@ -186,7 +186,7 @@ def _row(
     )
 
 
-def summary(seeds: Sequence[Sequence[Scores]]) -> tuple[Scores, Scores]:
+def summary(seeds: Sequence[Sequence[ScoreColumns]]) -> tuple[ScoreColumns, ScoreColumns]:
     """Mean over splits and seeds, and the standard deviation over seeds of the mean over splits.
 
     Args:
@@ -201,7 +201,7 @@ def summary(seeds: Sequence[Sequence[Scores]]) -> tuple[Scores, Scores]:
     return _mean(means), {c: statistics.stdev(one[c] for one in means) for c in means[0]}
 
 
-def _mean(scores: Sequence[Scores]) -> Scores:
+def _mean(scores: Sequence[ScoreColumns]) -> ScoreColumns:
     return {column: statistics.fmean(one[column] for one in scores) for column in scores[0]}
 
 

@@ -132,17 +132,23 @@ def preset_settings(preset: str) -> dict[str, object]:
 
     Values that are the defaults count, too: they win over those of another preset below.
     """
-    return _single_settings(read_preset(preset))
+    return _flat(read_preset(preset))
 
 
 def changed_settings(config: Config) -> dict[str, object]:
     """Where a config differs from the defaults, as single settings."""
-    defaults = _single_settings(Config().as_dict())
-    settings = _single_settings(config.as_dict())
-    return {name: value for name, value in settings.items() if value != defaults[name]}
+    defaults = single_settings(Config())
+    return {
+        name: value for name, value in single_settings(config).items() if value != defaults[name]
+    }
 
 
-def _single_settings(sections: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
+def single_settings(config: Config) -> dict[str, object]:
+    """All settings of a config: `{"train.epochs": 50, …}`."""
+    return _flat(config.as_dict())
+
+
+def _flat(sections: Mapping[str, Mapping[str, object]]) -> dict[str, object]:
     return {
         f"{section}.{name}": value
         for section, values in sections.items()

@@ -57,14 +57,14 @@ def benchmark(
     supervision: Annotated[
         str, typer.Option(help="full, timestamps, or both by a comma.")
     ] = "full",
-    durations: Annotated[
+    decodings: Annotated[
         str | None,
         typer.Option(
-            help="Ways of decoding by commas: none, viterbi, fifa, …; by semicolons where a name "
-            "has a comma.",
-            show_default="all that fit",
+            help="Decodings, separated by commas: none, viterbi, fifa, semi-markov, best, …",
+            show_default="all that fit the model",
         ),
     ] = None,
+    durations: Annotated[str | None, typer.Option(hidden=True)] = None,
     splits: Annotated[str, typer.Option(help="Numbers by commas, or all.")] = "all",
     seeds: SeedsOption = "0",
     settings: SettingsOption = None,
@@ -101,7 +101,7 @@ def benchmark(
         presets=names_of(models),
         base=None if base == "none" else base,
         supervision=names_of(supervision),
-        decodings=None if durations is None else _decodings(durations),
+        decodings=_decodings(decodings or durations),
         splits=None if splits == "all" else numbers_of(splits, "--splits"),
         seeds=numbers_of(seeds, "--seeds"),
         settings=settings or (),
@@ -162,5 +162,5 @@ def end(n_failed: int, n_cells: int) -> None:
         raise typer.Exit(1)
 
 
-def _decodings(text: str) -> list[str]:
-    return names_of(text, ";" if ";" in text else ",")
+def _decodings(text: str | None) -> list[str] | None:
+    return None if text is None else names_of(text)

@@ -23,34 +23,51 @@ from rich.progress import (
 from rich.table import Column, Table
 from rich.text import Text
 
+from uvast.errors import printable
+
 SECONDS_BETWEEN_LINES = 30.0
 """Without a terminal, progress is a plain line this often."""
 
-# Names of classes and files are printed as they are, also if they look like rich's markup.
+LONGEST_CELL = 100
+LONGEST_NOTE = 2000
+"""Names of videos and classes come from outside: longer ones are cut."""
+
+# Names are printed as they are, also if they look like rich's markup.
 results = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 notes = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
 def print_json(value: object) -> None:
     """One JSON document on stdout, for scripts."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:  # few characters, or a name that is no text at all
+        text = json.dumps(value, indent=2)
+    sys.stdout.write(f"{text}\n")
 
 
 def print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     """A table on stdout; columns of words are aligned left, numbers right."""
-    table = Table(title=title, title_justify="left", title_style="bold", header_style="bold")
+    table = Table(
+        title=printable(title), title_justify="left", title_style="bold", header_style="bold"
+    )
     for index, column in enumerate(columns):
         words = index == 0 or any(row[index][:1].isalpha() for row in rows)
-        table.add_column(column, justify="left" if words else "right")
+        table.add_column(_cell(column), justify="left" if words else "right")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(_cell, row))
     results.print(table)
+
+
+def _cell(text: str) -> str:
+    return printable(text, LONGEST_CELL)
 
 
 def note(text: str) -> None:
     """A line for the person at the terminal, on stderr; of several processes the first says it."""
     if os.environ.get("RANK", "0") == "0":
-        notes.print(text)
+        notes.print(printable(text, LONGEST_NOTE))
 
 
 def progress_bar() -> Progress:
@@ -76,7 +93,7 @@ class _Description(ProgressColumn):
     """The one column that may be cut."""
 
     def render(self, task: Task) -> Text:
-        return Text(task.description, no_wrap=True, overflow="ellipsis")
+        return Text(printable(task.description), no_wrap=True, overflow="ellipsis")
 
 
 class _Bars(Progress):
@@ -130,7 +147,7 @@ class _Bars(Progress):
 def _line(task: Task) -> str:
     """`stage 1: loss 3.33, 30/150, 0:02:10 left 0:03:02`."""
     total = "?" if task.total is None else int(task.total)
-    line = f"{task.description}, {int(task.completed)}/{total}"
+    line = f"{printable(task.description)}, {int(task.completed)}/{total}"
     if task.finished_time is not None:
         return f"{line}, {_clock(task.finished_time)}"
     left = task.time_remaining

@@ -68,9 +68,9 @@ def _print(result: DemoResult, out: Path) -> None:
     rows = [[name, *score_row(scores)] for name, scores in result.pseudo_labels.items()]
     print_table("Pseudo-labels from one click per action", ["method", *columns], rows)
     rows = [
-        [f"{model}: {way}", *score_row(scores)] for (model, way), scores in result.scores.items()
+        [model, decoding, *score_row(scores)] for (model, decoding), scores in result.scores.items()
     ]
-    print_table("Unseen videos", ["model: decoding", *columns], rows)
+    print_table("Unseen videos", ["model", "decoding", *columns], rows)
     note(f"the report: {result.report}")
     note(f"your turn: uvast data check YOUR-DATA, then uvast train YOUR-DATA --out {out}/mine")
 
@@ -79,8 +79,8 @@ def _as_json(result: DemoResult) -> dict[str, object]:
     return {
         "pseudo_labels": result.pseudo_labels,
         "scores": [
-            {"model": model, "decoding": way, **scores}
-            for (model, way), scores in result.scores.items()
+            {"model": model, "decoding": decoding, **scores}
+            for (model, decoding), scores in result.scores.items()
         ],
         "report": str(result.report),
         "run": str(result.run),

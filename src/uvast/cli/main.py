@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import os
+import signal
 import sys
 import traceback
-from typing import Annotated, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -24,10 +28,14 @@ from uvast.cli import (
     train,
 )
 from uvast.cli.console import note, notes
-from uvast.errors import UvastError
+from uvast.cli.start import INTERRUPTED, stop_at_once
+from uvast.errors import UvastError, printable
 
-INTERRUPTED = 130
-RESUMED = ("benchmark", "reproduce", "sweep")
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+RESUMED = ("benchmark", "reproduce", "segment", "sweep")
 """Commands that go on by themselves where they were stopped."""
 
 
@@ -36,7 +44,8 @@ class _Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with _interruptible():
+                return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             resumed = ctx.invoked_subcommand in RESUMED
             how = ("the same command does what is left",) if resumed else stop.args
@@ -87,19 +96,58 @@ def _uvast(
     """
 
 
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt here, so that work ends in good order."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is not stop_at_once:  # called from Python, or told to ignore it
+        yield
+        return
+    signal.signal(signal.SIGINT, _stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """Amid an import an interrupt would turn into errors of all kinds, or be lost."""
+    outer = frame
+    while outer is not None:
+        if outer.f_code.co_filename.startswith("<frozen importlib"):
+            stop_at_once(number, frame)
+        outer = outer.f_back
+    raise KeyboardInterrupt
+
+
 def _sentence(error: UvastError | OSError) -> str:
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'the system'}: {error.strerror}"
+        return printable(f"{error.filename or 'the system'}: {error.strerror}")
     return str(error)
 
 
 def main() -> None:
     """Runs the command line; an expected error is one sentence and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal may know few characters
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
         app(args=arguments)
+    except SystemExit as end:
+        sys.exit(end.code if _is_read() else 1)
     except (UvastError, OSError) as error:
         if len(arguments) < len(sys.argv) - 1:
             notes.print(traceback.format_exc(), end="")
         notes.print(f"error: {_sentence(error)}", style="red")
         sys.exit(2)
+
+
+def _is_read() -> bool:
+    """Whether someone has read stdout to its end; `uvast … | head` has not."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more to tell
+        return False
+    return True

@@ -84,9 +84,9 @@ def make_cluster(address: str, cpus: float, gpus: float) -> Cluster:
     return Cluster(address, cpus, gpus)
 
 
-def names_of(text: str, separator: str = ",") -> list[str]:
+def names_of(text: str) -> list[str]:
     """`a, b` -> its parts."""
-    return [part.strip() for part in text.split(separator) if part.strip()]
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def numbers_of(text: str, option: str) -> list[int]:

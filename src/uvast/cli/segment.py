@@ -21,7 +21,10 @@ from uvast.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from uvast.inference import Outcome, Prediction
+    from uvast.inference.output import Manifest
 
 
 def segment(
@@ -77,7 +80,9 @@ def segment(
 ) -> None:
     """Segment videos with a trained model.
 
-    A file that cannot be segmented is reported and skipped; the exit code is then 1.
+    A file that cannot be segmented is reported and skipped; the exit code is then 1. Start the
+    same command again after a break, and it segments what is missing. OUT/segmentation.json says
+    which model made the predictions, and how.
 
     Example: `uvast segment runs/gtea-1 data/gtea --split 1 --out predictions`
 
@@ -89,8 +94,9 @@ def segment(
     """
     from uvast.inference import load
     from uvast.inference.inputs import find_sources
-    from uvast.inference.output import check_free, parse_formats, write_prediction
+    from uvast.inference.output import parse_formats
     from uvast.inference.pipeline import segment_all
+    from uvast.inference.prediction_folder import PredictionFolder, check_place, make_manifest
 
     # the cluster's nodes have the devices, this machine only looks at the model
     segmenter = load(model, device="cpu" if engine is EngineName.ray else device)
@@ -102,31 +108,50 @@ def segment(
         sampling_rate=segmenter.sampling_rate,
         split=split,
     )
-    if not overwrite:
-        check_free(out, (source.name for source in sources), chosen_formats)
+    check_place(out, sources, chosen_formats)
+    manifest = make_manifest(model, sources, options, chosen_formats, split=split)
+    folder = PredictionFolder(out, manifest, overwrite=overwrite)
+    left = folder.left(sources)
+    _tell_what_is_known(manifest, n_left=len(left))
     if engine is EngineName.ray:
         from uvast.inference.cluster import segment_on_cluster
 
         cluster = make_cluster(address, cpus, gpus)
         found = segment_on_cluster(
-            model, sources, options, cluster=cluster, batch_size=batch_size, device=device
+            model, left, options, cluster=cluster, batch_size=batch_size, device=device
         )
     else:
-        found = segment_all(segmenter, sources, options, batch_size=batch_size, workers=workers)
+        found = segment_all(segmenter, left, options, batch_size=batch_size, workers=workers)
     outcomes: list[Outcome] = []
     with progress_bar() as progress:
-        task = progress.add_task("segmenting", total=len(sources))
+        task = progress.add_task("segmenting", total=len(left))
         for outcome in found:
             if outcome.prediction is not None:
-                write_prediction(out, outcome.name, outcome.prediction, chosen_formats)
+                folder.write(outcome.name, outcome.prediction)
             outcomes.append(outcome)
             progress.advance(task)
-    _report(sorted(outcomes, key=lambda one: one.name), out, as_json=as_json)
+    folder.finish(one.name for one in outcomes if one.error is None)
+    _report(sorted(outcomes, key=lambda one: one.name), out, manifest, as_json=as_json)
     if any(outcome.error for outcome in outcomes):
         raise typer.Exit(1)
 
 
-def _report(outcomes: list[Outcome], out: Path, *, as_json: bool) -> None:
+def _tell_what_is_known(manifest: Manifest, *, n_left: int) -> None:
+    n_videos = len(manifest.videos)
+    if n_left < n_videos:
+        note(
+            f"{n_videos - n_left} of {_videos(n_videos)} segmented earlier; "
+            "pass --overwrite to segment all again"
+        )
+    n_trained = len(manifest.videos.keys() & set(manifest.train))
+    if n_trained:
+        note(
+            f"the model was trained on {n_trained} of {_videos(n_videos)}, going by their names: "
+            "it does better there than on new videos"
+        )
+
+
+def _report(outcomes: Iterable[Outcome], out: Path, manifest: Manifest, *, as_json: bool) -> None:
     done = {one.name: one.prediction for one in outcomes if one.prediction is not None}
     failed = {one.name: str(one.error) for one in outcomes if one.error is not None}
     for sentence in failed.values():
@@ -143,6 +168,8 @@ def _report(outcomes: list[Outcome], out: Path, *, as_json: bool) -> None:
                 "out": str(out),
                 "videos": {name: one.as_dict() for name, one in done.items()},
                 "skipped": failed,
+                "earlier": sorted(manifest.videos.keys() - done.keys() - failed.keys()),
+                "trained_on": sorted(manifest.videos.keys() & set(manifest.train)),
             }
         )
         return

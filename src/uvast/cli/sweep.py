@@ -23,7 +23,7 @@ from uvast.cli.options import (
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
-    from uvast.benchmark.sweep import Trial
+    from uvast.benchmark.study import Trial
 
 
 def sweep(
@@ -73,7 +73,8 @@ def sweep(
     Example: `uvast sweep data/gtea --preset gtea --set train.epochs=50 --out sweep --set-range
     train.learning_rate=1e-4..1e-2:log`
     """
-    from uvast.benchmark.sweep import VALIDATION, Sweep, parse_range
+    from uvast.benchmark.ranges import parse_range
+    from uvast.benchmark.sweep import VALIDATION, Sweep
     from uvast.config import load_config
 
     config = load_config(preset, settings=settings or ())

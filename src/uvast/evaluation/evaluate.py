@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.data import Dataset
 from uvast.errors import MissingFileError
-from uvast.evaluation.metrics import Counts, count, sum_counts
 from uvast.evaluation.predictions import find_predictions, folder_of_split, read_prediction
-from uvast.evaluation.scores import Scores, VideoScores, mean_scores, worst_first
+from uvast.evaluation.scoring import score_sides
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from uvast.evaluation.scores import ScoreProtocol
+    from uvast.evaluation.predictions import Track
+    from uvast.evaluation.scores import ScoreProtocol, Scores
+    from uvast.evaluation.scoring import Evaluation
 
 _N_SHOWN = 10
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Everything that scoring a folder finds out.
-
-    Args:
-        scores: the scores, the mean over splits if there are several.
-        splits: the scores of each split; empty for a dataset without splits.
-        videos: the scores of each video, the worst first; on the test side of several splits,
-            it has one for each.
-    """
-
-    scores: Scores
-    splits: Mapping[int, Scores]
-    videos: tuple[VideoScores, ...]
 
 
 def evaluate(
@@ -74,42 +58,30 @@ def evaluate_in_detail(
     """As `evaluate`, with the scores of each split and of each video."""
     if isinstance(dataset, Path | str):
         dataset = Dataset.open(Path(dataset))
-    sides = _sides(dataset, split)
-    files = _prediction_files(Path(predictions), sides, asked_for=split)
-    classes = dataset.vocabulary
-    counts: dict[int | None, dict[str, Counts]] = {}
-    for number, paths in files.items():
-        counts[number] = {}
-        for video, path in paths.items():
-            true = dataset.source_segmentation(video)
-            predicted = read_prediction(
-                path,
-                classes,
-                n_frames=true.n_frames,
-                sampling_rate=dataset.spec.sampling_rate,
-                untrimmed=dataset.trimmed.get(video, ()),
-            )
-            counts[number][video] = count(
-                predicted, true, classes, protocol=protocol, confusion=confusion
-            )
-    scores = {
-        number: sum_counts(of_videos.values()).scores(classes=classes if per_class else None)
-        for number, of_videos in counts.items()
+    sides = sides_to_score(dataset, split)
+    files = prediction_files(Path(predictions), sides, asked_for=split)
+    truths = {
+        video: dataset.source_segmentation(video) for videos in sides.values() for video in videos
     }
-    return Evaluation(
-        scores=mean_scores(list(scores.values())),
-        splits={number: one for number, one in scores.items() if number is not None},
-        videos=worst_first(
-            [
-                VideoScores(video, one.n_frames, one.scores(), number)
-                for number, of_videos in counts.items()
-                for video, one in of_videos.items()
-            ]
-        ),
+    found = {
+        number: {
+            video: read_for_dataset(path, dataset, video, truths[video].n_frames).segmentation
+            for video, path in paths.items()
+        }
+        for number, paths in files.items()
+    }
+    return score_sides(
+        truths,
+        found,
+        sides,
+        dataset.vocabulary,
+        protocol=protocol,
+        per_class=per_class,
+        confusion=confusion,
     )
 
 
-def _sides(dataset: Dataset, split: int | None) -> dict[int | None, tuple[str, ...]]:
+def sides_to_score(dataset: Dataset, split: int | None) -> dict[int | None, tuple[str, ...]]:
     """The videos to score, by split; under None for a dataset without splits."""
     if split is not None:
         return {split: dataset.side(split, "test")}
@@ -118,12 +90,34 @@ def _sides(dataset: Dataset, split: int | None) -> dict[int | None, tuple[str, .
     return {number: dataset.side(number, "test") for number in sorted(dataset.splits)}
 
 
-def _prediction_files(
-    folder: Path, sides: Mapping[int | None, tuple[str, ...]], *, asked_for: int | None
+def read_for_dataset(path: Path, dataset: Dataset, video: str, n_frames: int) -> Track:
+    """A prediction of a dataset's video, which has so many frames at the source rate."""
+    return read_prediction(
+        path,
+        dataset.vocabulary,
+        n_frames=n_frames,
+        sampling_rate=dataset.spec.sampling_rate,
+        untrimmed=dataset.trimmed.get(video, ()),
+    )
+
+
+def prediction_files(
+    folder: Path,
+    sides: Mapping[int | None, Sequence[str]],
+    *,
+    asked_for: int | None,
+    tables_first: bool = False,
 ) -> dict[int | None, dict[str, Path]]:
-    """The files of each side; an error that names all videos without a prediction."""
+    """The files of each side; an error that names all videos without a prediction.
+
+    Args:
+        folder: the predictions; those of split N may lie in a folder of their own inside.
+        sides: split to videos.
+        asked_for: the split that the user named; others are advised if it is None.
+        tables_first: as in `find_predictions`.
+    """
     found = {
-        number: find_predictions(folder_of_split(folder, number), videos)
+        number: find_predictions(folder_of_split(folder, number), videos, tables_first=tables_first)
         for number, videos in sides.items()
     }
     absent = {

@@ -1,4 +1,4 @@
-"""Acc, Edit and F1@10/25/50 (METHOD section 11), in numpy alone.
+"""Acc, Edit and F1@10/25/50 (docs/metrics.md), in numpy alone.
 
 Each video becomes `Counts`; counts add up, in any order and in any process, and become `Scores`.
 Nothing is ever expanded to frames: two segmentations of one video have at most S + S' overlapping
@@ -7,6 +7,7 @@ pairs of segments, and everything is counted on those.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -37,7 +38,8 @@ class Counts:
         n_frames: their frames.
         n_right: frames whose class is right, background included.
         edit_sum: the sum of the videos' edit scores.
-        hits: true segments found `(3, C)`, by threshold and class.
+        hits: true segments found `(3, C)`, by threshold and class; None of bare transcripts, which
+            have an Edit score alone.
         n_predicted: predicted segments by class `(C,)`, none of background.
         n_true: true segments by class `(C,)`, none of background.
         confusion: frames by true and predicted class `(C, C)`, if asked for.
@@ -48,14 +50,14 @@ class Counts:
     n_frames: int
     n_right: int
     edit_sum: float
-    hits: IntArray
+    hits: IntArray | None
     n_predicted: IntArray
     n_true: IntArray
     confusion: IntArray | None = None
 
     def __add__(self, other: Counts) -> Counts:
         """The counts of both; the confusion only if both have one."""
-        if self.protocol != other.protocol or self.hits.shape != other.hits.shape:
+        if self.protocol != other.protocol or self.n_true.shape != other.n_true.shape:
             raise InputError("counts of different protocols or classes cannot be added")
         return Counts(
             protocol=self.protocol,
@@ -63,7 +65,7 @@ class Counts:
             n_frames=self.n_frames + other.n_frames,
             n_right=self.n_right + other.n_right,
             edit_sum=self.edit_sum + other.edit_sum,
-            hits=self.hits + other.hits,
+            hits=None if self.hits is None or other.hits is None else self.hits + other.hits,
             n_predicted=self.n_predicted + other.n_predicted,
             n_true=self.n_true + other.n_true,
             confusion=None
@@ -73,22 +75,27 @@ class Counts:
 
     def scores(self, *, classes: Vocabulary | None = None) -> Scores:
         """The scores; with `classes`, F1 of each class that is not background too."""
-        f1 = _f1(self.hits.sum(1), self.n_predicted.sum(), self.n_true.sum(), undefined=100.0)
+        acc, f1 = math.nan, dict.fromkeys(THRESHOLDS, math.nan)
+        if self.hits is not None:
+            acc = 100 * self.n_right / self.n_frames if self.n_frames else 100.0
+            f1 = _f1(self.hits.sum(1), self.n_predicted.sum(), self.n_true.sum(), undefined=100.0)
         return Scores(
-            acc=100 * self.n_right / self.n_frames if self.n_frames else 100.0,
+            acc=acc,
             edit=self.edit_sum / self.n_videos,
             f1=f1,
             protocol=self.protocol,
             n_videos=self.n_videos,
-            per_class=None if classes is None else self._per_class(classes),
+            per_class=None
+            if classes is None or self.hits is None
+            else self._per_class(self.hits, classes),
             confusion=self.confusion,
         )
 
-    def _per_class(self, classes: Vocabulary) -> tuple[ClassScores, ...]:
+    def _per_class(self, hits: IntArray, classes: Vocabulary) -> tuple[ClassScores, ...]:
         return tuple(
             ClassScores(
                 name=name,
-                f1=_f1(self.hits[:, c], self.n_predicted[c], self.n_true[c], undefined=np.nan),
+                f1=_f1(hits[:, c], self.n_predicted[c], self.n_true[c], undefined=np.nan),
                 n_true=int(self.n_true[c]),
                 n_predicted=int(self.n_predicted[c]),
             )
@@ -155,6 +162,27 @@ def count(
         n_predicted=np.bincount(predicted.transcript, minlength=n_classes) * is_action,
         n_true=np.bincount(true.transcript, minlength=n_classes) * is_action,
         confusion=_confusion(pairs, n_classes) if confusion else None,
+    )
+
+
+def count_transcript(
+    predicted: ArrayLike,
+    true: Segmentation,
+    classes: Vocabulary,
+    *,
+    protocol: ScoreProtocol = "standard",
+) -> Counts:
+    """The counts of one video whose prediction is a bare transcript `(S,)`: Edit alone."""
+    none = np.zeros(len(classes), dtype=np.int64)
+    return Counts(
+        protocol=protocol,
+        n_videos=1,
+        n_frames=true.n_frames,
+        n_right=0,
+        edit_sum=edit_score(predicted, true.transcript, classes.background_ids),
+        hits=None,
+        n_predicted=none,
+        n_true=none,
     )
 
 

@@ -48,7 +48,7 @@ class ClassScores:
 
     def as_dict(self) -> dict[str, float | int | None]:
         """For JSON; an F1 that is not defined is None."""
-        f1 = {_key(k): None if math.isnan(value) else value for k, value in self.f1.items()}
+        f1 = {_key(k): _or_none(value) for k, value in self.f1.items()}
         return {**f1, "true": self.n_true, "predicted": self.n_predicted}
 
 
@@ -57,7 +57,7 @@ class Scores:
     """The scores of one video, of one side of a split, or their mean over splits, in percent.
 
     Args:
-        acc: right frames over all frames, pooled over videos.
+        acc: right frames over all frames, pooled over videos; NaN of bare transcripts, as F1 is.
         edit: the edit score, the mean over videos.
         f1: threshold in percent (10, 25, 50) to F1, pooled over videos.
         protocol: how the last segment ends.
@@ -75,14 +75,15 @@ class Scores:
     confusion: IntArray | None = field(default=None, compare=False, repr=False)
 
     def columns(self) -> dict[str, float]:
-        """Column to number, in the order of `HEADINGS`."""
+        """Column to number, in the order of `HEADINGS`; of bare transcripts only `edit`."""
         f1 = {_key(threshold): self.f1[threshold] for threshold in THRESHOLDS}
-        return {**f1, "edit": self.edit, "acc": self.acc}
+        values = {**f1, "edit": self.edit, "acc": self.acc}
+        return {column: value for column, value in values.items() if not math.isnan(value)}
 
     def as_dict(self) -> dict[str, object]:
         """For JSON: `acc`, `edit`, `f1@10`, `f1@25`, `f1@50`, `protocol`, `videos`, extras."""
-        values: dict[str, object] = {"acc": self.acc, "edit": self.edit}
-        values |= {_key(threshold): value for threshold, value in self.f1.items()}
+        values: dict[str, object] = {"acc": _or_none(self.acc), "edit": self.edit}
+        values |= {_key(threshold): _or_none(value) for threshold, value in self.f1.items()}
         values |= {"protocol": self.protocol, "videos": self.n_videos}
         if self.per_class is not None:
             values["per_class"] = {one.name: one.as_dict() for one in self.per_class}
@@ -100,18 +101,21 @@ class VideoScores:
         n_frames: its length at the original frame rate.
         scores: its scores, as if it were alone.
         split: the split it was scored for, if there are any.
+        in_training: whether the model was trained on it, or its epoch chosen by it.
     """
 
     video: str
     n_frames: int
     scores: Scores
     split: int | None = None
+    in_training: bool = False
 
     def as_dict(self) -> dict[str, object]:
         """For JSON."""
         split = {} if self.split is None else {"split": self.split}
         scores = self.scores.as_dict()
-        return {"video": self.video, **split, "frames": self.n_frames} | {
+        length = {"frames": self.n_frames, "in_training": self.in_training}
+        return {"video": self.video, **split, **length} | {
             key: value for key, value in scores.items() if key not in ("protocol", "videos")
         }
 
@@ -179,3 +183,8 @@ def _mean(values: Sequence[float]) -> float:
 
 def _key(threshold: int) -> str:
     return f"f1@{threshold}"
+
+
+def _or_none(value: float) -> float | None:
+    """JSON has no NaN."""
+    return None if math.isnan(value) else value

@@ -1,17 +1,24 @@
-"""Predictions on disk: frame labels (txt), tables of segments (csv), everything (json)."""
+"""Predictions on disk: frame labels (txt), tables of segments (csv), everything (json).
+
+Beside them stands `segmentation.json`, the manifest: which model made them, how, and from what.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import pydantic
+from pydantic import Field
 
 from uvast.data.label_files import write_labels
 from uvast.errors import ConfigError
-from uvast.files import check_absent, write_json, write_text
+from uvast.files import is_present, read_record, write_json, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from uvast.inference.prediction import Prediction
@@ -19,12 +26,70 @@ if TYPE_CHECKING:
 FORMATS = ("txt", "csv", "json")
 CSV_COLUMNS = ("label", "start", "end", "confidence", "start_seconds", "end_seconds")
 
+MANIFEST = "segmentation.json"
+
+_Name = Annotated[str, Field(min_length=1, max_length=1_000)]
+_Path = Annotated[str, Field(min_length=1, max_length=10_000)]
+_Names = Annotated[tuple[_Name, ...], Field(max_length=1_000_000)]
+_Option = bool | int | float | _Name
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Where the predictions of a folder come from.
+
+    Args:
+        model: the run folder or checkpoint, absolute.
+        checkpoint: the SHA-256 of the checkpoint file.
+        options: the settings of decoding, by name.
+        formats: what is written of each video.
+        videos: each video's name and its file of features, absolute. While videos are being
+            segmented, or after a break, some of them have no prediction yet.
+        dataset: the dataset they are from, absolute; None for files and folders of features.
+        split: of which they are the test side; None for all videos.
+        train: the videos the model was trained on; empty if its run folder is not known.
+        validation: the videos that chose its epoch.
+    """
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = pydantic.ConfigDict(allow_inf_nan=False)
+    model: _Path
+    checkpoint: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    options: dict[_Name, _Option]
+    formats: _Names
+    videos: dict[_Name, _Path]
+    dataset: _Path | None = None
+    split: Annotated[int, Field(ge=0, lt=2**31)] | None = None
+    train: _Names = ()
+    validation: _Names = ()
+
+    def difference(self, other: Manifest) -> str | None:
+        """What makes the other's predictions different, such as `alpha is 0.5 there, 0 here`."""
+        if self.checkpoint != other.checkpoint:
+            return f"by another model, {other.model}"
+        for name, ours in self.options.items():
+            theirs = other.options.get(name)
+            if theirs != ours:
+                return f"{name} is {theirs} there, {ours} here"
+        return None
+
+    def same_file(self, other: Manifest, name: str) -> bool:
+        """Whether a video has the same file of features there."""
+        return self.videos[name] == other.videos.get(name)
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """The manifest of a folder of predictions; None if it has none."""
+    path = folder / MANIFEST
+    if not is_present(path):
+        return None
+    return read_record(path, Manifest, remedy="remove this file; the predictions stay as they are")
+
 
 def parse_formats(text: str | None, *, bare: bool) -> tuple[str, ...]:
     """`txt,csv` -> the formats, checked; None takes the usual ones.
 
     Args:
-        text: by commas.
+        text: the formats, separated by commas.
         bare: whether the predictions are bare transcripts, which have no labels of frames.
     """
     if text is None:
@@ -33,15 +98,15 @@ def parse_formats(text: str | None, *, bare: bool) -> tuple[str, ...]:
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
         raise ConfigError(
-            f"no format {unknown[0]!r}",
+            f"unknown format {unknown[0]!r}",
             where="--format",
             remedy=f"choose from {', '.join(FORMATS)}",
         )
     if bare and "txt" in formats:
         raise ConfigError(
-            "txt has a label a frame, and durations 'none' give no frames",
+            "txt holds a label for every frame, but durations 'none' gives only a transcript",
             where="--format",
-            remedy="choose csv or json, or other --durations",
+            remedy="choose csv or json, or another value for --durations",
         )
     return formats
 
@@ -49,11 +114,6 @@ def parse_formats(text: str | None, *, bare: bool) -> tuple[str, ...]:
 def output_path(folder: Path, name: str, suffix: str) -> Path:
     """Where a video's prediction goes; names with dots keep them."""
     return folder / f"{name}.{suffix}"
-
-
-def check_free(folder: Path, names: Iterable[str], formats: Sequence[str]) -> None:
-    """Refuses to start if a prediction would be overwritten."""
-    check_absent(*(output_path(folder, name, suffix) for name in names for suffix in formats))
 
 
 def write_prediction(

@@ -1,4 +1,4 @@
-"""Pseudo-segmentations against the truth: constrained, unconstrained, and half-way."""
+"""Pseudo-segmentations of a run's training videos, one for each method."""
 
 from __future__ import annotations
 
@@ -6,20 +6,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from uvast.data import Timestamps
+from uvast.evaluation import Track
+from uvast.evaluation.pseudo_labels import make_pseudo_labels, methods_to_compare
 from uvast.report.compare import compare
-from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
+from uvast.supervision import PseudoLabelOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from uvast.config import SupervisionConfig
     from uvast.data import Dataset
     from uvast.report.content import Comparison
-    from uvast.segments import Segmentation
 
 MAX_VIDEOS = 40
 """Clustering takes time: of more videos, so many are taken, evenly spread over their names."""
+
+_CHEAP = ("midpoint", "unconstrained", "k-medoids")
+"""Methods that look at one video at a time; class models, which look at all, are not."""
 
 
 def compare_pseudo_labels(
@@ -30,7 +35,7 @@ def compare_pseudo_labels(
     timestamps: Path | str | None = None,
     max_videos: int = MAX_VIDEOS,
 ) -> Comparison | None:
-    """Compares pseudo-segmentations of videos with their labels; None if no video has both.
+    """Pseudo-segmentations of training videos, scored where they have labels; None without clicks.
 
     Args:
         dataset: where the videos are.
@@ -40,30 +45,36 @@ def compare_pseudo_labels(
         max_videos: of more, so many are taken.
     """
     annotated = dataset.timestamps(timestamps)
-    known = [name for name in sorted(names) if name in annotated]
-    chosen = _evenly([name for name in known if dataset.has_labels(name)], max_videos)
-    if not chosen:
+    known = {name: annotated[name] for name in sorted(names) if name in annotated}
+    if not known:
         return None
-    ways = {
-        "constrained": PseudoLabelOptions("k-medoids", config.metric, config.prior),
-        "unconstrained": PseudoLabelOptions("unconstrained", config.metric),
-        "midpoint": PseudoLabelOptions("midpoint"),
-    }
-    if config.method == "class-model":
-        ways["class model"] = PseudoLabelOptions("class-model", config.metric, config.prior)
+    # where some have labels, only these are taken: they can be scored
+    labelled = [name for name in known if dataset.has_labels(name)]
+    chosen = _evenly(labelled or list(known), max_videos)
+    methods = methods_to_compare(PseudoLabelOptions(config.method, config.metric, config.prior))
     rate = dataset.spec.sampling_rate
-
-    def segmentations(options: PseudoLabelOptions) -> dict[str, Segmentation]:
-        # A class model is made of all videos, the others look at one video at a time.
-        of = known if options.method == "class-model" else chosen
-        found = pseudo_segmentations(dataset, of, annotated, options)
-        return {n: found[n].upsampled(rate, dataset.source_frames(n)) for n in chosen}
-
+    tracks = {
+        row: make_pseudo_labels(dataset, known, options, videos=chosen)
+        for row, options in methods.items()
+        if options.method in (*_CHEAP, config.method)
+    }
     return compare(
-        {name: dataset.source_segmentation(name) for name in chosen},
-        {way: segmentations(options) for way, options in ways.items()},
+        {row: {None: {n: Track(one) for n, one in of.items()}} for row, of in tracks.items()},
+        {name: dataset.source_segmentation(name) for name in chosen if labelled},
         dataset.vocabulary,
-        timestamps={name: annotated[name].frames * rate for name in chosen},
+        clicks={
+            name: Timestamps(known[name].frames * rate, known[name].transcript) for name in chosen
+        },
+        main=list(tracks).index(_used(methods, config)),
+    )
+
+
+def _used(methods: Mapping[str, PseudoLabelOptions], config: SupervisionConfig) -> str:
+    """The row that training uses."""
+    return next(
+        row
+        for row, one in methods.items()
+        if one.method == config.method and (one.method != "k-medoids" or one.prior == config.prior)
     )
 
 

@@ -1,0 +1,168 @@
+"""The journal of a sweep: values that were tried, and their scores. optuna keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping  # noqa: TC003 - a record's field types are read
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field
+
+from uvast.errors import ConfigError, CorruptFileError, OutputError, UvastError
+from uvast.files import checked, is_present, open_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from uvast.benchmark.ranges import Range
+
+STUDY_FILE = "study.log"
+_REMEDY = "restore it, or choose another --out"
+_CUT_OFF = "was stopped while its values were drawn"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One set of values, and how well it did.
+
+    Args:
+        number: counted from 0.
+        values: setting to value.
+        score: the best validation score: the mean of Acc, Edit and F1@50; None if it failed.
+        error: why it failed.
+    """
+
+    number: int
+    values: Mapping[str, bool | int | float | str]
+    score: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    error: str | None = None
+
+
+class Study:
+    """The trials in a sweep's folder.
+
+    Args:
+        out: the sweep's folder, which is made.
+        described: the sweep, as plain values; a study of another one is an error.
+        ranges: what is varied.
+        seed: of the values that are drawn.
+    """
+
+    def __init__(
+        self, out: Path, described: Mapping[str, Any], ranges: Sequence[Range], *, seed: int
+    ) -> None:
+        optuna = _import_optuna()
+        self._path = out / STUDY_FILE
+        self._states = optuna.trial.TrialState
+        self._distributions = {one.name: _distribution(optuna, one) for one in ranges}
+        self._study = self._opened(optuna)
+        if self._study.user_attrs.get("sweep", described) != described:
+            raise OutputError(
+                "holds a sweep with other settings", where=out, remedy="choose another --out"
+            )
+        self._study.set_user_attr("sweep", described)
+        # a seed that moves on, or a resumed sweep would draw the first values again
+        self._study.sampler = optuna.samplers.TPESampler(seed=seed + len(self._found()))
+
+    def _opened(self, optuna: Any) -> Any:
+        if is_present(self._path):
+            open_file(self._path).close()
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._reading():
+            backend = optuna.storages.journal.JournalFileBackend(str(self._path))
+            return optuna.create_study(
+                storage=optuna.storages.JournalStorage(backend),
+                study_name="sweep",
+                direction="maximize",
+                load_if_exists=True,
+            )
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Whatever optuna stumbles over is a fault of the file: it indexes without a check."""
+        try:
+            yield
+        except (UvastError, OSError):
+            raise
+        except Exception as error:
+            raise CorruptFileError(
+                f"cannot be read as the journal of a sweep ({type(error).__name__}: {error})",
+                where=self._path,
+                remedy=_REMEDY,
+            ) from error
+
+    def draw(self) -> Trial:
+        """New values to try."""
+        asked = self._study.ask(fixed_distributions=self._distributions)
+        return Trial(asked.number, asked.params)
+
+    def unfinished(self) -> list[Trial]:
+        """The trials that a stopped sweep was in; one without all its values counts as failed."""
+        found = []
+        for one in self._found(self._states.RUNNING):
+            trial = self._checked(one.number, one.params)
+            if set(trial.values) == set(self._distributions):
+                found.append(trial)
+            else:
+                self.keep(Trial(trial.number, trial.values, error=_CUT_OFF))
+        return found
+
+    def keep(self, trial: Trial) -> None:
+        """Writes down how a trial did."""
+        if trial.score is None:
+            self._study.set_user_attr(_error_of(trial.number), trial.error)
+            self._study.tell(trial.number, state=self._states.FAIL)
+        else:
+            self._study.tell(trial.number, trial.score)
+
+    def finished(self) -> tuple[Trial, ...]:
+        """The best first, failed ones last."""
+        with self._reading():
+            scored = [
+                self._checked(one.number, one.params, one.value)
+                for one in self._found(self._states.COMPLETE)
+            ]
+            failed = [
+                self._checked(one.number, one.params, error=self._error(one.number))
+                for one in self._found(self._states.FAIL)
+            ]
+        return (*sorted(scored, key=lambda one: one.score or 0.0, reverse=True), *failed)
+
+    def _found(self, *states: Any) -> list[Any]:
+        found: list[Any] = self._study.get_trials(deepcopy=False, states=states or None)
+        return found
+
+    def _error(self, number: int) -> Any:
+        return self._study.user_attrs.get(_error_of(number))
+
+    def _checked(self, number: int, values: Any, score: Any = None, error: Any = None) -> Trial:
+        trial = {"number": number, "values": values, "score": score, "error": error}
+        return checked(trial, Trial, where=self._path, remedy=_REMEDY)
+
+
+def _error_of(number: int) -> str:
+    return f"error of trial {number}"
+
+
+def _distribution(optuna: Any, values: Range) -> Any:
+    kinds = optuna.distributions
+    if values.choices:
+        return kinds.CategoricalDistribution(values.choices)
+    kind = kinds.IntDistribution if values.is_whole else kinds.FloatDistribution
+    return kind(values.low, values.high, log=values.log)
+
+
+def _import_optuna() -> Any:
+    try:
+        optuna = import_module("optuna")
+    except ImportError:
+        raise ConfigError(
+            "needs the package optuna",
+            where="uvast sweep",
+            remedy="install it with: pip install '.[sweep]' in uvast's folder",
+        ) from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna

@@ -1,0 +1,29 @@
+"""The way in: from here on, Ctrl-C is one line, also while modules are being imported.
+
+It imports as little as possible itself: before it has, Ctrl-C shows a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+INTERRUPTED = 130
+"""The exit code of a command that was stopped by Ctrl-C."""
+
+
+def main() -> None:
+    """Runs the command line."""
+    # what was started with `nohup` or `&` ignores Ctrl-C, and goes on doing so
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, stop_at_once)
+    from uvast.cli.main import main
+
+    main()
+
+
+def stop_at_once(number: int, frame: object) -> None:
+    """Ends the process from a signal; for moments when there is nothing to put in order."""
+    del number, frame
+    os.write(2, b"stopped\n")
+    os._exit(INTERRUPTED)

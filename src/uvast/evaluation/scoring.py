@@ -1,0 +1,126 @@
+"""The one way to score: truths and predictions in, scores by split, video and class out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from uvast.errors import InputError
+from uvast.evaluation.metrics import count, count_transcript, sum_counts
+from uvast.evaluation.scores import VideoScores, mean_scores, worst_first
+from uvast.segments import Segmentation
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from uvast.evaluation.metrics import Counts
+    from uvast.evaluation.scores import ScoreProtocol, Scores
+    from uvast.segments import IntArray
+    from uvast.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Everything that scoring finds out.
+
+    Args:
+        scores: the scores, the mean over splits if there are several.
+        splits: the scores of each split; empty for a dataset without splits.
+        videos: the scores of each video, the worst first; a video on the test side of several
+            splits has one for each.
+    """
+
+    scores: Scores
+    splits: Mapping[int, Scores]
+    videos: tuple[VideoScores, ...]
+
+    @property
+    def n_in_training(self) -> int:
+        """Scores of videos that the model learned from: they are no results."""
+        return sum(one.in_training for one in self.videos)
+
+    def marked(self, learned: Mapping[int | None, Collection[str]]) -> Evaluation:
+        """The same with those videos marked that the model behind each split learned from."""
+        videos = tuple(
+            replace(one, in_training=one.video in learned.get(one.split, ())) for one in self.videos
+        )
+        return replace(self, videos=videos)
+
+
+def score_sides(
+    truths: Mapping[str, Segmentation],
+    predictions: Mapping[int | None, Mapping[str, Segmentation | IntArray]],
+    sides: Mapping[int | None, Sequence[str]],
+    vocabulary: Vocabulary,
+    *,
+    sampling_rate: int = 1,
+    protocol: ScoreProtocol = "standard",
+    per_class: bool = False,
+    confusion: bool = False,
+) -> Evaluation:
+    """Scores predictions on the sides of splits.
+
+    Args:
+        truths: the ground truth of each video.
+        predictions: split to video to segmentation, or to a bare transcript `(S,)`, which has an
+            Edit score alone. What is not on the split's side is not looked at.
+        sides: split to the videos that are scored; under None without splits.
+        vocabulary: the classes, and which of them are background.
+        sampling_rate: each predicted frame stands for so many frames of the truth. Frames past
+            the truth's end are cut off: features may be a little longer than labels.
+        protocol: `standard`, or `legacy` to compare with published numbers.
+        per_class: also F1 of each class.
+        confusion: also the frame confusion `(C, C)`.
+    """
+
+    def counted(split: int | None, video: str) -> Counts:
+        if video not in predictions[split]:
+            raise InputError(f"video {video} has no prediction", remedy="predict it too")
+        true, predicted = truths[video], predictions[split][video]
+        if not isinstance(predicted, Segmentation):
+            return count_transcript(predicted, true, vocabulary, protocol=protocol)
+        fitted = fit(predicted, true.n_frames, sampling_rate=sampling_rate, video=video)
+        return count(fitted, true, vocabulary, protocol=protocol, confusion=confusion)
+
+    counts = {
+        split: {video: counted(split, video) for video in videos} for split, videos in sides.items()
+    }
+    classes = vocabulary if per_class else None
+    scores = {
+        split: sum_counts(of_videos.values()).scores(classes=classes)
+        for split, of_videos in counts.items()
+    }
+    return Evaluation(
+        scores=mean_scores(list(scores.values())),
+        splits={split: one for split, one in scores.items() if split is not None},
+        videos=worst_first(
+            [
+                VideoScores(video, truths[video].n_frames, one.scores(), split)
+                for split, of_videos in counts.items()
+                for video, one in of_videos.items()
+            ]
+        ),
+    )
+
+
+def fit(
+    predicted: Segmentation, n_frames: int, *, sampling_rate: int = 1, video: str | None = None
+) -> Segmentation:
+    """A prediction for `n_frames` frames: each of its frames repeated, the rest cut off.
+
+    Args:
+        predicted: at the source rate, or at the model's.
+        n_frames: how many frames are wanted.
+        sampling_rate: how many frames each predicted one stands for.
+        video: named in errors.
+    """
+    repeated = predicted
+    if sampling_rate != 1:
+        repeated = Segmentation(predicted.transcript, predicted.durations * sampling_rate)
+    if repeated.n_frames < n_frames:
+        raise InputError(
+            f"a prediction of {repeated.n_frames} frames for a video of {n_frames}",
+            where=video,
+            remedy="predict every frame of the video",
+        )
+    return repeated if repeated.n_frames == n_frames else repeated.first(n_frames)

@@ -1,0 +1,172 @@
+"""A folder that `uvast segment` fills with predictions, at once or after breaks."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uvast.errors import ConfigError, OutputError, UvastError
+from uvast.files import check_absent, read_record, write_json
+from uvast.inference.inputs import DatasetVideo
+from uvast.inference.output import (
+    MANIFEST,
+    Manifest,
+    output_path,
+    read_manifest,
+    write_prediction,
+)
+from uvast.runs import RUN_FILE, RunInfo, checkpoint_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from uvast.config import DecodeConfig
+    from uvast.inference.inputs import Source
+    from uvast.inference.prediction import Prediction
+
+
+def make_manifest(
+    model: Path,
+    sources: Sequence[Source],
+    options: DecodeConfig,
+    formats: tuple[str, ...],
+    *,
+    split: int | None = None,
+) -> Manifest:
+    """What is about to be written; the training videos are those of the model's run folder."""
+    checkpoint = checkpoint_path(model)
+    info = None
+    with suppress(UvastError):  # a checkpoint alone is enough to segment
+        info = read_record(checkpoint.parent / RUN_FILE, RunInfo)
+    datasets = {one.dataset.path.resolve() for one in sources if isinstance(one, DatasetVideo)}
+    return Manifest(
+        model=str(model.resolve()),
+        checkpoint=_sha256(checkpoint),
+        options=dataclasses.asdict(options),
+        formats=formats,
+        videos={source.name: str(source.path.resolve()) for source in sources},
+        dataset=str(datasets.pop()) if len(datasets) == 1 else None,
+        split=split,
+        train=() if info is None else info.train,
+        validation=() if info is None else info.validation,
+    )
+
+
+class PredictionFolder:
+    """A folder of predictions that a command fills, at once or after breaks.
+
+    At any moment, whatever its manifest lists was made as the manifest says, or is not there yet.
+
+    Args:
+        path: the folder.
+        manifest: of all videos that are asked for.
+        overwrite: whether predictions that exist are replaced.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest, *, overwrite: bool = False) -> None:
+        self.path = path
+        self.manifest = manifest
+        self._overwrite = overwrite
+        self._begun = False
+
+    def left(self, sources: Sequence[Source]) -> tuple[Source, ...]:
+        """The videos to segment: all, or those that a stopped command has left.
+
+        A prediction that is older than its features is made again. Predictions that are in the
+        way are an error.
+        """
+        if self._overwrite:
+            return tuple(sources)
+        ours, before = self.manifest, read_manifest(self.path)
+        if before is None:
+            self._check_free(ours.videos)
+            return tuple(sources)
+        difference = ours.difference(before)
+        if difference is not None:
+            raise OutputError(
+                f"holds predictions made differently ({difference})",
+                where=self.path,
+                remedy="choose another --out, or replace them with --overwrite",
+            )
+        self._check_free(ours.videos, set(ours.formats) - set(before.formats))
+        self._check_free(name for name in ours.videos if not ours.same_file(before, name))
+        return tuple(one for one in sources if not self._is_done(one))
+
+    def write(self, name: str, prediction: Prediction) -> None:
+        """Writes a video's prediction; the manifest comes before the first one."""
+        if not self._begun:
+            replaced = [
+                one for one in self.manifest.videos if any(map(Path.exists, self._files(one)))
+            ]
+            self._list(self.manifest.videos.keys() - (replaced if self._overwrite else []))
+            self._begun = True
+        write_prediction(self.path, name, prediction, self.manifest.formats)
+
+    def finish(self, names: Iterable[str]) -> None:
+        """Lists what was replaced, too.
+
+        Args:
+            names: the videos that were written.
+        """
+        if self._begun and self._overwrite:
+            self._list(names)
+
+    def _list(self, names: Iterable[str]) -> None:
+        ours, before = self.manifest, read_manifest(self.path)
+        videos = {name: ours.videos[name] for name in sorted(names)}
+        merged = replace(ours, videos=videos)
+        if before is not None and ours.difference(before) is None:
+            merged = replace(
+                ours,
+                formats=tuple(dict.fromkeys((*before.formats, *ours.formats))),
+                videos={**before.videos, **videos},
+                dataset=ours.dataset if ours.dataset == before.dataset else None,
+                split=ours.split if ours.split == before.split else None,
+            )
+        write_json(self.path / MANIFEST, dataclasses.asdict(merged))
+
+    def _files(self, name: str) -> list[Path]:
+        return [output_path(self.path, name, suffix) for suffix in self.manifest.formats]
+
+    def _check_free(self, names: Iterable[str], formats: Iterable[str] | None = None) -> None:
+        suffixes = self.manifest.formats if formats is None else tuple(formats)
+        check_absent(*(output_path(self.path, name, one) for name in names for one in suffixes))
+
+    def _is_done(self, source: Source) -> bool:
+        files = self._files(source.name)
+        with suppress(OSError):  # absent; features that cannot be read are told of in their turn
+            made_from = source.path.stat().st_mtime_ns
+            return all(path.stat().st_mtime_ns >= made_from for path in files)
+        return False
+
+
+def check_place(folder: Path, sources: Iterable[Source], formats: Sequence[str]) -> None:
+    """Refuses a folder that belongs to the dataset, whatever links lead there."""
+    place = folder.resolve()
+    datasets = {one.path.parent.parent for one in sources if one.path.parent.name == "features"}
+    around = {path for path in place.parents if (path / "features").is_dir()}
+    for dataset in sorted(datasets | around):
+        for own in ("features", "groundTruth", "splits"):
+            if place.is_relative_to((dataset / own).resolve()):
+                raise OutputError(
+                    f"is a part of the dataset {dataset}",
+                    where=folder,
+                    remedy="choose another --out",
+                )
+    if "json" in formats and any(source.name == Path(MANIFEST).stem for source in sources):
+        raise ConfigError(
+            f"a video named {Path(MANIFEST).stem} would replace {MANIFEST}",
+            remedy="rename its file, or leave json out of --format",
+        )
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
