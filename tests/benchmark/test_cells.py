@@ -150,7 +150,9 @@ def test_other_settings_in_the_same_place_are_refused(
         replace(one, dataset=f"/elsewhere/{one.data}"),
     ):
         assert other.key == one.key
-        with pytest.raises(OutputError, match=r"holds a run of other settings .*; choose another"):
+        with pytest.raises(
+            OutputError, match=r"holds a run with other settings .*; choose another"
+        ):
             run_cell(other, tmp_path)
     with pytest.raises(OutputError, match=r"\(train.learning_rate is 0.0005 there, 0.1 here\)"):
         check_cell(make_cell(train__learning_rate=0.1), tmp_path)
@@ -213,7 +215,7 @@ def test_a_decoding_that_fails_keeps_no_other_from_its_scores(
 ) -> None:
     ways = {"alignment": {"transcript": "frames", "durations": "alignment"}, **VITERBI}
     both = make_cell(decodings={**ways, "best": {"transcript": "best"}})
-    sentence = r"no scores of alignment, best \(durations 'alignment' need .*\); pass --durations"
+    sentence = r"no scores for alignment, best \(durations 'alignment' need .*\); pass --durations"
     with pytest.raises(ConfigError, match=sentence):
         run_cell(both, tmp_path)
     assert set(finished_scores(both, tmp_path)) == set(VITERBI)

@@ -151,7 +151,7 @@ def _missing_scores(
 def _together(failed: Mapping[str, UvastError]) -> UvastError:
     """The first error, with the names of all decodings that have one."""
     first = next(iter(failed.values()))
-    what = f"no scores of {', '.join(failed)} ({first.what})"
+    what = f"no scores for {', '.join(failed)} ({first.what})"
     return type(first)(what, where=first.where, remedy=first.remedy)
 
 
@@ -168,7 +168,7 @@ def finished_scores(cell: Cell, out: Path) -> dict[str, ScoreColumns]:
 
 
 def check_cell(cell: Cell, out: Path) -> None:
-    """Refuses a place that holds a run of other settings, finished or not."""
+    """Refuses a place that holds a run with other settings, finished or not."""
     folder = out / cell.key
     if not is_run(folder):
         return
@@ -188,7 +188,8 @@ def check_cell(cell: Cell, out: Path) -> None:
     other = next((name for name in ours if ours[name] != theirs[name]), None)
     if other is not None:
         raise OutputError(
-            f"holds a run of other settings ({other} is {theirs[other]} there, {ours[other]} here)",
+            "holds a run with other settings "
+            f"({other} is {theirs[other]} there, {ours[other]} here)",
             where=folder,
             remedy="choose another --out",
         )
