@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from uvast.data import Dataset, Split, write_splits
-from uvast.data.labels import write_mapping
+from uvast.data.label_files import write_mapping
 from uvast.evaluation import evaluate, score
 from uvast.segments import Segmentation, round_durations
 from uvast.vocabulary import Vocabulary

@@ -64,7 +64,7 @@ def test_an_id_that_is_no_class(index):
     [
         ((), (), "a vocabulary needs at least one class"),
         (("b", "a", "b", "a"), (), "class names occur more than once: a, b"),
-        (("a",), ("SIL",), "background classes that are no classes: SIL; choose from a"),
+        (("a",), ("SIL",), "background names classes that do not exist: SIL; choose from a"),
     ],
 )
 def test_vocabularies_that_cannot_be(names, background, sentence):

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from uvast.errors import InputError
 
 TIME_FORMS = "seconds, mm:ss or hh:mm:ss.mmm"
 
-_TIME = re.compile(r"(?:(?:(\d{1,9}):)?(\d{1,9}):)?(\d{1,15}(?:[.,]\d{0,15})?|[.,]\d{1,15})", re.A)
+_SECONDS = re.compile(r"(?:\d{1,15}(?:[.,]\d{0,25})?|[.,]\d{1,25})(?:[eE][+-]?\d{1,3})?", re.A)
+_CLOCK = re.compile(r"(?:(\d{1,9}):)?(\d{1,9}):(\d{1,2}(?:[.,]\d{0,25})?)", re.A)
 
 
 def parse_time(text: str) -> float:
     """Seconds from `83.5`, `1:23.5`, `01:23`, `0:01:23.500`; a decimal comma will do.
 
-    With a colon, what follows one is below 60. Raises `InputError`, which is a `ValueError`.
+    What follows a colon is below 60. Raises `InputError`, which is a `ValueError`.
     """
-    match = _TIME.fullmatch(text.strip())
+    text = text.strip()
+    if _SECONDS.fullmatch(text) and math.isfinite(seconds := float(text.replace(",", "."))):
+        return seconds
+    match = _CLOCK.fullmatch(text)
     if match is not None:
-        hours, minutes = (None if part is None else int(part) for part in match.groups()[:2])
+        hours, minutes = int(match[1] or 0), int(match[2])
         seconds = float(match[3].replace(",", "."))
-        fits = (minutes is None or seconds < 60) and (hours is None or (minutes or 0) < 60)
-        if fits:
-            return 3600 * (hours or 0) + 60 * (minutes or 0) + seconds
+        if seconds < 60 and (match[1] is None or minutes < 60):
+            return 3600 * hours + 60 * minutes + seconds
     raise InputError(f"{text!r} is not a time", remedy=f"write {TIME_FORMS}")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.errors import InputError, LabelError
+from uvast.errors import InputError, LabelError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ class Vocabulary:
         unknown = sorted(set(self.background) - set(self.names))
         if unknown:
             raise InputError(
-                f"background classes that are no classes: {', '.join(unknown)}",
+                f"background names classes that do not exist: {', '.join(unknown)}",
                 remedy=f"choose from {', '.join(self.names)}",
             )
 
@@ -91,10 +91,9 @@ class Vocabulary:
         return tuple(self.names[index] for index in ids)
 
     def _unknown(self, name: str, where: str | None) -> LabelError:
-        shown = ", ".join(self.names[:12]) + (", …" if len(self.names) > 12 else "")
-        short = name if len(name) <= 60 else f"{name[:59]}…"
+        known = ", ".join(self.names[:12]) + (", …" if len(self.names) > 12 else "")
         return LabelError(
-            f"unknown label {short!r}",
+            f"unknown label '{printable(name, 60)}'",
             where=where,
-            remedy=f"correct it or add it to a mapping.txt of all classes (known: {shown})",
+            remedy=f"correct it or add it to a mapping.txt of all classes (known: {known})",
         )

@@ -136,7 +136,8 @@ def test_split_with_an_expression(run, dataset: Path) -> None:
     code, _, notes = run("data", "split", dataset, "--group-by", "(", "--overwrite")
     assert code == 2
     assert notes.strip() == (
-        r"error: '(' is not a regular expression with one group; write one as in '^(P\d+)'"
+        "error: group_by is '(', not a regular expression with one group, "
+        r"as in '^(P\d+)_'; correct group_by"
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from inspect import signature
 from typing import get_args, get_type_hints
 
@@ -182,6 +184,43 @@ def test_a_run_that_breaks_off_leaves_the_old_labels(run, tiny_path, tmp_path, m
     assert files_in(tmp_path / "out") == before
 
 
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from uvast.data import Dataset
+from uvast.supervision.output import write_pseudo_labels
+
+dataset, out = Dataset.open(sys.argv[1]), Path(sys.argv[2])
+labelled = {name: dataset.source_segmentation(name) for name in dataset.names}
+for n_steps in range(90):
+    child = os.fork()
+    if child == 0:
+        seen = []
+        def kill(event, arguments):
+            if event in ("os.rename", "os.remove", "os.rmdir", "ctypes.dlsym"):
+                seen.append(event)
+                if len(seen) > n_steps:
+                    os.kill(os.getpid(), signal.SIGKILL)
+        sys.addaudithook(kill)
+        write_pseudo_labels(out, dataset, labelled)
+        os._exit(0)
+    status = os.waitpid(child, 0)[1]
+    print(len(list(out.glob("groundTruth/*.txt"))), os.WIFSIGNALED(status))
+    if not os.WIFSIGNALED(status):
+        break
+"""
+
+
+def test_killed_at_any_moment_there_are_labels(run, tiny_path, tmp_path):
+    run(tiny_path, "--no-table", "--sample-timestamps", "1")
+    command = [sys.executable, "-W", "ignore", "-c", KILLED, str(tiny_path), str(tmp_path / "out")]
+    finished = subprocess.run(command, capture_output=True, text=True, check=True)
+    steps = [line.split() for line in finished.stdout.splitlines()]
+    assert len(steps) > 10
+    assert steps[-1][1] == "False"
+    assert {n_labels for n_labels, _ in steps} == {"8"}
+
+
 def test_faulty_ground_truth_is_found_before_anything_is_written(run, tiny_path, tmp_path):
     data = shutil.copytree(tiny_path, tmp_path / "data")
     next((data / "groundTruth").iterdir()).write_text("nonsense\n")
@@ -206,8 +245,8 @@ def test_the_command_offers_what_training_offers():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--features", "encoder"), "^encoder features without a model; pass --model RUN, too$"),
-        (("--model", "somewhere"), "which need none; pass --features encoder or both, too$"),
+        (("--features", "encoder"), "^encoder features need a model; pass --model RUN$"),
+        (("--model", "somewhere"), "need no model; pass --features encoder or both$"),
         (("--sample-timestamps", "0", "--timestamps", "some.json"), "choose one of them$"),
     ],
 )

@@ -34,7 +34,7 @@ def test_a_dataset_by_hand(make_dataset) -> None:
     assert dataset.trim_summary() is None
 
 
-def test_the_axis_is_read_from_the_spec_or_found_out(make_dataset) -> None:
+def test_the_axis_is_read_from_the_spec_or_the_files(make_dataset) -> None:
     path = make_dataset({"v": "aabb"}, n_features=4)
     with pytest.raises(FeatureError) as caught:
         Dataset.open(path).video("v")
@@ -79,7 +79,7 @@ def test_small_differences_in_length_are_trimmed_with_a_summary(make_dataset) ->
         dataset.video("v1")
     assert str(caught.value) == (
         f"{labels}: 97 labels for the 100 frames of {path / 'features' / 'v1.npy'}; "
-        "extract the features again or raise tolerance in dataset.toml"
+        "extract the features again, or set tolerance = 0.03 in dataset.toml"
     )
 
 
@@ -147,7 +147,9 @@ def test_what_is_no_dataset(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(MissingFileError) as caught:
         Dataset.open(tmp_path / "file")
-    assert str(caught.value) == f"{tmp_path / 'file'}: is no folder; give the folder of a dataset"
+    assert (
+        str(caught.value) == f"{tmp_path / 'file'}: is not a folder; give the folder of a dataset"
+    )
     with pytest.raises(MissingFileError) as caught:
         Dataset.open(tmp_path)
     assert str(caught.value) == (
@@ -218,7 +220,7 @@ def test_no_splits_and_broken_splits(generated_copy: Path) -> None:
     with pytest.raises(SplitError) as caught:
         Dataset.open(generated_copy).side(1, "train")
     assert str(caught.value) == (
-        f"{bundle}: names video nobody, which is not there; "
+        f"{bundle}: names video nobody, which does not exist; "
         "add its files or remove it from the split"
     )
     shutil.rmtree(generated_copy / "splits")

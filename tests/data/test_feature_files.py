@@ -1,9 +1,11 @@
+import errno
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from uvast.data.features_files import (
+from uvast.data.feature_files import (
     FeatureHeader,
     axis_by_shapes,
     check_finite,
@@ -12,11 +14,13 @@ from uvast.data.features_files import (
     map_features,
     read_header,
 )
-from uvast.errors import CorruptFileError, FeatureError, MissingFileError
+from uvast.errors import CorruptFileError, DataError, FeatureError, MissingFileError
 
 
 def _headers(*shapes: tuple[int, int]) -> list[FeatureHeader]:
-    return [FeatureHeader(shape, np.dtype(np.float32), False, 128) for shape in shapes]
+    return [
+        FeatureHeader(Path("v.npy"), shape, np.dtype(np.float32), False, 128) for shape in shapes
+    ]
 
 
 @pytest.mark.parametrize("dtype", ["<f4", ">f4", "<f8", "<f2", "<i2", "|u1"])
@@ -70,8 +74,9 @@ def test_a_missing_feature_file(tmp_path: Path) -> None:
 
 def test_a_forbidden_feature_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def forbid(*_: object) -> None:
-        raise PermissionError(13, "Permission denied")
+        raise PermissionError(errno.EACCES, "Permission denied")
 
+    (tmp_path / "v.npy").touch()
     monkeypatch.setattr(Path, "open", forbid)
     with pytest.raises(CorruptFileError, match=r"\(Permission denied\); change its permissions"):
         read_header(tmp_path / "v.npy")
@@ -171,3 +176,50 @@ def test_label_counts_tell_the_axis(
 )
 def test_lengths_agree_within_two_in_a_hundred(first: int, second: int, agree: bool) -> None:
     assert lengths_agree(first, second, 0.02) is agree
+
+
+def _with_header(path: Path, header: str) -> Path:
+    content = header.encode().ljust(117) + b"\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(content).to_bytes(2, "little") + content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("shape", "sentence"),
+    [
+        ("(True, 8)", "features of shape (True, 8); save them as [T x F] or [F x T]"),
+        (f"(8, {2**62})", "features of shape (8, 4611686018427387904); save them as"),
+        (f"(8, {10**60})", "features of shape (8, 1000000"),
+        (f"(8, {2**39})", "cannot be read as a NumPy array (0 of 17592186044416 bytes are there)"),
+        ("(-1, 8)", "an empty video, features of shape (-1, 8)"),
+        ("8", "cannot be read as a NumPy array"),
+    ],
+)
+def test_impossible_shapes(tmp_path: Path, shape: str, sentence: str) -> None:
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}}}"
+    path = _with_header(tmp_path / "v.npy", header)
+    with pytest.raises(DataError) as caught:
+        read_header(path)
+    assert str(caught.value).startswith(f"{path}: {sentence}")
+
+
+def test_a_pipe_in_place_of_features_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "v.npy")
+    with pytest.raises(CorruptFileError, match="is a pipe, not a file"):
+        read_header(tmp_path / "v.npy")
+
+
+def test_too_many_open_files_is_not_a_broken_array(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    np.save(tmp_path / "v.npy", np.zeros((3, 4), np.float32))
+    monkeypatch.setattr(np, "memmap", full)
+    with pytest.raises(CorruptFileError) as caught:
+        map_features(tmp_path / "v.npy", "time-first")
+    assert str(caught.value) == (
+        f"{tmp_path / 'v.npy'}: cannot be read (Too many open files); "
+        "close other files or raise the limit with 'ulimit -n'"
+    )

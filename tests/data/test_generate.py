@@ -142,6 +142,6 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(OutputError) as caught:
         generate_dataset(path, **SMALL)
     assert str(caught.value) == (
-        f"{path}: cannot be written (Not a directory); "
+        f"{path.parent}: cannot be written (Not a directory); "
         "choose another place or change its permissions"
     )

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from uvast.data.labels import read_labels, read_mapping, write_labels, write_mapping
+from uvast.data.label_files import read_labels, read_mapping, write_labels, write_mapping
 from uvast.errors import CorruptFileError, LabelError, MissingFileError
 
 
@@ -37,7 +37,7 @@ def test_a_line_without_a_label(tmp_path: Path) -> None:
     path.write_text("a\n\na\n")
     with pytest.raises(LabelError) as caught:
         read_labels(path)
-    assert str(caught.value) == f"{path}, line 2: a line without a label; write one label a line"
+    assert str(caught.value) == f"{path}, line 2: a line without a label; write one label per line"
 
 
 def test_a_missing_label_file(tmp_path: Path) -> None:
@@ -68,8 +68,11 @@ def test_mapping_is_in_the_order_of_ids(tmp_path: Path, content: str) -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("0 a\nb\n", ", line 2: 'b' is not 'id name'; write one class a line, as in '0 take'"),
-        ("0 a\nx b\n", ", line 2: 'x b' is not 'id name'; write one class a line, as in '0 take'"),
+        ("0 a\nb\n", ", line 2: 'b' is not 'id name'; write one class per line, as in '0 take'"),
+        (
+            "0 a\nx b\n",
+            ", line 2: 'x b' is not 'id name'; write one class per line, as in '0 take'",
+        ),
         ("0 a\n0 b\n", ": id 0 occurs more than once; give every class its own id"),
         ("0 a\n2 b\n", ": id 1 is missing; count ids from 0 without gaps"),
         ("0 a\n1 a\n", ": class a has more than one id; name every class once"),
@@ -90,3 +93,12 @@ def test_a_lenient_reader_keeps_the_classes_of_faulty_lines(tmp_path: Path) -> N
     faults: list[Exception] = []
     assert read_mapping(path, faults.append) == ("a", "d", "b", "c")
     assert len(faults) == 2
+
+
+def test_a_mapping_with_an_id_of_forty_thousand_digits(tmp_path: Path) -> None:
+    path = tmp_path / "mapping.txt"
+    path.write_text(f"{'9' * 40_000} a\n")
+    with pytest.raises(CorruptFileError) as caught:
+        read_mapping(path)
+    assert "is not 'id name'" in str(caught.value)
+    assert len(str(caught.value)) < 500

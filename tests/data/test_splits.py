@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from uvast.data import Split, make_splits, validation_part, write_splits
 from uvast.data.splits import read_splits, split_faults
-from uvast.errors import CorruptFileError, InputError, OutputError, SplitError
+from uvast.data.video_names import VideoNames
+from uvast.errors import ConfigError, CorruptFileError, InputError, OutputError, SplitError
 
 NAMES = tuple(f"P{subject:02d}_{take}" for subject in range(7) for take in range(subject % 3 + 1))
 
@@ -44,7 +45,8 @@ def test_splits_depend_on_the_seed_alone() -> None:
         ),
         (
             {"folds": 2, "group_by": "P"},
-            r"'P' is not a regular expression with one group; write one as in '^(P\d+)'",
+            "group_by is 'P', not a regular expression with one group, "
+            r"as in '^(P\d+)_'; correct group_by",
         ),
         (
             {"folds": 2, "group_by": "(P00)"},
@@ -54,7 +56,7 @@ def test_splits_depend_on_the_seed_alone() -> None:
     ],
 )
 def test_impossible_splits(arguments: dict[str, object], sentence: str) -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises((ConfigError, InputError)) as caught:
         make_splits(NAMES, **arguments)
     assert str(caught.value) == sentence
 
@@ -114,15 +116,15 @@ def test_two_files_of_one_side_are_a_fault_and_both_are_replaced(tmp_path: Path)
 def test_faults_of_a_split() -> None:
     folder = Path("splits")
     split = Split(("a", "a", "b", "x"), ("b",))
-    faults = [str(fault) for fault in split_faults(2, split, frozenset("ab"), folder)]
+    faults = [str(fault) for fault in split_faults(2, split, VideoNames("ab"), folder)]
     train = folder / "train.split2.bundle"
     assert faults == [
         f"{train}: names video a 2 times; name it once",
-        f"{train}: names video x, which is not there; add its files or remove it from the split",
+        f"{train}: names video x, which does not exist; add its files or remove it from the split",
         f"{folder}: video b is on both sides of split 2; name it once",
     ]
-    empty = [str(fault) for fault in split_faults(1, Split(("a",), ()), frozenset("a"), folder)]
-    assert empty == [f"{folder / 'test.split1.bundle'}: names no videos; list one video a line"]
+    empty = [str(fault) for fault in split_faults(1, Split(("a",), ()), VideoNames("a"), folder)]
+    assert empty == [f"{folder / 'test.split1.bundle'}: names no videos; list one video per line"]
 
 
 def test_an_unreadable_bundle(tmp_path: Path) -> None:
@@ -163,3 +165,30 @@ def test_impossible_validation_parts(
 ) -> None:
     with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
         validation_part(names, fraction)
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.txt", "a.npy.txt", "a b", "é", "a\u00a0b"])
+def test_odd_names_come_back(tmp_path: Path, name: str) -> None:
+    splits = {1: Split((name,), ("b",))}
+    write_splits(tmp_path, splits)
+    assert read_splits(tmp_path) == splits
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\rb", " a", "\u00a0a", "\ufeffa"])
+def test_a_name_that_no_bundle_can_hold_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(OutputError) as caught:
+        write_splits(tmp_path, {1: Split((name,), ("b",))})
+    assert "cannot be listed in a split; rename its files" in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_splits_are_not_replaced_through_a_link(tmp_path: Path) -> None:
+    write_splits(tmp_path / "theirs", make_splits(NAMES, folds=5))
+    (tmp_path / "splits").symlink_to("theirs")
+    with pytest.raises(OutputError) as caught:
+        write_splits(tmp_path / "splits", make_splits(NAMES, folds=3), overwrite=True)
+    assert str(caught.value) == (
+        f"{tmp_path / 'splits'}: is a link to theirs, whose splits would be replaced; "
+        "remove the link, or split the dataset it belongs to"
+    )
+    assert len(read_splits(tmp_path / "theirs")) == 5

@@ -1,3 +1,4 @@
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -179,10 +180,32 @@ def test_what_is_trimmed_at_the_source_is_trimmed_after_sub_sampling(
         next(iter(VideoLoader(dataset, ("v",), {"v": shorter})))
 
 
-def test_workers_hand_over_batches_that_are_read(dataset: Dataset) -> None:
-    for workers in (0, 1):
-        features = next(iter(VideoLoader(dataset, dataset.names, workers=workers))).features
-        np.testing.assert_array_equal(features[0], dataset.video(dataset.names[0]).features)
+def _is_mapped(tensor: torch.Tensor) -> bool:
+    address = tensor.data_ptr()
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        start, end = (int(part, 16) for part in line.split()[0].split("-"))
+        if start <= address < end:
+            return line.endswith(".npy")
+    raise AssertionError(f"{address} is nowhere")
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_workers_hand_over_batches_that_are_read(dataset: Dataset, workers: int) -> None:
+    features = next(iter(VideoLoader(dataset, dataset.names, workers=workers))).features
+    assert _is_mapped(features) == (workers == 0)
+    np.testing.assert_array_equal(features[0], dataset.video(dataset.names[0]).features)
+
+
+@pytest.mark.parametrize("options", [{"batch_size": 3}, {"frame_dropping": 1.0}])
+def test_workers_copy_nothing_twice(
+    dataset: Dataset, segmentations: dict, monkeypatch: pytest.MonkeyPatch, options: dict
+) -> None:
+    def clone(_: torch.Tensor) -> torch.Tensor:
+        raise AssertionError("padded or dropped frames are a copy already")
+
+    monkeypatch.setattr(torch.Tensor, "clone", clone)
+    batches = list(VideoLoader(dataset, dataset.names, segmentations, workers=1, **options))
+    assert sum(len(batch) for batch in batches) == 12
 
 
 def test_an_error_in_a_worker_reaches_the_caller(generated_copy: Path) -> None:
@@ -192,10 +215,15 @@ def test_an_error_in_a_worker_reaches_the_caller(generated_copy: Path) -> None:
         list(VideoLoader(dataset, dataset.names, workers=2))
 
 
-def test_an_epoch_may_be_left_early(dataset: Dataset) -> None:
+def test_an_epoch_that_is_left_early_leaves_no_thread(dataset: Dataset) -> None:
+    def loaders() -> list[str]:
+        return [one.name for one in threading.enumerate() if one.name.startswith("uvast-loader")]
+
     epoch = VideoLoader(dataset, dataset.names, workers=2).epoch(0)
     next(epoch)
+    assert loaders()
     epoch.close()
+    assert not loaders()
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ def test_a_record_comes_back_from_json_and_toml(tmp_path):
         ({"epoch": 1, "names": "a"}, "names is 'a', not a list"),
         ({"epoch": 1, "names": [1]}, "names.0 is 1, not text"),
         ({"epoch": 1, "kind": "z"}, "kind is 'z', not 'x' or 'y'"),
-        ({"epoch": 1, "inner": {"least": 0}}, "inner.least is 0, not above 0.0"),
-        ({"epoch": 1, "inner": {"least": 10.5}}, "inner.least is 10.5, not below 10.0"),
+        ({"epoch": 1, "inner": {"least": 0}}, "inner.least is 0, not above 0"),
+        ({"epoch": 1, "inner": {"least": 10.5}}, "inner.least is 10.5, not below 10"),
     ],
 )
 def test_what_does_not_fit_names_the_field_and_the_value(tmp_path, value, sentence):

@@ -11,13 +11,13 @@ from uvast.cli import console
 from uvast.cli.options import JsonOption
 
 if TYPE_CHECKING:
-    from uvast.data.check import Report
+    from uvast.data.check import DatasetCheck
     from uvast.data.statistics import ClassStatistics, Statistics
 
 app = typer.Typer(
     help="""Check, split and generate datasets.
 
-A dataset is a folder: `features/VIDEO.npy`, `groundTruth/VIDEO.txt` (one label a line), and
+A dataset is a folder: `features/VIDEO.npy`, `groundTruth/VIDEO.txt` (one label per line), and
 optionally `mapping.txt`, `splits/`, timestamps and `dataset.toml`.
 
 Examples: `uvast data generate demo-data`, `uvast data check demo-data`
@@ -86,6 +86,8 @@ def split(
     from uvast.data.splits import make_splits, write_splits
 
     opened = Dataset.open(dataset)
+    for fault in opened.skipped:
+        console.note(str(fault))
     splits = make_splits(
         opened.names, folds=folds, group_by=group_by or opened.spec.group_by, seed=seed
     )
@@ -129,7 +131,7 @@ def generate(
     console.note(f"wrote {videos} videos to {out}; look at them with 'uvast data check {out}'")
 
 
-def _print_report(report: Report, *, classes: bool) -> None:
+def _print_report(report: DatasetCheck, *, classes: bool) -> None:
     if report.statistics is not None:
         console.print_table(str(report.path), ["statistic", "value"], _rows(report.statistics))
         if classes:

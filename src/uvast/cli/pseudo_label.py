@@ -51,7 +51,8 @@ def pseudo_label(
     timestamps: Annotated[
         Path | None,
         typer.Option(
-            help="Timestamps: .json, .csv or a published .npy.", show_default="the dataset's own"
+            help="Timestamps: .json, .csv, .xlsx or a published .npy.",
+            show_default="the dataset's own",
         ),
     ] = None,
     sample_timestamps: Annotated[
@@ -103,6 +104,8 @@ def pseudo_label(
     from uvast.supervision.output import check_output, write_pseudo_labels
 
     opened = Dataset.open(dataset)
+    for fault in opened.skipped:
+        note(str(fault))
     check_output(out, opened, timestamps, overwrite=overwrite)
     entries = _timestamps(opened, timestamps, sample_timestamps)
     inputs = _features(opened, list(entries), features, model)
@@ -148,6 +151,7 @@ def _timestamps(dataset: Dataset, path: Path | None, seed: int | None) -> dict[s
     import numpy as np
 
     from uvast.data import Timestamps
+    from uvast.data.faults import some
     from uvast.data.timestamp_files import ignored_timestamps
     from uvast.errors import InputError
     from uvast.supervision import full_segmentations
@@ -158,10 +162,12 @@ def _timestamps(dataset: Dataset, path: Path | None, seed: int | None) -> dict[s
         found = dataset.timestamps(path)
         bare = [name for name in dataset.names if name not in found]
         if bare:
-            note(f"left out, since they have no timestamps: {', '.join(bare)}")
+            note(f"left out, since they have no timestamps: {some(bare)}")
         return found
     if path is not None:
-        raise InputError("timestamps from a file and drawn ones", remedy="choose one of them")
+        raise InputError(
+            "--timestamps and --sample-timestamps exclude each other", remedy="choose one of them"
+        )
     generator = np.random.default_rng(seed)
     return {
         name: Timestamps(true.sampled_timestamps(generator), true.transcript)
@@ -176,13 +182,13 @@ def _features(
     from uvast.errors import InputError
 
     if model is None and kind is not FeatureKind.input:
-        raise InputError(f"{kind.value} features without a model", remedy="pass --model RUN, too")
+        raise InputError(f"{kind.value} features need a model", remedy="pass --model RUN")
     if model is None:
         return None
     if kind is FeatureKind.input:
         raise InputError(
-            "a model, and input features, which need none",
-            remedy="pass --features encoder or both, too",
+            "--model is given, but input features need no model",
+            remedy="pass --features encoder or both",
         )
     from uvast.inference import load
     from uvast.supervision import JoinedFeatures

@@ -9,9 +9,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from uvast.data.augmentation import drop_frames
-from uvast.data.check import Report, check_dataset
+from uvast.data.check import DatasetCheck, check_dataset
 from uvast.data.dataset import Dataset
+from uvast.data.frame_dropping import drop_frames
 from uvast.data.spec import DatasetSpec, read_spec, write_spec
 from uvast.data.splits import Split, make_splits, validation_part, write_splits
 from uvast.data.statistics import Statistics
@@ -29,8 +29,8 @@ __all__ = [
     "Annotation",
     "Batch",
     "Dataset",
+    "DatasetCheck",
     "DatasetSpec",
-    "Report",
     "Split",
     "Statistics",
     "Targets",

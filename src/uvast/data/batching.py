@@ -107,7 +107,8 @@ def collate(
         videos: B videos of one feature width.
         segmentations: what to learn, one per video and as long as it; None for no targets.
         max_fraction: longest part of a video that one segment may take up, the split-segment
-            ratio r (METHOD section 5); longer segments become chunks. None leaves them whole.
+            ratio r (docs/method.md, Losses of stage 1); longer segments become chunks. None
+            leaves them whole.
     """
     if not videos:
         raise InputError("a batch without videos")

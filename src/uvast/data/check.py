@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.data.dataset import Dataset
-from uvast.data.faults import FaultList
-from uvast.data.features_files import read_header
-from uvast.data.labels import read_labels
+from uvast.data.faults import FaultList, some
+from uvast.data.label_files import read_labels
 from uvast.data.spec import DatasetSpec, read_spec
 from uvast.data.splits import split_faults
 from uvast.data.statistics import SplitSize, Statistics, TimestampCount, class_statistics
-from uvast.data.timestamp_files import ignored_timestamps, no_timestamps, read_timestamps
+from uvast.data.timestamp_files import ignored_timestamps, no_timestamps
 from uvast.data.timestamp_fit import TimestampFit
+from uvast.errors import printable
+from uvast.files import is_present
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
 ENOUGH_VIDEOS = 4
 """With fewer, a class of a single segment is nothing strange."""
 
+_LONGEST_NOTE = 600
+
 
 @dataclass(frozen=True)
-class Report:
+class DatasetCheck:
     """What `check_dataset` found.
 
     Args:
@@ -65,7 +68,9 @@ class Report:
         }
 
 
-def check_dataset(path: str | Path, *, advance: Callable[[int, int], None] | None = None) -> Report:
+def check_dataset(
+    path: str | Path, *, advance: Callable[[int, int], None] | None = None
+) -> DatasetCheck:
     """Reads every file of a dataset and lists all that is wrong.
 
     Args:
@@ -80,8 +85,10 @@ def check_dataset(path: str | Path, *, advance: Callable[[int, int], None] | Non
         spec = read_spec(path, faults)
     with faults:
         dataset = Dataset(path, spec, faults)
+        for fault in dataset.skipped:
+            faults(fault)
     if dataset is None:
-        return Report(path, None, tuple(faults.sentences), faults.causes())
+        return DatasetCheck(path, None, tuple(faults.sentences), faults.causes())
     return _Check(dataset, faults).run(advance)
 
 
@@ -100,7 +107,7 @@ class _Check:
         self.lengths: list[int] = []
         self.labels: dict[str, IntArray] = {}
 
-    def run(self, advance: Callable[[int, int], None] | None) -> Report:
+    def run(self, advance: Callable[[int, int], None] | None) -> DatasetCheck:
         self._read_shared_files()
         for index, name in enumerate(self.dataset.names, start=1):
             self._check_video(name)
@@ -113,19 +120,19 @@ class _Check:
         summary = self.dataset.trim_summary()
         if summary is not None:
             self.notes.append(summary)
-        return Report(
+        return DatasetCheck(
             self.dataset.path,
             self._statistics(),
             tuple(self.faults.sentences),
             self.faults.causes(),
-            tuple(self.notes),
+            tuple(printable(note, _LONGEST_NOTE) for note in self.notes),
         )
 
     def _read_shared_files(self) -> None:
         dataset = self.dataset
         with self.faults:
             self.vocabulary = dataset.vocabulary
-            if not (dataset.path / "mapping.txt").is_file():
+            if not is_present(dataset.path / "mapping.txt"):
                 source = "labels" if self.has_labels else "timestamps"
                 self.notes.append(f"no mapping.txt: the classes are those of the {source}")
         if not self.has_labels and dataset.has_timestamps():
@@ -138,15 +145,21 @@ class _Check:
             with self.faults:
                 self.n_features = dataset.n_features
                 if dataset.spec.feature_axis is None:
-                    self.notes.append(f"features are {dataset.feature_axis} (found out)")
+                    self.notes.append(f"features are {dataset.feature_axis} (detected)")
         if (ignored := ignored_timestamps(dataset.path)) is not None:
             self.notes.append(ignored)
+        if (paired := dataset.pairing_summary()) is not None:
+            self.notes.append(paired)
         if dataset.has_timestamps():
-            with self.faults:
-                found = read_timestamps(dataset.timestamps_path, self.faults)
-                self.annotations = {name: entries for name, entries in found.items() if entries}
-                if not self.annotations and not self.faults.sentences:
-                    self.faults(no_timestamps(dataset.timestamps_path))
+            self._read_timestamps(dataset.timestamps_path)
+
+    def _read_timestamps(self, path: Path) -> None:
+        faults = FaultList()
+        with faults:
+            self.annotations = self.dataset.annotations(path, faults)
+            if not self.annotations and not faults.sentences:
+                faults(no_timestamps(path))
+        self.faults.sentences.update(faults.sentences)
 
     def _check_video(self, name: str) -> None:
         n_labels = self._check_labels(name)
@@ -160,23 +173,25 @@ class _Check:
 
     def _check_labels(self, name: str) -> int | None:
         path = self.dataset.labels_path(name)
-        if not path.is_file() and (name in self.annotations or not self.has_labels):
+        has_file = self.dataset.has_labels(name)
+        if not has_file and (name in self.annotations or not self.has_labels):
             return None
         n_labels = None
         with self.faults:
             labels = read_labels(path)
             n_labels = len(labels)
             if self.vocabulary is not None:
-                self._note_unknown(labels, path)
+                self._note_unknown(labels, path, self.vocabulary)
                 self.labels[name] = self.vocabulary.encode(labels, where=str(path))
         return n_labels
 
-    def _note_unknown(self, labels: list[str], path: Path) -> None:
-        vocabulary = self.vocabulary
-        for label in dict.fromkeys(labels):
-            if vocabulary is not None and label not in vocabulary.names:
+    def _note_unknown(self, labels: list[str], path: Path, vocabulary: Vocabulary) -> None:
+        known = frozenset(vocabulary.names)
+        lines = {label: line for line, label in reversed(list(enumerate(labels, start=1)))}
+        for label, line in sorted(lines.items(), key=lambda item: item[1]):
+            if label not in known:
                 with self.faults:
-                    vocabulary.id_of(label, where=f"{path}, line {labels.index(label) + 1}")
+                    vocabulary.id_of(label, where=f"{path}, line {line}")
 
     def _check_features(self, name: str) -> int | None:
         """A video's length by its features; None if it has none or its time axis is unknown."""
@@ -186,11 +201,11 @@ class _Check:
                 n_frames = self.dataset.source_frames_of_features(name)
                 self.dataset.video(name, labels=False)
             elif self.dataset.has_features(name):
-                read_header(self.dataset.features_path(name))
+                self.dataset.feature_shape(name)
         return n_frames
 
     def _check_splits(self) -> None:
-        known = frozenset(self.dataset.names)
+        known = self.dataset.known
         folder = self.dataset.path / "splits"
         with self.faults:
             if not self.dataset.splits:
@@ -206,7 +221,7 @@ class _Check:
         path = self.dataset.timestamps_path
         bare = [name for name in self.dataset.names if name not in self.annotations]
         if bare:
-            self.notes.append(f"{path.name} has no timestamps of {_some(bare)}")
+            self.notes.append(f"{path.name} has no timestamps of {some(bare)}")
         fit = TimestampFit(self.dataset.spec, self.vocabulary)
         for name, entries in self.annotations.items():
             for label in dict.fromkeys(entry.label for entry in entries if entry.label):
@@ -224,11 +239,11 @@ class _Check:
         used = set().union(*(set(np.unique(ids).tolist()) for ids in self.labels.values()))
         unused = [name for index, name in enumerate(self.vocabulary.names) if index not in used]
         if unused:
-            self.notes.append(f"classes that no video shows: {', '.join(unused)}")
+            self.notes.append(f"classes that no video shows: {some(unused, 12)}")
 
     def _note_rare_classes(self) -> None:
         """Without mapping.txt every typo is a class; in very few videos any class may be rare."""
-        mapped = (self.dataset.path / "mapping.txt").exists()
+        mapped = is_present(self.dataset.path / "mapping.txt")
         if self.vocabulary is None or mapped or len(self.labels) < ENOUGH_VIDEOS:
             return
         shown: dict[int, list[str]] = defaultdict(list)
@@ -241,7 +256,7 @@ class _Check:
             if len(names) == 1
         ]
         if rare:
-            self.notes.append(f"classes of a single segment, perhaps typing errors: {_some(rare)}")
+            self.notes.append(f"classes of a single segment, perhaps typing errors: {some(rare)}")
 
     def _statistics(self) -> Statistics:
         segments = [len(Segmentation.from_labels(ids)) for ids in self.labels.values()]
@@ -275,8 +290,3 @@ class _Check:
         return TimestampCount(
             self.dataset.timestamps_path.name, len(self.annotations), n_timestamps
         )
-
-
-def _some(names: list[str], most: int = 5) -> str:
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + rest

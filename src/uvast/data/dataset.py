@@ -2,10 +2,10 @@
 
     dataset.toml                     what the layout cannot say (optional)
     features/VIDEO.npy               [F x T] or [T x F]
-    groundTruth/VIDEO.txt            one label a line, at the source rate
+    groundTruth/VIDEO.txt            one label per line, at the source rate
     mapping.txt                      lines `id name` (optional: derived from the labels)
     splits/{train,test}.splitN.bundle  (optional: made by `uvast data split`)
-    timestamps.json, timestamps.csv or NAME_annotation_all.npy (optional)
+    timestamps.{json,csv,xlsx} or NAME_annotation_all.npy (optional)
 
 Opening lists folders and reads `dataset.toml`, nothing else. A fault in one file is an error when
 that file is used; `check_dataset` finds them all.
@@ -13,19 +13,21 @@ that file is used; `check_dataset` finds them all.
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uvast.data.faults import raise_fault, remedy_for_absent
-from uvast.data.feature_folder import FeatureFolder, stems
-from uvast.data.features_files import lengths_agree
-from uvast.data.labels import read_labels, read_mapping
-from uvast.data.spec import SPEC_FILE, DatasetSpec, read_spec
-from uvast.data.splits import Split, read_splits, split_faults
+from uvast.data.faults import raise_fault
+from uvast.data.feature_files import FeatureFolder, lengths_agree
+from uvast.data.label_files import read_labels, read_mapping, recognised_labels
+from uvast.data.recognition import CONVERT, EXTRACT, foreign_files
+from uvast.data.spec import LARGEST_TOLERANCE, SPEC_FILE, DatasetSpec, read_spec
+from uvast.data.splits import Split, matched_split, read_splits, split_faults
 from uvast.data.timestamp_files import no_timestamps, read_timestamps, timestamps_files
 from uvast.data.timestamps import Timestamps, resolve_timestamps
 from uvast.data.video import Video
+from uvast.data.video_names import VideoNames, listed_stems, pair_stems
 from uvast.errors import (
     ConfigError,
     DataError,
@@ -35,6 +37,7 @@ from uvast.errors import (
     SplitError,
     TimestampError,
 )
+from uvast.files import is_present
 from uvast.segments import Segmentation
 from uvast.vocabulary import Vocabulary
 
@@ -51,6 +54,8 @@ if TYPE_CHECKING:
 BACKGROUND = "background"
 """The class that Edit and F1 leave out where dataset.toml does not say."""
 
+_GIVE = "give the folder of a dataset"
+
 
 class Dataset:
     """Videos with features, labels, splits and timestamps, each read when it is used.
@@ -66,6 +71,7 @@ class Dataset:
         spec: what the layout cannot say.
         name: the folder's name.
         names: all videos, sorted: those with features or labels.
+        skipped: why files were left out whose names no text could hold.
         trimmed: videos seen so far whose labels and features differ in length within the
             tolerance: name to `(features, labels)` lengths.
     """
@@ -75,21 +81,26 @@ class Dataset:
     ) -> None:
         path = Path(path)
         if not path.is_dir():
-            what = "is no folder" if path.exists() else "does not exist"
-            raise MissingFileError(what, where=path, remedy="give the folder of a dataset")
+            what = "is not a folder" if is_present(path) else "does not exist"
+            raise MissingFileError(what, where=path, remedy=_GIVE)
         self.path = path
         self.spec = spec
         self.name = path.resolve().name
         self._on_fault = on_fault
-        self._features = FeatureFolder(path / "features", spec, self._n_labels, on_fault)
-        labelled = stems(path / "groundTruth", ".txt", on_fault)
-        self._known_names = self._features.names | labelled
-        self.names = tuple(sorted(self._known_names))
+        features, skipped = listed_stems(path / "features", ".npy")
+        labels, more = listed_stems(path / "groundTruth", ".txt")
+        self.skipped = (*skipped, *more)
+        self._feature_stems, self._label_stems = pair_stems(features, labels)
+        self._features = FeatureFolder(path / "features", self._feature_stems, spec, self._n_labels)
+        self.names = tuple(sorted(self._feature_stems.keys() | self._label_stems.keys()))
+        self.known = VideoNames(self.names)
         if not self.names:
+            places = (("features", EXTRACT), ("groundTruth", CONVERT), ("", CONVERT))
+            found = (foreign_files(path / place, command) for place, command in places)
             raise MissingFileError(
                 "has no videos, neither features/*.npy nor groundTruth/*.txt",
                 where=path,
-                remedy="give the folder of a dataset",
+                remedy=next((remedy for remedy in found if remedy is not None), _GIVE),
             )
         self.trimmed: dict[str, tuple[int, int]] = {}
 
@@ -107,8 +118,8 @@ class Dataset:
     def vocabulary(self) -> Vocabulary:
         """The classes: from mapping.txt, else the sorted labels (or the timestamps' labels)."""
         mapping = self.path / "mapping.txt"
-        is_there = mapping.is_file()
-        names = read_mapping(mapping, self._on_fault) if is_there else self._derived_classes()
+        is_mapped = is_present(mapping)
+        names = read_mapping(mapping, self._on_fault) if is_mapped else self._derived_classes()
         wanted = self.spec.background
         if wanted is None:
             wanted = tuple(name for name in names if name == BACKGROUND)
@@ -123,11 +134,12 @@ class Dataset:
     @cached_property
     def splits(self) -> dict[int, Split]:
         """The splits by number; empty if there are none."""
-        return read_splits(self.path / "splits", self._on_fault)
+        found = read_splits(self.path / "splits", self._on_fault)
+        return {number: matched_split(split, self.known) for number, split in found.items()}
 
     @property
     def feature_axis(self) -> FeatureAxis:
-        """Which axis of the feature files is time: as the spec says, else found out."""
+        """Which axis of the feature files is time: as the spec says, else as the files tell."""
         return self._features.axis
 
     @property
@@ -147,7 +159,7 @@ class Dataset:
                 remedy = f"choose from {', '.join(map(str, self.splits))}"
             raise SplitError(f"has no split {split}", where=self.path, remedy=remedy)
         chosen = self.splits[split]
-        for fault in split_faults(split, chosen, self._known_names, self.path / "splits"):
+        for fault in split_faults(split, chosen, self.known, self.path / "splits"):
             raise fault
         return chosen.train if side == "train" else chosen.test
 
@@ -157,15 +169,15 @@ class Dataset:
 
     def labels_path(self, name: str) -> Path:
         """The file of a video's labels."""
-        return self.path / "groundTruth" / f"{name}.txt"
+        return self.path / "groundTruth" / f"{self._label_stems.get(name, name)}.txt"
 
     def has_labels(self, name: str) -> bool:
         """Whether a video has a label file."""
-        return self.labels_path(name).exists()
+        return name in self._label_stems
 
     def has_features(self, name: str) -> bool:
         """Whether a video has a feature file."""
-        return self.features_path(name).exists()
+        return name in self._feature_stems
 
     def video(self, name: str, *, labels: bool = True, sampling_rate: int | None = None) -> Video:
         """One video; `labels=False` does not read its labels.
@@ -194,6 +206,10 @@ class Dataset:
         """The length of a video's features at the source rate."""
         return self._features.n_frames(name)
 
+    def feature_shape(self, name: str) -> tuple[int, int]:
+        """The shape of a video's features as stored, whichever axis is time."""
+        return self._features.header(name).shape
+
     def source_labels(self, name: str) -> IntArray:
         """Class ids `(source_frames,)` at the source rate, trimmed to the video's features."""
         self._check_known(name)
@@ -215,26 +231,37 @@ class Dataset:
         features, the time axis as in `video`, or the classes where there is no mapping.txt.
         """
         path = self.timestamps_path if path is None else Path(path)
-        annotations = read_timestamps(path)
-        if not any(annotations.values()):
+        annotations = self.annotations(path)
+        if not annotations:
             raise no_timestamps(path)
         return {
             name: self.resolve_timestamps(name, entries, path)
             for name, entries in annotations.items()
-            if entries
         }
+
+    def annotations(
+        self, path: Path, on_fault: OnFault = raise_fault
+    ) -> dict[str, tuple[Annotation, ...]]:
+        """What a timestamps file holds, by the dataset's names; empty lists are left out."""
+        found: dict[str, tuple[Annotation, ...]] = {}
+        for written, entries in read_timestamps(path, on_fault).items():
+            name = self.known.find(written) or written
+            if name in found:
+                what = f"names video {name} twice, once as {written}"
+                on_fault(TimestampError(what, where=path, remedy="give it one name"))
+            elif entries:
+                found[name] = entries
+        return found
 
     def resolve_timestamps(
         self, name: str, annotations: Sequence[Annotation], path: Path
     ) -> Timestamps:
         """One video's annotations, as read from the file `path`, at the model's rate."""
-        if name not in self._known_names:
+        if self.known.find(name) != name:
             raise TimestampError(
-                f"names video {name}, which is not there",
+                f"names video {name}, which does not exist",
                 where=path,
-                remedy=remedy_for_absent(
-                    name, self.names, "add its files or remove its timestamps"
-                ),
+                remedy=self.known.remedy(name, "add its files or remove its timestamps"),
             )
         return resolve_timestamps(
             name,
@@ -248,7 +275,7 @@ class Dataset:
 
     @property
     def timestamps_path(self) -> Path:
-        """The dataset's own timestamps: JSON before CSV before a published file."""
+        """The dataset's own timestamps: JSON before CSV before XLSX before a published file."""
         found = timestamps_files(self.path)
         if not found:
             raise MissingFileError(
@@ -266,10 +293,11 @@ class Dataset:
         if n_frames == n_labels:
             return n_frames
         if not lengths_agree(n_frames, n_labels, self.spec.tolerance):
-            raise LabelError(
+            path = self.labels_path(name)
+            raise recognised_labels(path) or LabelError(
                 f"{n_labels} labels for the {n_frames} frames of {self.features_path(name)}",
-                where=self.labels_path(name),
-                remedy="extract the features again or raise tolerance in dataset.toml",
+                where=path,
+                remedy=_remedy_for_lengths(n_frames, n_labels),
             )
         self.trimmed[name] = (n_frames, n_labels)
         return min(n_frames, n_labels)
@@ -284,10 +312,25 @@ class Dataset:
         difference = f"labels and features differ by up to {frames} (first: {min(self.trimmed)})"
         return f"{videos} trimmed: {difference}"
 
+    def pairing_summary(self) -> str | None:
+        """One line about features and labels that belong together under different names."""
+        different = [
+            (features, labels)
+            for name, features in self._feature_stems.items()
+            if (labels := self._label_stems.get(name, features)) != features
+        ]
+        if not different:
+            return None
+        features, labels = different[0]
+        more = f" (and {len(different) - 1} more)" if len(different) > 1 else ""
+        return f"features {features}.npy belong to labels {labels}.txt by their names{more}"
+
     def _check_known(self, name: str) -> None:
-        if name not in self._known_names:
+        if not (self.has_features(name) or self.has_labels(name)):
             raise MissingFileError(
-                f"has no video {name}", where=self.path, remedy="check the name of the video"
+                f"has no video {name}",
+                where=self.path,
+                remedy=self.known.remedy(name, "check the name of the video"),
             )
 
     def _n_labels(self, name: str) -> int | None:
@@ -311,6 +354,15 @@ class Dataset:
                 remedy="add mapping.txt with lines 'id name'",
             )
         return tuple(sorted(labels))
+
+
+def _remedy_for_lengths(n_frames: int, n_labels: int) -> str:
+    """A larger tolerance only where the two are nearly equal: else something is wrong."""
+    difference = abs(n_frames - n_labels) / max(n_frames, n_labels)
+    if difference > LARGEST_TOLERANCE:
+        return "check that both are of this video, and at the same frame rate"
+    enough = math.ceil(100 * difference) / 100
+    return f"extract the features again, or set tolerance = {enough:g} in {SPEC_FILE}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
-from uvast.errors import UvastError
+from uvast.errors import UvastError, printable
 
 OnFault = Callable[[UvastError], None]
 
@@ -62,9 +61,7 @@ class FaultList:
         return True
 
 
-def remedy_for_absent(name: str, known: Iterable[str], remedy: str) -> str:
-    """`remedy`, unless a known video's name looks the same and is stored in other characters."""
-    composed = unicodedata.normalize("NFC", name)
-    if any(unicodedata.normalize("NFC", one) == composed for one in known):
-        return "rename the file that looks the same, its name is in another Unicode form"
-    return remedy
+def some(names: Sequence[str], most: int = 5) -> str:
+    """The first names of many, and how many more there are."""
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(printable, names[:most])) + rest

@@ -6,7 +6,6 @@ repeated, some that may change places with their neighbour. Durations are log-no
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.signal import lfilter
 
-from uvast.data.labels import write_labels, write_mapping
+from uvast.data.label_files import write_labels, write_mapping
 from uvast.data.spec import DatasetSpec, write_spec
 from uvast.data.splits import make_splits, write_splits
 from uvast.data.timestamp_files import write_timestamps
 from uvast.data.timestamps import Timestamps, annotate
 from uvast.errors import InputError, OutputError
-from uvast.files import unwritable
+from uvast.files import is_present, temporary_folder
 from uvast.segments import Segmentation, merge_repeats, round_durations
 from uvast.vocabulary import Vocabulary
 
@@ -92,8 +91,8 @@ def generate_dataset(
         n_frames: mean length of a video; lengths vary by about a fifth.
         n_features: feature width.
         n_tasks: grammars.
-        n_subjects: subjects, each with a style; splits keep them apart.
-        n_splits: folds of the cross-validation.
+        n_subjects: at most so many subjects, each with a style; splits keep them apart.
+        n_splits: folds of the cross-validation, at most one a subject.
         seed: equal seeds give equal bytes.
     """
     path = Path(path)
@@ -105,37 +104,30 @@ def generate_dataset(
     world = _make_world(
         np.random.default_rng([seed, 0]), n_classes, n_features, n_tasks, n_subjects
     )
-    annotations: dict[str, tuple[Annotation, ...]] = {}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        place = path if path.is_dir() else path.parent
-        with tempfile.TemporaryDirectory(dir=place, prefix=".uvast.") as temporary:
-            folder = Path(temporary) / "dataset"
-            (folder / "features").mkdir(parents=True)
-            for index in range(n_videos):
-                generator = np.random.default_rng([seed, 1, index])
-                subject, task = index % n_subjects, int(generator.integers(n_tasks))
-                name = f"s{subject + 1:02d}_task{task + 1}_{index + 1:03d}"
-                segmentation = _make_segmentation(world, task, n_frames, generator)
-                features = _make_features(world, segmentation, subject, generator)
-                np.save(folder / "features" / f"{name}.npy", np.ascontiguousarray(features.T))
-                write_labels(
-                    folder / "groundTruth" / f"{name}.txt",
-                    world.vocabulary.decode(segmentation.labels),
-                )
-                clicks = segmentation.sampled_timestamps(generator)
-                timestamps = Timestamps(clicks, segmentation.transcript)
-                annotations[name] = annotate(timestamps, world.vocabulary)
-            _write_shared_files(
-                folder, world.vocabulary.names, annotations, min(n_splits, n_subjects), seed
-            )
-            if place == path:  # it may be the working folder, a link or a mount: it stays
-                for child in sorted(folder.iterdir()):
-                    child.rename(path / child.name)
-            else:
-                folder.rename(path)
-    except OSError as error:
-        raise unwritable(path, error) from error
+    place = path if path.is_dir() else path.parent
+    with temporary_folder(place) as temporary:
+        folder = temporary / "dataset"
+        (folder / "features").mkdir(parents=True)
+        annotations: dict[str, tuple[Annotation, ...]] = {}
+        for index in range(n_videos):
+            generator = np.random.default_rng([seed, 1, index])
+            subject, task = index % n_subjects, int(generator.integers(n_tasks))
+            name = f"s{subject + 1:02d}_task{task + 1}_{index + 1:03d}"
+            segmentation = _make_segmentation(world, task, n_frames, generator)
+            features = _make_features(world, segmentation, subject, generator)
+            np.save(folder / "features" / f"{name}.npy", np.ascontiguousarray(features.T))
+            labels = world.vocabulary.decode(segmentation.labels)
+            write_labels(folder / "groundTruth" / f"{name}.txt", labels)
+            clicks = segmentation.sampled_timestamps(generator)
+            timestamps = Timestamps(clicks, segmentation.transcript)
+            annotations[name] = annotate(timestamps, world.vocabulary)
+        n_splits = min(n_splits, n_subjects)
+        _write_shared_files(folder, world.vocabulary.names, annotations, n_splits, seed)
+        if place == path:  # it may be the working folder, a link or a mount: it stays
+            for child in sorted(folder.iterdir()):
+                child.rename(path / child.name)
+        else:
+            folder.rename(path)
 
 
 def _write_shared_files(
@@ -166,7 +158,10 @@ def _check_sizes(**sizes: tuple[int, int]) -> None:
 
 
 def _check_empty(path: Path) -> None:
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+    if not is_present(path):
+        return
+    # what a killed process left goes with the next write
+    if not path.is_dir() or any(not one.name.startswith(".uvast.") for one in path.iterdir()):
         raise OutputError("exists already", where=path, remedy="choose a new or empty folder")
 
 

@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import tomli_w
+from pydantic import AfterValidator, Field
 
 from uvast.data.faults import raise_fault
 from uvast.errors import ConfigError
-from uvast.files import read_text, write_text
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from uvast.files import checked, is_present, read_toml, write_text
 
 if TYPE_CHECKING:
     from uvast.data.faults import OnFault
 
+SPEC_FILE = "dataset.toml"
+LARGEST_TOLERANCE = 0.1
+"""Labels and features that differ by more are not of one video, or not at one rate."""
+
 FeatureAxis = Literal["time-first", "features-first"]
 TimestampsRate = Literal["source", "sampled"]
 
-SPEC_FILE = "dataset.toml"
+
+def _grouping(pattern: str) -> str:
+    try:
+        n_groups = re.compile(pattern).groups
+    except (re.error, OverflowError, RecursionError):
+        n_groups = 0
+    if n_groups != 1:
+        raise ValueError(r"not a regular expression with one group, as in '^(P\d+)_'")
+    return pattern
+
+
+Grouping = Annotated[str, Field(max_length=200), AfterValidator(_grouping)]
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,8 @@ class DatasetSpec:
         sampling_rate: the model sees every `sampling_rate`-th source frame.
         background: classes that Edit and F1 leave out; None is a class called `background`, if
             there is one, and `()` is none at all; a list becomes a tuple.
-        feature_axis: `time-first` is `[T x F]`, `features-first` is `[F x T]`; None finds out.
+        feature_axis: `time-first` is `[T x F]`, `features-first` is `[F x T]`; None lets the
+            files tell.
         timestamps_rate: what timestamps count: `source` frames, or frames after sub-sampling.
         tolerance: the largest difference in length of a video's labels and features that is
             trimmed away, as a fraction of the longer one.
@@ -45,22 +57,18 @@ class DatasetSpec:
             subject; a subject never sits on both sides of a split.
     """
 
-    frames_per_second: float | None = None
-    sampling_rate: int = 1
+    frames_per_second: Annotated[float, Field(gt=0, le=100_000, allow_inf_nan=False)] | None = None
+    sampling_rate: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     background: tuple[str, ...] | None = None
     feature_axis: FeatureAxis | None = None
     timestamps_rate: TimestampsRate = "source"
-    tolerance: float = 0.02
-    group_by: str | None = None
+    tolerance: Annotated[float, Field(ge=0, le=LARGEST_TOLERANCE)] = 0.02
+    group_by: Grouping | None = None
 
     def __post_init__(self) -> None:
         """Checks each setting."""
-        for key in _RULES:
-            fault = _fault(key, getattr(self, key))
-            if fault is not None:
-                raise fault
-        if self.background is not None:
-            object.__setattr__(self, "background", tuple(self.background))
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, _checked(name, value))
 
 
 def read_spec(dataset_path: str | Path, on_fault: OnFault = raise_fault) -> DatasetSpec:
@@ -71,19 +79,13 @@ def read_spec(dataset_path: str | Path, on_fault: OnFault = raise_fault) -> Data
         on_fault: if it does not raise, a faulty setting keeps its default.
     """
     path = Path(dataset_path) / SPEC_FILE
-    if not path.is_file():
-        return DatasetSpec()
-    try:
-        settings = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        on_fault(ConfigError(f"is not valid TOML ({error})", where=path, remedy="correct it"))
+    if not is_present(path):
         return DatasetSpec()
     right: dict[str, Any] = {}
-    for key, value in settings.items():
-        fault = _fault(key, value, path)
-        if fault is None:
-            right[key] = value
-        else:
+    for name, value in read_toml(path, error=ConfigError, remedy="correct it").items():
+        try:
+            right[name] = _checked(name, value, path)
+        except ConfigError as fault:
             on_fault(fault)
     return DatasetSpec(**right)
 
@@ -92,64 +94,19 @@ def write_spec(dataset_path: str | Path, spec: DatasetSpec) -> None:
     """Writes the settings that differ from their defaults."""
     settings = asdict(spec)
     defaults = asdict(DatasetSpec())
-    changed = {key: value for key, value in settings.items() if value != defaults[key]}
+    changed = {name: value for name, value in settings.items() if value != defaults[name]}
     write_text(Path(dataset_path) / SPEC_FILE, tomli_w.dumps(changed))
 
 
-def is_grouping(pattern: str) -> bool:
-    """Whether a pattern is a regular expression with exactly one group."""
-    try:
-        return re.compile(pattern).groups == 1
-    except re.error:
-        return False
+@cache
+def _kinds() -> dict[str, Any]:
+    return get_type_hints(DatasetSpec, include_extras=True)
 
 
-def _fault(key: str, value: Any, where: Path | None = None) -> ConfigError | None:
-    if key not in _RULES:
-        return ConfigError(
-            f"unknown setting {key!r}", where=where, remedy=f"choose from {', '.join(_RULES)}"
-        )
-    is_right, wanted = _RULES[key]
-    if is_right(value):
-        return None
-    shown = list(value) if isinstance(value, tuple) else value
-    return ConfigError(f"{key} is {shown!r}, not {wanted}", where=where, remedy=f"correct {key}")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-_RULES: dict[str, tuple[Any, str]] = {
-    "frames_per_second": (
-        lambda value: value is None or (_is_number(value) and 0 < value < float("inf")),
-        "a positive number",
-    ),
-    "sampling_rate": (
-        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 1,
-        "a whole number of at least 1",
-    ),
-    "background": (
-        lambda value: (
-            value is None
-            or (isinstance(value, list | tuple) and all(isinstance(name, str) for name in value))
-        ),
-        "a list of class names",
-    ),
-    "feature_axis": (
-        lambda value: value in (None, "time-first", "features-first"),
-        '"time-first" or "features-first"',
-    ),
-    "timestamps_rate": (
-        lambda value: value in ("source", "sampled"),
-        '"source" or "sampled"',
-    ),
-    "tolerance": (
-        lambda value: _is_number(value) and 0 <= value < 1,
-        "a fraction of at least 0 and below 1",
-    ),
-    "group_by": (
-        lambda value: value is None or (isinstance(value, str) and is_grouping(value)),
-        "a regular expression with one group",
-    ),
-}
+def _checked(name: str, value: object, where: Path | None = None) -> Any:
+    if name not in _kinds():
+        remedy = f"choose from {', '.join(_kinds())}"
+        raise ConfigError(f"unknown setting {name!r}", where=where, remedy=remedy)
+    return checked(
+        value, _kinds()[name], name=name, where=where, error=ConfigError, remedy=f"correct {name}"
+    )

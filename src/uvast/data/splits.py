@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from uvast.data.faults import raise_fault, remedy_for_absent
-from uvast.data.spec import is_grouping
+from uvast.data.faults import raise_fault
+from uvast.data.subjects import group_by_subject
 from uvast.errors import DataError, InputError, OutputError, SplitError
 from uvast.files import read_text, write_text
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from uvast.data.faults import OnFault
+    from uvast.data.video_names import VideoNames
 
 Side = Literal["train", "test"]
 
-_BUNDLE = re.compile(r"(train|test)\.split(\d+)\.bundle")
+_BUNDLE = re.compile(r"(train|test)\.split(\d{1,9})\.bundle", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def read_splits(folder: Path, on_fault: OnFault = raise_fault) -> dict[int, Spli
 def write_splits(
     folder: str | Path, splits: Mapping[int, Split], *, overwrite: bool = False
 ) -> None:
-    """Writes one bundle a side; a bundle names one video a line, with `.txt` as the field does.
+    """Writes a bundle for each side: one video per line, with `.txt` as the field does.
 
     Args:
         folder: the dataset's `splits/`.
@@ -84,35 +85,48 @@ def write_splits(
         raise OutputError(
             "holds splits already", where=folder, remedy="pass --overwrite to replace them"
         )
-    written = set()
-    for number, split in splits.items():
-        for side, names in (("train", split.train), ("test", split.test)):
-            path = bundle_path(folder, side, number)
-            write_text(path, "".join(f"{name}.txt\n" for name in names))
-            written.add(path)
+    if present and folder.is_symlink():
+        raise OutputError(
+            f"is a link to {folder.readlink()}, whose splits would be replaced",
+            where=folder,
+            remedy="remove the link, or split the dataset it belongs to",
+        )
+    texts = {
+        bundle_path(folder, side, number): _bundle_text(names)
+        for number, split in splits.items()
+        for side, names in (("train", split.train), ("test", split.test))
+    }
+    for path, text in texts.items():
+        write_text(path, text)
     for _, _, path in present:
-        if path not in written:
+        if path not in texts:
             path.unlink()
 
 
+def matched_split(split: Split, known: VideoNames) -> Split:
+    """A split as its files have it, with the dataset's names of the videos that they mean."""
+    train, test = (
+        tuple(known.find(name) or name for name in names) for names in (split.train, split.test)
+    )
+    return Split(train, test)
+
+
 def split_faults(
-    number: int, split: Split, known: frozenset[str], folder: Path
+    number: int, split: Split, known: VideoNames, folder: Path
 ) -> Iterator[SplitError]:
     """Everything that keeps a split from being used."""
     for side, names in (("train", split.train), ("test", split.test)):
         path = bundle_path(folder, side, number)
         if not names:
-            yield SplitError("names no videos", where=path, remedy="list one video a line")
+            yield SplitError("names no videos", where=path, remedy="list one video per line")
         for name, count in Counter(names).items():
             if count > 1:
                 yield SplitError(f"names video {name} {count} times", where=path, remedy=_ONCE)
-            if name not in known:
+            if known.find(name) is None:
                 yield SplitError(
-                    f"names video {name}, which is not there",
+                    f"names video {name}, which does not exist",
                     where=path,
-                    remedy=remedy_for_absent(
-                        name, known, "add its files or remove it from the split"
-                    ),
+                    remedy=known.remedy(name, "add its files or remove it from the split"),
                 )
     for name in sorted(set(split.train) & set(split.test)):
         yield SplitError(
@@ -131,7 +145,7 @@ def make_splits(
     Subjects (see `DatasetSpec.group_by`) never sit on both sides, and folds are as equal in
     their number of videos as the subjects allow. A pure function of its arguments.
     """
-    groups = _groups(names, group_by)
+    groups = group_by_subject(names, group_by)
     if not 2 <= folds <= len(groups):
         kind = "videos" if group_by is None else "subjects"
         raise InputError(
@@ -161,7 +175,7 @@ def validation_part(
     """
     if not 0 < fraction < 1:
         raise InputError(f"a validation fraction of {fraction}", remedy="choose one in (0, 1)")
-    groups = _groups(names, group_by)
+    groups = group_by_subject(names, group_by)
     if len(groups) < 2:
         kind = "video" if group_by is None else "subject"
         raise InputError(
@@ -181,28 +195,6 @@ def validation_part(
     )
 
 
-def _groups(names: Sequence[str], group_by: str | None) -> list[list[str]]:
-    if len(set(names)) < len(names):
-        raise InputError("a video is named more than once", remedy=_ONCE)
-    if group_by is None:
-        return [[name] for name in names]
-    if not is_grouping(group_by):
-        raise InputError(
-            f"{group_by!r} is not a regular expression with one group",
-            remedy=r"write one as in '^(P\d+)'",
-        )
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        match = re.search(group_by, name)
-        if match is None or match[1] is None:
-            raise InputError(
-                f"{group_by!r} finds no subject in video {name}",
-                remedy="change the expression so that it matches every video",
-            )
-        groups.setdefault(match[1], []).append(name)
-    return list(groups.values())
-
-
 def _bundles(folder: Path) -> list[tuple[str, int, Path]]:
     """The bundle files in a folder with side and number; `split01` is split 1, too."""
     matches = ((_BUNDLE.fullmatch(path.name), path) for path in sorted(folder.glob("*.bundle")))
@@ -210,5 +202,25 @@ def _bundles(folder: Path) -> list[tuple[str, int, Path]]:
 
 
 def _read_bundle(path: Path) -> tuple[str, ...]:
-    lines = (line.strip() for line in read_text(path).split("\n"))
-    return tuple(line.removesuffix(".txt").removesuffix(".npy") for line in lines if line)
+    return _listed(read_text(path))
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """The names in a bundle, of which one suffix goes."""
+    lines = (line.strip() for line in text.split("\n"))
+    return tuple(
+        line.removesuffix(".txt") if line.endswith(".txt") else line.removesuffix(".npy")
+        for line in lines
+        if line
+    )
+
+
+def _bundle_text(names: Sequence[str]) -> str:
+    for name in names:
+        as_read = f"{name}.txt".removeprefix("\ufeff").replace("\r", "\n")
+        if _listed(as_read) != (name,):
+            raise OutputError(
+                f"video {name!r} cannot be listed in a split",
+                remedy="rename its files: no line breaks, no blanks at either end",
+            )
+    return "".join(f"{name}.txt\n" for name in names)

@@ -1,69 +1,79 @@
-"""Files of timestamps: readable JSON and CSV, and the published `.npy`."""
+"""Files of timestamps: readable JSON and tables, and the published `.npy`."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import reprlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from uvast.data.click_tables import TABLES, read_clicks
 from uvast.data.faults import raise_fault
-from uvast.data.published_timestamps import add_video, read_published
+from uvast.data.pickled_timestamps import read_pickled
 from uvast.data.timestamps import Annotation
-from uvast.errors import CorruptFileError, TimestampError
-from uvast.files import read_json, read_text, write_text
+from uvast.errors import TimestampError
+from uvast.files import checked, is_present, read_json, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from uvast.data.faults import OnFault
 
     Annotations = dict[str, tuple[Annotation, ...]]
 
+_FORM = 'write timestamps as in {"video": [{"frame": 12, "label": "a"}]}'
+
 
 def read_timestamps(
     path: str | Path, on_fault: OnFault = raise_fault
 ) -> dict[str, tuple[Annotation, ...]]:
-    """Annotations by video from `.json`, `.csv` or a published `.npy`, as the file has them.
+    """Annotations by video from JSON, a table (CSV, TSV, XLSX) or a published `.npy`.
 
-    `Dataset.timestamps` brings them to the model's rate.
+    They are as the file has them; `Dataset.timestamps` brings them to the model's rate.
 
     Args:
         path: the file.
         on_fault: if it does not raise, faulty entries are left out.
     """
     path = Path(path)
-    readers: dict[str, Callable[[Path, OnFault], Annotations]] = {
-        ".json": _read_json,
-        ".csv": _read_csv,
-        ".npy": _read_npy,
-    }
-    if path.suffix not in readers:
-        raise TimestampError(
-            "is of no known timestamp format", where=path, remedy="use .json, .csv or .npy"
-        )
-    return readers[path.suffix](path, on_fault)
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        return _read_json(path, on_fault)
+    if suffix in TABLES:
+        return read_clicks(path, on_fault)
+    if suffix == ".npy":
+        return {
+            name: tuple(Annotation(frame=frame) for frame in frames)
+            for name, frames in read_pickled(path, on_fault).items()
+        }
+    raise TimestampError(
+        "is not a known kind of timestamps file",
+        where=path,
+        remedy=f"use .json, {', '.join(TABLES)} or .npy",
+    )
 
 
 def write_timestamps(path: Path, annotations: Mapping[str, Sequence[Annotation]]) -> None:
-    """Writes `.json` or `.csv`, one annotation a line."""
+    """Writes `.json` or `.csv`, one annotation per line."""
     if path.suffix == ".json":
         text = _to_json(annotations)
     elif path.suffix == ".csv":
         text = _to_csv(annotations, path)
     else:
         raise TimestampError(
-            "is of no timestamp format that can be written", where=path, remedy="use .json or .csv"
+            "is not a kind of timestamps file that can be written",
+            where=path,
+            remedy="use .json or .csv",
         )
     write_text(path, text)
 
 
 def timestamps_files(folder: Path) -> list[Path]:
-    """A dataset's own timestamps, the file that counts first: JSON, CSV, a published one."""
-    own = [folder / f"timestamps.{suffix}" for suffix in ("json", "csv")]
-    return [path for path in own if path.exists()] + sorted(folder.glob("*_annotation_all.npy"))
+    """A dataset's own timestamps, the file that counts first: JSON, tables, a published one."""
+    own = [folder / f"timestamps{suffix}" for suffix in (".json", *TABLES)]
+    published = sorted(folder.glob("[!.]*_annotation_all.npy"))
+    return [path for path in own if is_present(path)] + published
 
 
 def ignored_timestamps(folder: Path) -> str | None:
@@ -80,83 +90,39 @@ def no_timestamps(path: Path) -> TimestampError:
     return TimestampError("holds no timestamps", where=path, remedy="annotate at least one frame")
 
 
-def _read_npy(path: Path, on_fault: OnFault) -> Annotations:
-    return {
-        name: tuple(Annotation(frame=frame) for frame in frames)
-        for name, frames in read_published(path, on_fault).items()
-    }
-
-
 def _read_json(path: Path, on_fault: OnFault) -> Annotations:
-    try:
-        table = read_json(path)
-    except CorruptFileError as error:
-        raise TimestampError(error.what, where=path, remedy=error.remedy) from error
+    table = read_json(path, error=TimestampError)
     if not isinstance(table, dict):
-        raise _not_timestamps(path, "is no object of videos")
+        raise TimestampError("is not an object of videos", where=path, remedy=_FORM)
     found: Annotations = {}
     for key, entries in table.items():
-        place = f"{path}, video {key.removesuffix('.txt')}"
-        if not isinstance(entries, list):
-            on_fault(_not_timestamps(place, "has no list of timestamps"))
-            continue
-        faulty = [entry for entry in entries if not _is_annotation(entry)]
-        for entry in faulty:
-            on_fault(_not_timestamps(place, f"{json.dumps(entry)} is no timestamp"))
-        if not faulty:
-            add_video(found, key, tuple(Annotation(**entry) for entry in entries), path, on_fault)
+        name = key.removesuffix(".txt")
+        place = f"{path}, video {name}"
+        if name in found:
+            what = f"names video {name} twice, with and without .txt"
+            on_fault(TimestampError(what, where=path, remedy="write its timestamps in one list"))
+        elif not isinstance(entries, list):
+            on_fault(TimestampError("has no list of timestamps", where=place, remedy=_FORM))
+        else:
+            annotations = [_annotation(entry, place, on_fault) for entry in entries]
+            if None not in annotations:
+                found[name] = tuple(entry for entry in annotations if entry is not None)
     return found
 
 
-def _is_annotation(entry: Any) -> bool:
-    if not isinstance(entry, dict):
-        return False
-    frame, time, label = entry.get("frame"), entry.get("time"), entry.get("label")
-    return (
-        set(entry) <= {"frame", "time", "label"}
-        and (frame is None) != (time is None)
-        and (frame is None or type(frame) is int)
-        and (time is None or type(time) in (int, float))
-        and (label is None or isinstance(label, str))
-    )
-
-
-def _read_csv(path: Path, on_fault: OnFault) -> Annotations:
-    text = read_text(path)
-    separator = ";" if ";" in text.partition("\n")[0] else ","  # spreadsheets of many countries
+def _annotation(entry: object, place: str, on_fault: OnFault) -> Annotation | None:
     try:
-        rows = list(csv.reader(io.StringIO(text), delimiter=separator, strict=True))
-    except csv.Error as error:
-        raise _no_csv(path, f"cannot be read as CSV ({error})") from error
-    header = [cell.strip() for cell in rows[0]] if rows else []
-    if header not in (["video", "frame", "label"], ["video", "time", "label"]):
-        raise _no_csv(path, f"starts with {separator.join(header)!r}" if header else "is empty")
-    found: dict[str, list[Annotation]] = {}
-    faulty: set[str] = set()
-    for number, row in enumerate(rows[1:], start=2):
-        if not row:
-            continue
-        name = row[0].strip().removesuffix(".txt")
-        try:
-            entry = _from_cells(header[1], row, f"{path}, line {number}")
-        except TimestampError as error:
-            on_fault(error)
-            faulty.add(name)
-        else:
-            found.setdefault(name, []).append(entry)
-    return {name: tuple(entries) for name, entries in found.items() if name not in faulty}
-
-
-def _from_cells(column: str, row: Sequence[str], place: str) -> Annotation:
-    if len(row) != 3:
-        raise _no_csv(place, f"{','.join(row)!r} has {len(row)} columns, not 3")
-    value, label = row[1].strip().replace(",", "."), row[2].strip() or None
-    try:
-        if column == "frame":
-            return Annotation(frame=int(value), label=label)
-        return Annotation(time=float(value), label=label)
-    except ValueError:
-        raise _no_csv(place, f"{reprlib.repr(value)} is no {column}") from None
+        read = checked(
+            entry, Annotation, name="timestamp", where=place, error=TimestampError, remedy=_FORM
+        )
+    except TimestampError as fault:
+        on_fault(fault)
+        return None
+    if (read.frame is None) == (read.time is None):
+        what = f"{json.dumps(entry)} needs either a frame or a time"
+        on_fault(TimestampError(what, where=place, remedy=_FORM))
+        return None
+    return read
 
 
 def _to_json(annotations: Mapping[str, Sequence[Annotation]]) -> str:
@@ -190,14 +156,3 @@ def _to_csv(annotations: Mapping[str, Sequence[Annotation]], path: Path) -> str:
         for entry in entries:
             writer.writerow([name, getattr(entry, column), entry.label or ""])
     return stream.getvalue()
-
-
-def _no_csv(where: str | Path, what: str) -> TimestampError:
-    remedy = "write 'video,frame,label' or 'video,time,label' first, then a line a timestamp"
-    return TimestampError(what, where=where, remedy=remedy)
-
-
-def _not_timestamps(where: str | Path, what: str) -> TimestampError:
-    return TimestampError(
-        what, where=where, remedy='write timestamps as in {"video": [{"frame": 12, "label": "a"}]}'
-    )

@@ -14,9 +14,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import pydantic
 
 from uvast.errors import InputError, MissingFileError, TimestampError
 from uvast.segments import check_timestamps
@@ -42,6 +43,8 @@ class Annotation:
         time: seconds from the start; None if `frame` is given.
         label: the class name; None in the published files, which leave it to the ground truth.
     """
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = pydantic.ConfigDict(extra="forbid")
 
     frame: int | None = None
     time: float | None = None
@@ -151,7 +154,7 @@ def source_frame(entry: Annotation, spec: DatasetSpec, place: str) -> int:
         position: float = entry.frame * _frames_a_unit(spec)
     elif entry.time is None or not abs(entry.time) <= _LARGEST:
         raise TimestampError(
-            f"time {_shown(entry.time)} is no time",
+            f"time {_shown(entry.time)} is not a time",
             where=place,
             remedy="give seconds from the start",
         )
@@ -166,7 +169,7 @@ def source_frame(entry: Annotation, spec: DatasetSpec, place: str) -> int:
         position = entry.time * spec.frames_per_second + 1e-6
     if abs(position) > _LARGEST:
         raise TimestampError(
-            f"timestamp {_shown(position)} is no frame of any video",
+            f"timestamp {_shown(position)} is not a frame of any video",
             where=place,
             remedy="timestamps count frames from 0",
         )

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.data.augmentation import drop_frames
 from uvast.data.batching import Batch, collate
-from uvast.data.features_files import lengths_agree
+from uvast.data.feature_files import lengths_agree
+from uvast.data.frame_dropping import drop_frames
 from uvast.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
 
     from uvast.data.dataset import Dataset
     from uvast.data.video import Video
@@ -164,8 +166,10 @@ class VideoLoader:
         batch = collate(videos, segmentations, max_fraction=self.max_fraction)
         if self.pin_memory:
             return batch.pin_memory()
-        # one video is a view of its file: a worker reads it here, not the loop at first use
-        return replace(batch, features=batch.features.clone()) if self.workers else batch
+        if self.workers and len(videos) == 1 and _is_mapped(videos[0].features):
+            # a view of its file: a worker reads it here, not the loop at first use
+            return replace(batch, features=batch.features.clone())
+        return batch
 
     def _cut(self, video: Video, n_frames: int) -> Video:
         """Features a little longer than the labels (see `DatasetSpec.tolerance`) lose their end.
@@ -182,3 +186,11 @@ class VideoLoader:
 
     def _generator(self, name: str, epoch: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, epoch, self.names.index(name)])
+
+
+def _is_mapped(array: NDArray[np.float32]) -> bool:
+    """Whether an array is a view of a file, not read yet."""
+    owner: object = array
+    while isinstance(owner, np.ndarray) and not isinstance(owner, np.memmap):
+        owner = owner.base
+    return isinstance(owner, np.memmap)

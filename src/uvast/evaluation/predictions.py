@@ -10,7 +10,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uvast.data.labels import write_labels
+from uvast.data.label_files import write_labels
 from uvast.errors import CorruptFileError, LabelError, MissingFileError
 from uvast.files import missing, read_text
 from uvast.segments import Segmentation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import stat
 from typing import TYPE_CHECKING
 
@@ -66,15 +67,14 @@ def read_bytes(path: Path, *, largest: int = LARGEST_TEXT, remedy: str = _CHECK)
     """The bytes of a regular file that has at most `largest` of them."""
     with open_file(path, remedy=remedy) as file:
         try:
-            content = file.read(largest + 1)
+            if os.fstat(file.fileno()).st_size <= largest:
+                return file.read()
         except OSError as error:
             raise unreadable(path, error) from error
-    if len(content) > largest:
-        size = f"{largest // MEGABYTE} MB" if largest >= MEGABYTE else f"{largest // 1024} kB"
-        raise CorruptFileError(
-            f"is larger than {size}", where=path, remedy="check that it is the right file"
-        )
-    return content
+    size = f"{largest // MEGABYTE} MB" if largest >= MEGABYTE else f"{largest // 1024} kB"
+    raise CorruptFileError(
+        f"is larger than {size}", where=path, remedy="check that it is the right file"
+    )
 
 
 def read_text(path: Path, *, largest: int = LARGEST_TEXT, remedy: str = _CHECK) -> str:

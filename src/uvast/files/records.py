@@ -110,6 +110,7 @@ def read_json(
 
     try:
         value = json.loads(text, object_pairs_hook=unique, parse_int=_whole_number)
+        _check_depth(value)
         if _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as fault:
@@ -148,22 +149,36 @@ def checked(
     value: object,
     record: type[Record],
     *,
+    name: str = "",
     where: str | Path | None = None,
     error: type[UvastError] = CorruptFileError,
     remedy: str = RESTORE,
 ) -> Record:
-    """A plain value, as JSON has them, as a record. Text is no number, and true is not 1."""
+    """A plain value, as JSON has them, as a record. Text is no number, and true is not 1.
+
+    Args:
+        value: what was read.
+        record: the type it should have.
+        name: what sentences call it.
+        where: the file it is from.
+        error: the kind of the error if it does not fit.
+        remedy: what to do about it.
+    """
     try:
         return _adapter(record).validate_json(json.dumps(value, default=str), strict=True)
     except pydantic.ValidationError as fault:
-        raise error(first_fault(fault), where=where, remedy=remedy) from None
+        raise error(first_fault(fault, name), where=where, remedy=remedy) from None
 
 
-def first_fault(fault: pydantic.ValidationError) -> str:
-    """What is wrong with the first field that does not fit: `sampling_rate is 0, below 1`."""
+def first_fault(fault: pydantic.ValidationError, name: str = "") -> str:
+    """What is wrong with the first field that does not fit: `sampling_rate is 0, below 1`.
+
+    Fields are called by their path, below `name` if there is one.
+    """
     first = fault.errors(include_url=False)[0]
     kind, context = first["type"], first.get("ctx", {})
-    name = printable(".".join(str(part) for part in first["loc"])) or "its content"
+    path = [name, *map(str, first["loc"])] if name else map(str, first["loc"])
+    name = printable(".".join(path)) or "its content"
     if kind in ("missing", "missing_argument"):
         return f"{name} is missing"
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
@@ -171,7 +186,8 @@ def first_fault(fault: pydantic.ValidationError) -> str:
     wanted = _WANTED.get(kind)
     if wanted is None:
         wanted = first["msg"].removeprefix("Value error, ").replace("Input should be", "not", 1)
-    return f"{name} is {shown(first['input'])}, {wanted.format(**context)}"
+    limits = {key: f"{value:.12g}" for key, value in context.items() if type(value) is float}
+    return f"{name} is {shown(first['input'])}, {wanted.format(**{**context, **limits})}"
 
 
 def shown(value: object) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from uvast.data import Dataset, Video
-from uvast.data.features_files import map_features, read_header
+from uvast.data.feature_files import map_features, read_header
 from uvast.errors import DataError, FeatureError, InputError
 from uvast.files import missing
 

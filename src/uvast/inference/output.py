@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import pydantic
 from pydantic import Field
 
-from uvast.data.labels import write_labels
+from uvast.data.label_files import write_labels
 from uvast.errors import ConfigError
 from uvast.files import is_present, read_record, write_json, write_text
 

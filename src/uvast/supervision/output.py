@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.data import annotate, write_spec, write_timestamps
-from uvast.data.labels import write_labels, write_mapping
+from uvast.data.label_files import write_labels, write_mapping
 from uvast.errors import OutputError
-from uvast.files import check_absent, unwritable
+from uvast.files import check_absent, is_present, recover, swap, temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from uvast.data import Dataset, Timestamps
     from uvast.segments import Segmentation
@@ -51,7 +50,9 @@ def write_pseudo_labels(
     labelled: Mapping[str, Segmentation],
     drawn: Mapping[str, Timestamps] | None = None,
 ) -> None:
-    """Writes everything apart, then takes the old files out and moves the new ones in.
+    """Writes everything apart, then puts it in place: the labels last, in one step.
+
+    Whenever the process is killed, `groundTruth` is the old folder or the whole new one.
 
     Args:
         out: the folder; other files in it stay.
@@ -59,21 +60,16 @@ def write_pseudo_labels(
         labelled: pseudo-segmentations at the source rate, by video.
         drawn: timestamps to keep with them, at the model's rate.
     """
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out, prefix=".uvast.") as temporary:
-            new, old = Path(temporary) / "new", Path(temporary) / "old"
-            old.mkdir()
-            _write_files(new, dataset, labelled, drawn)
-            for name in OUTPUTS:
-                if (out / name).exists() or (out / name).is_symlink():
-                    (out / name).rename(old / name)
-            # the labels come last: without them, no part looks like the whole
-            for name in reversed(OUTPUTS):
-                if (new / name).exists():
-                    (new / name).rename(out / name)
-    except OSError as error:
-        raise unwritable(out, error) from error
+    with temporary_folder(out) as new:
+        _write_files(new, dataset, labelled, drawn)
+        labels = OUTPUTS[0]
+        recover(out / labels)
+        for name in OUTPUTS[1:]:
+            if is_present(new / name):
+                (new / name).replace(out / name)
+            else:
+                (out / name).unlink(missing_ok=True)
+        swap(new / labels, out / labels)
 
 
 def _write_files(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from uvast.data.faults import raise_fault
-from uvast.errors import CorruptFileError, LabelError
-from uvast.files import missing, read_text, write_text
+from uvast.data.recognition import not_labels
+from uvast.errors import CorruptFileError, DataError, LabelError
+from uvast.files import read_text, shown, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,21 +19,34 @@ if TYPE_CHECKING:
     from uvast.data.faults import OnFault
 
 
+_ID = re.compile(r"\d{1,9}", re.ASCII)
+
+
 def read_labels(path: Path) -> list[str]:
-    """One class name a line, at the source rate; a final newline may be missing."""
-    if not path.is_file():
-        raise missing(path, remedy="label this video or remove it")
-    text = read_text(path).rstrip()
+    """One class name per line, at the source rate; a final newline may be missing."""
+    try:
+        text = read_text(path, remedy="label this video or remove it").rstrip()
+    except CorruptFileError as error:
+        raise recognised_labels(path) or error from None
     if not text:
         raise LabelError("an empty video, no labels", where=path, remedy="remove this video")
     labels = [line.strip() for line in text.split("\n")]
     if "" in labels:
-        raise LabelError(
+        raise recognised_labels(path) or LabelError(
             "a line without a label",
             where=f"{path}, line {labels.index('') + 1}",
-            remedy="write one label a line",
+            remedy="write one label per line",
         )
     return labels
+
+
+def recognised_labels(path: Path) -> LabelError | None:
+    """The error for a table, a video or an archive in place of labels; None if it is neither."""
+    try:
+        found = not_labels(path)
+    except DataError:
+        return None
+    return None if found is None else LabelError(found[0], where=path, remedy=found[1])
 
 
 def read_mapping(path: Path, on_fault: OnFault = raise_fault) -> tuple[str, ...]:
@@ -45,15 +60,15 @@ def read_mapping(path: Path, on_fault: OnFault = raise_fault) -> tuple[str, ...]
     without_id: list[str] = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         index, name = (*line.strip().split(None, 1), "", "")[:2]
-        if index.isascii() and index.isdigit() and name:
+        if _ID.fullmatch(index) and name:
             entries.append((int(index), name))
         elif index:
             without_id.append(name or index)
             on_fault(
                 CorruptFileError(
-                    f"{line.strip()!r} is not 'id name'",
+                    f"{shown(line.strip())} is not 'id name'",
                     where=f"{path}, line {number}",
-                    remedy="write one class a line, as in '0 take'",
+                    remedy="write one class per line, as in '0 take'",
                 )
             )
     if not entries:
@@ -88,7 +103,7 @@ def write_mapping(path: Path, names: Sequence[str]) -> None:
 
 
 def write_labels(path: Path, labels: Iterable[str]) -> None:
-    """Writes one class name a line."""
+    """Writes one class name per line."""
     # by runs: a string for every line would take many times the size of the file
     runs = ((label, len(list(run))) for label, run in groupby(labels))
     write_text(path, "".join(f"{label}\n" * length for label, length in runs))

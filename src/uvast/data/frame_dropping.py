@@ -1,4 +1,4 @@
-"""Augmentation in training: frames dropped at random (METHOD section 6)."""
+"""Frames dropped at random in training (docs/method.md, Alignment decoder)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,180 @@
+"""Click tables: one row for each annotated frame, as people keep them in spreadsheets.
+
+The header names the columns `video`, `frame` or `time`, and mostly `label`, in any order and case;
+other columns do not matter, and neither does the order of the rows.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+import re
+import zipfile
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from uvast.data.faults import raise_fault
+from uvast.data.timestamps import Annotation
+from uvast.errors import InputError, TimestampError
+from uvast.files import open_file, read_text, shown, unreadable
+from uvast.files.reading import MEGABYTE
+from uvast.times import TIME_FORMS, parse_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from uvast.data.faults import OnFault
+
+TABLES = (".csv", ".tsv", ".xlsx")
+
+_FORM = "begin with a row 'video,frame,label' or 'video,time,label', then one row per click"
+_FRAME = re.compile(r"(-?\d{1,15})(?:[.,]0*)?", re.ASCII)
+_UNIT = re.compile(r"\s*[(\[].*")
+_LARGEST_WORKBOOK = 256 * MEGABYTE
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Where in a row the values are.
+
+    Args:
+        video: the column of the video's name.
+        position: that of the frame or the time.
+        is_time: which of the two it is.
+        label: that of the label, if there is one.
+    """
+
+    video: int
+    position: int
+    is_time: bool
+    label: int | None
+
+
+def read_clicks(path: Path, on_fault: OnFault = raise_fault) -> dict[str, tuple[Annotation, ...]]:
+    """Clicks by video, in order of time, from CSV (also with `;` or tabs) or XLSX.
+
+    Args:
+        path: the table.
+        on_fault: if it does not raise, the clicks of a video with a faulty row are left out.
+    """
+    rows = _workbook_rows(path) if path.suffix.lower() == ".xlsx" else _text_rows(path)
+    first = next(rows, None)
+    if first is None:
+        raise TimestampError("is empty", where=path, remedy=_FORM)
+    columns = _find_columns(first[1], path)
+    found: dict[str, list[Annotation]] = {}
+    faulty: set[str] = set()
+    for line, cells in rows:
+        name = _cell(cells, columns.video).removesuffix(".txt")
+        try:
+            found.setdefault(name, []).append(_click(cells, columns, f"{path}, line {line}"))
+        except TimestampError as error:
+            on_fault(error)
+            faulty.add(name)
+    return {
+        name: tuple(sorted(clicks, key=_position))
+        for name, clicks in found.items()
+        if name not in faulty
+    }
+
+
+def _find_columns(header: Sequence[str], path: Path) -> _Columns:
+    names = [_UNIT.sub("", cell).strip().casefold() for cell in header]
+    counts = Counter(names)
+    twice = next((n for n in ("video", "frame", "time", "label") if counts[n] > 1), None)
+    if twice is not None:
+        what = f"has more than one column {twice!r}"
+        raise TimestampError(what, where=path, remedy="keep one of them")
+    if "video" not in names or ("frame" in names) == ("time" in names):
+        raise TimestampError(
+            f"begins with the columns {shown(', '.join(header))}", where=path, remedy=_FORM
+        )
+    is_time = "time" in names
+    return _Columns(
+        names.index("video"),
+        names.index("time" if is_time else "frame"),
+        is_time,
+        names.index("label") if "label" in names else None,
+    )
+
+
+def _click(cells: Sequence[str], columns: _Columns, place: str) -> Annotation:
+    if not _cell(cells, columns.video):
+        what = "the cell in column 'video' is empty"
+        raise TimestampError(what, where=place, remedy="name the video in every row")
+    label = None if columns.label is None else _cell(cells, columns.label) or None
+    value = _cell(cells, columns.position)
+    if columns.is_time:
+        try:
+            return Annotation(time=parse_time(value), label=label)
+        except InputError:
+            what = f"{shown(value)} in column 'time' is not a time"
+            raise TimestampError(what, where=place, remedy=f"write {TIME_FORMS}") from None
+    match = _FRAME.fullmatch(value)
+    if match is None:
+        what = f"{shown(value)} in column 'frame' is not a frame number"
+        raise TimestampError(what, where=place, remedy="count frames from 0")
+    return Annotation(frame=int(match[1]), label=label)
+
+
+def _cell(cells: Sequence[str], column: int) -> str:
+    return cells[column] if column < len(cells) else ""
+
+
+def _position(click: Annotation) -> float:
+    return click.frame if click.frame is not None else click.time or 0.0
+
+
+def _text_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not empty, each with the number of its last line."""
+    text = read_text(path)
+    first_line = text.partition("\n")[0]
+    separator = max(",;\t", key=first_line.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        for row in reader:
+            if any(cells := [cell.strip() for cell in row]):
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise TimestampError(f"is not a valid table ({error})", where=path, remedy=_FORM) from None
+
+
+def _workbook_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a workbook's first sheet that are not empty."""
+    try:
+        import openpyxl
+    except ImportError:
+        raise TimestampError(
+            "needs openpyxl to be read",
+            where=path,
+            remedy="pip install '.[tables]' in uvast's folder, or save the table as CSV",
+        ) from None
+    with open_file(path) as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                size = sum(member.file_size for member in archive.infolist())
+            if size > _LARGEST_WORKBOOK:
+                raise ValueError("it unpacks to hundreds of megabytes")
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            rows = [
+                [_text(value) for value in row]
+                for row in book.worksheets[0].iter_rows(values_only=True)
+            ]
+        except Exception as error:  # a damaged workbook may raise anything
+            remedy = "save the table as CSV"
+            raise unreadable(path, error, kind="a workbook", remedy=remedy) from error
+    for number, cells in enumerate(rows, start=1):
+        if any(cells):
+            yield number, cells
+
+
+def _text(value: object) -> str:
+    """A cell as one would type it; a clock time is one of the day, a duration one of seconds."""
+    if isinstance(value, dt.timedelta):
+        return str(value.total_seconds())
+    if isinstance(value, dt.time):
+        return value.isoformat()
+    return "" if value is None else str(value).strip()

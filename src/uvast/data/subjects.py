@@ -1,0 +1,64 @@
+"""Subjects: the videos of one person or animal, found in the names of videos."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from uvast.data.spec import DatasetSpec
+from uvast.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SECONDS = 10.0
+"""More than any sensible expression needs; some would go on for ever."""
+
+_SEARCH = """
+import json, re, sys
+pattern, names = json.load(sys.stdin)
+found = (re.search(pattern, name) for name in names)
+json.dump([match and match[1] for match in found], sys.stdout)
+"""
+
+
+def group_by_subject(
+    names: Sequence[str], group_by: str | None, *, seconds: float = SECONDS
+) -> list[list[str]]:
+    """Videos of one subject together; without `group_by` (see `DatasetSpec`) each for itself."""
+    if len(set(names)) < len(names):
+        raise InputError("a video is named more than once", remedy="name it once")
+    if group_by is None:
+        return [[name] for name in names]
+    DatasetSpec(group_by=group_by)
+    groups: dict[str, list[str]] = {}
+    for name, subject in zip(names, _subjects(names, group_by, seconds), strict=True):
+        if subject is None:
+            raise InputError(
+                f"{group_by!r} finds no subject in video {name}",
+                remedy="change the expression so that it matches every video",
+            )
+        groups.setdefault(subject, []).append(name)
+    return list(groups.values())
+
+
+def _subjects(names: Sequence[str], group_by: str, seconds: float) -> list[str | None]:
+    """What the expression finds in each name, in a process of its own, which can be stopped."""
+    try:
+        finished = subprocess.run(  # noqa: S603
+            [sys.executable, "-I", "-S", "-c", _SEARCH],
+            input=json.dumps([group_by, list(names)]),
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=True,
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(
+            f"{group_by!r} takes more than {seconds:g} s to search the names of the videos",
+            remedy="simplify the expression: no repetition inside of a repetition",
+        ) from None
+    found: list[str | None] = json.loads(finished.stdout)
+    return found

@@ -1,0 +1,155 @@
+"""Names of videos: of the files in a folder, and the same video under a longer name.
+
+Tools add to the names of what they read: `mouse01.mp4` becomes `mouse01.mp4.csv`, or
+`mouse01DLC_resnet50_boxShuffle1.npy`. What is added is recognised, so that features, labels,
+timestamps and splits find each other wherever only one video can be meant.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from uvast.errors import CorruptFileError, DataError, MissingFileError
+from uvast.files import is_present, missing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+_ADDED = re.compile(
+    r"(?:\.(?:mp4|avi|mov|mkv|webm|m4v|mpe?g|wmv|ts|csv|tsv|h5|npy|txt)|DLC[_-][^/]*)$",
+    re.IGNORECASE,
+)
+_SEPARATORS = "._- "
+
+
+class VideoNames:
+    """The videos that are known, to look up names that other files give them.
+
+    Args:
+        names: the known names.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(names)
+
+    def find(self, name: str) -> str | None:
+        """The known video that a name means, None if there is none or more than one."""
+        if name in self._names:
+            return name
+        alike = self._by_core.get(core_name(name), ())
+        return alike[0] if len(alike) == 1 else None
+
+    def remedy(self, name: str, remedy: str) -> str:
+        """`remedy` for an unknown name, unless a known one looks as if it were meant."""
+        nearest = self._nearest(name)
+        return remedy if nearest is None else f"did you mean {nearest}? If not, {remedy}"
+
+    def _nearest(self, name: str) -> str | None:
+        """The known name that begins alike, by at least half of the shorter one."""
+        folded, place = name.casefold(), bisect_left(self._folded, (name.casefold(), ""))
+        neighbours = self._folded[max(place - 1, 0) : place + 1]
+        shared = [len(_common_start([folded, near])) for near, _ in neighbours]
+        if not shared:
+            return None
+        best = max(range(len(shared)), key=shared.__getitem__)
+        near, original = neighbours[best]
+        return original if 2 * shared[best] >= min(len(folded), len(near)) > 0 else None
+
+    @cached_property
+    def _by_core(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for name in sorted(self._names):
+            found[core_name(name)].append(name)
+        return found
+
+    @cached_property
+    def _folded(self) -> list[tuple[str, str]]:
+        return sorted((name.casefold(), name) for name in self._names)
+
+
+def core_name(name: str) -> str:
+    """A name without what tools add: the extension of a video or table, DeepLabCut's suffix.
+
+    It is in composed Unicode: the same name may be stored in two forms.
+    """
+    shorter = _ADDED.sub("", name)
+    if shorter in ("", name):
+        return unicodedata.normalize("NFC", name)
+    return core_name(shorter)
+
+
+def pair_stems(
+    features: frozenset[str], labels: frozenset[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The stems of both folders' files by video.
+
+    Equal ones belong together, and so do those that differ only by what a tool added, or by a
+    suffix that all such files of one folder share.
+    """
+    left, right = features - labels, labels - features
+    cores = [_cores(left, right), _cores(right, left)]
+    counts = [Counter(one.values()) for one in cores]
+    joint = {
+        core
+        for core in counts[0].keys() & counts[1].keys()
+        if counts[0][core] == counts[1][core] == 1 and core not in features & labels
+    }
+    by_video: list[dict[str, str]] = []
+    for stems, its in zip((features, labels), cores, strict=True):
+        by_video.append({its[s] if its.get(s) in joint else s: s for s in sorted(stems)})
+    return by_video[0], by_video[1]
+
+
+def _cores(stems: frozenset[str], others: frozenset[str]) -> dict[str, str]:
+    """Core names; a shared suffix goes, too, if the rest is a name in the other folder."""
+    cores = {stem: core_name(stem) for stem in stems}
+    shared = _common_start([core[::-1] for core in cores.values()])[::-1]
+    start = min((shared.find(mark) for mark in _SEPARATORS if mark in shared), default=-1)
+    suffix = shared[start:] if start >= 0 and len(stems) > 1 else ""
+    shorter = {stem: core.removesuffix(suffix) for stem, core in cores.items()}
+    return shorter if suffix and others >= set(shorter.values()) else cores
+
+
+def _common_start(texts: Iterable[str]) -> str:
+    ordered = sorted(texts)
+    pairs = enumerate(zip(ordered[0], ordered[-1], strict=False)) if ordered else ()
+    length = next((index for index, (one, other) in pairs if one != other), None)
+    return ordered[0][:length] if ordered else ""
+
+
+def listed_stems(folder: Path, suffix: str) -> tuple[frozenset[str], list[DataError]]:
+    """The stems of a folder's files that end with `suffix`, and faults of those left out.
+
+    Hidden files are left out; macOS writes `._video.npy` beside `video.npy`. So are names that
+    are no UTF-8: no text file could name such a video.
+    """
+    if not is_present(folder):
+        return frozenset(), []
+    if not folder.is_dir():
+        if not folder.exists():
+            raise missing(folder)
+        raise MissingFileError("is not a folder", where=folder, remedy="put a folder in its place")
+    names = [path.name for path in folder.iterdir()]
+    names = [name for name in names if name.endswith(suffix) and name[0] != "."]
+    faults: list[DataError] = [
+        CorruptFileError(
+            "left out, its name is not UTF-8 text", where=folder / name, remedy="rename the file"
+        )
+        for name in sorted(names)
+        if not _is_text(name)
+    ]
+    return frozenset(name.removesuffix(suffix) for name in names if _is_text(name)), faults
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
