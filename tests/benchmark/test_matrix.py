@@ -153,5 +153,5 @@ def test_epochs_are_those_of_every_stage_a_model_has(tiny_path: Path) -> None:
     trained = {cell.model: cell.config.train for cell in matrix.cells()}
     assert (trained["uvast"].epochs, trained["uvast"].alignment_epochs) == (7, 7)
     assert (trained["ms-tcn"].epochs, trained["ms-tcn"].alignment_epochs) == (3, 0)
-    with pytest.raises(ConfigError, match="train.epochs is set twice; leave out this or --epochs"):
+    with pytest.raises(ConfigError, match=r"set twice; leave out this or --epochs"):
         Matrix([tiny_path], ("uvast",), epochs=7, settings=("train.epochs=3",)).cells()

@@ -83,6 +83,8 @@ class Matrix:
         for folder in self.datasets:
             dataset = Dataset.open(folder)
             splits = chosen_splits(dataset, self.splits)
+            if self.timestamps is not None and "timestamps" in self.supervision:
+                dataset.timestamps(self.timestamps)  # told before the first run, not in each
             for supervision in self.supervision:
                 for preset in self.presets:
                     config = self._config(dataset, preset, supervision)
