@@ -162,8 +162,10 @@ def is_finished(cell: Cell, out: Path) -> bool:
 
 
 def finished_scores(cell: Cell, out: Path) -> dict[str, ScoreColumns]:
-    """The scores that a cell has already, by decoding."""
-    record = _read_record(cell, out)
+    """The scores that a cell has already, by decoding; a file that cannot be read has none."""
+    record = None
+    with suppress(DataError):  # of which the cell's outcome tells
+        record = _read_record(cell, out)
     return {} if record is None else record.of(cell)
 
 
@@ -221,9 +223,9 @@ class _Record:
     def of(self, cell: Cell) -> dict[str, ScoreColumns]:
         """The scores of the decodings that mean the same to `cell`, or that it does not name."""
         return {
-            name: one
-            for name, one in self.scores.items()
-            if cell.decodings.get(name, self.cell.decodings[name]) == self.cell.decodings[name]
+            name: self.scores[name]
+            for name, changes in self.cell.decodings.items()
+            if name in self.scores and cell.decodings.get(name, changes) == changes
         }
 
     def write(self, path: Path) -> None:
