@@ -1,4 +1,4 @@
-"""Semi-Markov decoding of the shared GTEA confidences, no network: do METHOD's figures hold?
+"""Semi-Markov decoding of the shared GTEA confidences, no network: do the documented figures hold?
 
     python benchmarks/semi_markov_gtea.py [DATASET]
 
@@ -55,7 +55,7 @@ def score_split(dataset: Dataset, split: int) -> dict[str, Scores]:
 
 
 def main() -> None:
-    """Prints the scores beside METHOD's."""
+    """Prints the scores beside the documented ones."""
     path = Path(sys.argv[1] if len(sys.argv) > 1 else "/work/shared/data/gtea")
     dataset = Dataset.open(path, spec=replace(read_spec(path), background=("background",)))
     splits = [score_split(dataset, split) for split in dataset.splits]
@@ -64,7 +64,7 @@ def main() -> None:
         mean = mean_scores([scores[name] for scores in splits])
         row = (mean.acc, mean.edit, *mean.f1.values())
         print(f"{name:12} " + " ".join(f"{value:6.1f}" for value in row))
-        print(f"{'  METHOD':12} " + " ".join(f"{value:6.1f}" for value in expected))
+        print(f"{'  documented':12} " + " ".join(f"{value:6.1f}" for value in expected))
 
 
 if __name__ == "__main__":

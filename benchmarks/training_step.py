@@ -24,10 +24,10 @@ import numpy as np
 import torch
 
 from machine import Times, gemm_speed, in_new_process, measure, peak_memory
+from uvast.config import LossConfig
 from uvast.data import Dataset, Video, VideoLoader, collate
 from uvast.models import Uvast, UvastDimensions
 from uvast.segments import Segmentation, round_durations
-from uvast.training.loss_sums import LossOptions
 from uvast.training.objectives import StageOne, StageTwo
 from uvast.training.optimisation import build_optimiser
 from uvast.vocabulary import Vocabulary
@@ -107,7 +107,7 @@ def training_step(shape: Shape, stage: int) -> Callable[[Batch], None]:
     model, vocabulary = make_model(shape)
     objective: Objective
     if stage == 1:
-        objective = StageOne(model, vocabulary, LossOptions())
+        objective = StageOne(model, vocabulary, LossConfig())
     else:
         objective = StageTwo(model, vocabulary)
     parameters = list(objective.parameters().values())

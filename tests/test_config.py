@@ -69,7 +69,7 @@ def test_every_preset_is_valid_and_survives_toml(tmp_path):
 @settings(deadline=None)
 @given(
     st.integers(0, 10**6),
-    st.floats(0, 1e300, exclude_min=True),
+    st.floats(0, 1e6, exclude_min=True),
     st.booleans(),
     st.sampled_from(["off", "mean-logit", "mean-probability", "mean-log-probability"]),
 )
@@ -119,7 +119,7 @@ def test_text_and_booleans_are_no_numbers():
     for section, values in Config().as_dict().items():
         for name in (name for name, value in values.items() if type(value) is float):
             for value in (True, "0.5"):
-                with pytest.raises(ConfigError, match="input should be a valid number"):
+                with pytest.raises(ConfigError, match="not a number"):
                     Config().replaced(**{f"{section}.{name}": value})
                 wrong.append(name)
     assert {"learning_rate", "fifa_sharpness", "prior", "channel_dropout"} <= set(wrong)
@@ -158,22 +158,40 @@ def test_configs_are_frozen_and_replaced_copies():
 @pytest.mark.parametrize(
     ("setting", "sentence"),
     [
-        ("train.epochs=-1", "--set: train.epochs = -1: input should be greater than or equal to 0"),
-        ("train.epochs=2.5", "--set: train.epochs = 2.5: input should be a valid integer"),
-        ("train.epochs=true", "--set: train.epochs = True: input should be a valid integer"),
-        ("train.epochs=", "--set: train.epochs = '': input should be a valid integer"),
-        ("train.batch_size=0", "train.batch_size = 0: input should be greater than or equal to 1"),
-        ("train.learning_rate=0", "train.learning_rate = 0: input should be greater than 0"),
-        ("train.learning_rate=nan", "train.learning_rate = nan: input should be a finite number"),
-        ("train.clip_norm=inf", "train.clip_norm = inf: input should be a finite number"),
-        ("model.encoder_dropout=1", "model.encoder_dropout = 1: input should be less than 1"),
-        ("loss.frame=maybe", "loss.frame = 'maybe': input should be a valid boolean"),
-        ("decode.durations=magic", "decode.durations = 'magic': input should be 'viterbi', 'fifa'"),
+        (
+            "train.epochs=-1",
+            "--set: train.epochs is -1, below 0; give another value, such as its default 800",
+        ),
+        ("train.epochs=2.5", "--set: train.epochs is 2.5, not a whole number"),
+        ("train.epochs=true", "--set: train.epochs is True, not a whole number"),
+        ("train.epochs=", "--set: train.epochs is '', not a whole number"),
+        ("train.batch_size=0", "train.batch_size is 0, below 1"),
+        ("train.learning_rate=0", "train.learning_rate is 0, not above 0"),
+        ("train.learning_rate=nan", "train.learning_rate is nan, not a finite number"),
+        ("train.clip_norm=inf", "train.clip_norm is inf, not a finite number"),
+        ("model.encoder_dropout=1", "model.encoder_dropout is 1, not below 1"),
+        ("loss.frame=maybe", "loss.frame is 'maybe', not true or false"),
+        (
+            "decode.durations=magic",
+            "decode.durations is 'magic', not 'viterbi', 'fifa', 'alignment'",
+        ),
         ("train.epoch=5", "train.epoch: no such setting; did you mean epochs?"),
         ("train.zzz=5", "train.zzz: no such setting; known are seed, epochs, "),
         ("trains.epochs=5", "trains: no such setting; did you mean train?"),
         ("zzz.epochs=5", "no such setting; known are model, loss, train, supervision, decode"),
-        ("train.epochs=many", "valid integer; give another value, such as its default 800"),
+        ("train.epochs=many", "is 'many', not a whole number; give another value, such as its d"),
+        ("model.width=200000", "model.width is 200000, above 2048"),
+        ("model.n_encoder_layers=70", "model.n_encoder_layers is 70, above 20"),
+        ("decode.beam_width=100000", "decode.beam_width is 100000, above 1000"),
+        ("decode.max_segments=1000000", "decode.max_segments is 1000000, above 10000"),
+        ("train.epochs=10000000", "train.epochs is 10000000, above 1000000"),
+        ("train.learning_rate=1e10", "train.learning_rate is 10000000000.0, above 1000000000"),
+        ("decode.mode_filter=4", "decode.mode_filter is 4, not an odd number"),
+        (f"train.epochs={'9' * 400}", "9999, above 1000000; give another value"),
+        (f"train.epochs={'9' * 5000}", "9999', not a setting; give another value"),
+        (f"train.learning_rate={'9' * 400}", "9999, not a number; give another value"),
+        (f"train.epochs={'[' * 5000}", "[[[[', not a setting; give another value"),
+        ("model.kind=\udc80", r"model.kind is '\udc80', not a valid string"),
         ("train.epochs", "--set 'train.epochs' is not of the form section.name=value; write for"),
         ("epochs=5", "--set 'epochs=5' is not of the form section.name=value; write for example"),
         ("a.b.c=5", "--set 'a.b.c=5' is not of the form section.name=value; write for example"),
@@ -189,14 +207,18 @@ def test_a_setting_that_cannot_be_right(setting, sentence):
     [
         ("[train]\nepoch = 5\n", "run.toml: train.epoch: no such setting; did you mean epochs?"),
         ("epochs = 5\n", "run.toml: epochs: no such setting; known are model, loss, train, "),
-        ("train = 5\n", "run.toml: train = 5: not a table of settings; give another value"),
+        ("train = 5\n", "run.toml: train is 5, not a table of values; give another value"),
         ("[train\n", "run.toml: is not valid TOML ("),
+        (f"[train]\nepochs = {'9' * 5000}\n", "run.toml: has a number of thousands of digits"),
+        (f"[train]\nepochs = {'[' * 9000}\n", "run.toml: is TOML nested too deeply; correct the"),
     ],
 )
 def test_a_file_that_cannot_be_right_is_named_whatever_is_set(toml, text, sentence):
     for changes in ([], ["train.epochs=3"]):
         with pytest.raises(ConfigError, match=re.escape(sentence)):
             load_config(file=toml(text), settings=changes)
+    with pytest.raises(ConfigError, match=re.escape(sentence)):
+        load_config(("gtea", str(toml(text))))
 
 
 def test_where_settings_come_from(tmp_path):
@@ -210,7 +232,7 @@ def test_where_settings_come_from(tmp_path):
 
 
 def test_replaced_checks_too():
-    with pytest.raises(ConfigError, match=r"settings: train.epochs = nan: input should be a valid"):
+    with pytest.raises(ConfigError, match=r"settings: train.epochs is nan, not a whole number"):
         Config().replaced(**{"train.epochs": math.nan})
     with pytest.raises(ConfigError, match="no such setting; known are"):
         Config().replaced(epochs=3)

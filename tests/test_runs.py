@@ -26,7 +26,7 @@ def test_a_run_reads_back_what_it_began_with(tmp_path: Path) -> None:
     assert run.texts() == {
         name: (run.path / name).read_text() for name in ("config.toml", "run.json")
     }
-    with pytest.raises(OutputError, match="holds a run already; go on with uvast train --resume"):
+    with pytest.raises(OutputError, match="already holds a run; go on with uvast train --resume"):
         run.create(Config(), INFO)
 
 
@@ -55,7 +55,7 @@ def test_a_run_begins_where_one_was_killed_at_its_first_moment(tmp_path: Path) -
         (tmp_path / name).touch()
     RunFolder(tmp_path).check_free()
     RunFolder(tmp_path / "new").check_free()
-    with pytest.raises(OutputError, match=r"log\.csv: exists already; choose a new or empty"):
+    with pytest.raises(OutputError, match=r"log\.csv: already exists; choose a new or empty"):
         RunFolder(tmp_path / "log.csv").check_free()
 
 

@@ -147,7 +147,7 @@ class RunFolder:
         """A run begins in a new or empty folder, or where one had hardly begun."""
         if is_run(self.path):
             raise OutputError(
-                "holds a run already",
+                "already holds a run",
                 where=self.path,
                 remedy=f"go on with uvast train --resume {self.path}, or choose another --out",
             )
@@ -155,7 +155,7 @@ class RunFolder:
         others = [one for one in names if not one.startswith(".") and one not in BEGINNINGS]
         if others or self.path.is_file():
             raise OutputError(
-                "exists already", where=self.path, remedy="choose a new or empty folder"
+                "already exists", where=self.path, remedy="choose a new or empty folder"
             )
 
     def create(self, config: Config, info: RunInfo) -> None:
@@ -168,7 +168,7 @@ class RunFolder:
         for path, text in files.items():  # equal ones are of this run, killed at its first moment
             if path.exists() and read_text(path) != text:
                 raise OutputError(
-                    "already exists and is not of this run",
+                    "already exists and was not written by this run",
                     where=path,
                     remedy="choose another --out",
                 )

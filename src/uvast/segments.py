@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from uvast.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 IntArray = NDArray[np.int64]
 
@@ -63,20 +63,6 @@ class Segmentation:
         labels = _frozen_vector(labels, "labels")
         starts = run_starts(labels)
         return cls(labels[starts], np.diff(starts, append=len(labels)))
-
-    @classmethod
-    def from_segments(cls, segments: Iterable[Segment]) -> Segmentation:
-        """Segments in order that tile `[0, T)` without gap or overlap."""
-        segments = tuple(segments)
-        expected = 0
-        for segment in segments:
-            if segment.start != expected:
-                raise InputError(f"a segment starts at frame {segment.start}, not at {expected}")
-            expected = segment.end
-        return cls(
-            np.array([s.action for s in segments], dtype=np.int64),
-            np.array([s.end - s.start for s in segments], dtype=np.int64),
-        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Segmentation):

@@ -255,7 +255,7 @@ def test_impossible_sweeps_are_refused(task: Sweep, tmp_path: Path) -> None:
     clicks = task.config.replaced(**{"supervision.kind": "timestamps"})
     for changes, kind, sentence in (
         ({"validation": 0.0}, ConfigError, "--validation: a sweep needs a validation part"),
-        ({"validation": 1.5}, ConfigError, "train.validation = 1.5"),
+        ({"validation": 1.5}, ConfigError, "train.validation is 1.5"),
         ({"dataset": tmp_path / "nowhere"}, MissingFileError, "nowhere: does not exist"),
         ({"dataset": lone}, InputError, "no validation part from 1 subject"),
         ({"split": 9}, SplitError, "has no split 9; choose from 1, 2"),
@@ -270,8 +270,8 @@ def test_impossible_sweeps_are_refused(task: Sweep, tmp_path: Path) -> None:
             list(replace(task, **changes).run(tmp_path / "new", Planted(), n_trials=1))
     for text, sentence in (
         ("train.speed=1..2", "train.speed: no such setting"),
-        ("train.averaging=0.5..1.5", "train.averaging = 1.5"),
-        ("model.width=8.0..16.0", "model.width = 8.0"),
+        ("train.averaging=0.5..1.5", "train.averaging is 1.5"),
+        ("model.width=8.0..16.0", "model.width is 8.0"),
         ("train.validation=0.1,0.3", "train.validation cannot vary: .*one share as --validation"),
         ("train.alignment_epochs=1..9", "train.alignment_epochs changes nothing where .* 'none'"),
     ):

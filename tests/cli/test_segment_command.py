@@ -172,8 +172,8 @@ def test_a_bad_file_is_skipped_and_the_exit_code_is_one(
     ("arguments", "sentence"),
     [
         (("--durations", "alignment"), "need a model with an alignment decoder; train stage 2"),
-        (("--durations", "magic"), "decode.durations = 'magic'"),
-        (("--set", "beam_width=-1"), "decode.beam_width = -1"),
+        (("--durations", "magic"), "decode.durations is 'magic'"),
+        (("--set", "beam_width=-1"), "decode.beam_width is -1"),
         (("--transcript", "best", "--durations", "fifa"), "'best' finds its own durations and"),
         (("--durations", "none", "--format", "txt"), "--format: txt holds a label for every"),
         (("--format", "docx"), "--format: unknown format 'docx'; choose from txt, csv, json"),

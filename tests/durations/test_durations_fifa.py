@@ -14,7 +14,7 @@ from uvast.segments import Segmentation
 
 
 def torch_energy(frames, transcript, lengths, targets, sharpness, length_weight, sum_weight):
-    """METHOD's formula, term by term."""
+    """The energy of `fifa`, term by term."""
     n_frames = len(frames)
     times = (torch.arange(n_frames, dtype=torch.float64) + 0.5) / n_frames
     ends = lengths.cumsum(0)

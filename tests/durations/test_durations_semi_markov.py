@@ -81,7 +81,7 @@ def test_its_durations_are_those_of_viterbi_on_its_transcript(seed):
     generator = np.random.default_rng(seed)
     frames = random_frames(generator, 60, 4)
     lengths = LengthModel("gamma", tuple(generator.uniform(4, 30, 4)), (3.0,) * 4)
-    transitions = Transitions.uniform(4)
+    transitions = Transitions.fit([], 4)
     found = semi_markov(frames, lengths, transitions)
     given_transcript = viterbi(frames, found.transcript, lengths, alpha=0.2)
     score = given_transcript.score + transitions.score(found.transcript)
@@ -122,15 +122,15 @@ def test_golden_values():
 
 
 def test_one_frame_and_one_class():
-    lengths, transitions = LengthModel.none(2), Transitions.uniform(2)
+    lengths, transitions = LengthModel.none(2), Transitions.fit([], 2)
     one = semi_markov(np.log([[0.3, 0.7]]), lengths, transitions)
     assert one == Segmentation(np.array([1]), np.array([1]))
-    only = semi_markov(np.zeros((9, 1)), LengthModel.none(1), Transitions.uniform(1))
+    only = semi_markov(np.zeros((9, 1)), LengthModel.none(1), Transitions.fit([], 1))
     assert only == Segmentation(np.array([0]), np.array([9]))
 
 
 def test_equal_and_impossible_frames():
-    lengths, transitions = LengthModel.none(3), Transitions.uniform(3)
+    lengths, transitions = LengthModel.none(3), Transitions.fit([], 3)
     for value in (-1.0, -np.inf):
         found = semi_markov(np.full((8, 3), value), lengths, transitions)
         assert found == Segmentation(np.array([0]), np.array([8]))
@@ -142,11 +142,11 @@ def test_equal_and_impossible_frames():
 @pytest.mark.parametrize(
     ("frames", "lengths", "transitions", "alpha", "message"),
     [
-        (np.zeros((0, 2)), LengthModel.none(2), Transitions.uniform(2), 1, "shape"),
-        (np.zeros((3, 2)), LengthModel.none(3), Transitions.uniform(2), 1, "length model of 3"),
-        (np.zeros((3, 2)), LengthModel.none(2), Transitions.uniform(3), 1, "transition model of 3"),
-        (np.zeros((3, 2)), LengthModel.none(2), Transitions.uniform(2), -1, "alpha"),
-        (np.full((3, 2), np.nan), LengthModel.none(2), Transitions.uniform(2), 1, "NaN"),
+        (np.zeros((0, 2)), LengthModel.none(2), Transitions.fit([], 2), 1, "shape"),
+        (np.zeros((3, 2)), LengthModel.none(3), Transitions.fit([], 2), 1, "length model of 3"),
+        (np.zeros((3, 2)), LengthModel.none(2), Transitions.fit([], 3), 1, "transition model of 3"),
+        (np.zeros((3, 2)), LengthModel.none(2), Transitions.fit([], 2), -1, "alpha"),
+        (np.full((3, 2), np.nan), LengthModel.none(2), Transitions.fit([], 2), 1, "NaN"),
     ],
 )
 def test_refuses_what_cannot_be(frames, lengths, transitions, alpha, message):

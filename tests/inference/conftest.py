@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pkgutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,3 +24,22 @@ def run(tiny_path: Path, small_config: Config, tmp_path_factory: pytest.TempPath
 @pytest.fixture(scope="session")
 def model(run: Path) -> uvast.Segmenter:
     return uvast.load(run)
+
+
+@pytest.fixture
+def count_calls(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Given functions of `uvast.inference`, returns a list to which each call adds its name."""
+
+    def count(*places: str) -> list[str]:
+        calls: list[str] = []
+        for place in places:
+            real = pkgutil.resolve_name(f"uvast.inference.{place}")
+
+            def counted(*given: object, real: object = real, **options: object) -> object:
+                calls.append(real.__name__)
+                return real(*given, **options)
+
+            monkeypatch.setattr(f"uvast.inference.{place}", counted)
+        return calls
+
+    return count

@@ -82,8 +82,10 @@ class Cell:
 
     @property
     def training(self) -> Config:
-        """The config with the cell's seed."""
-        return self.config.replaced(**{"train.seed": self.seed})
+        """The config with the cell's seed; the split's test side is what it holds out."""
+        validation = self.config.train.validation
+        share = 0.0 if validation == "auto" else validation
+        return self.config.replaced(**{"train.seed": self.seed, "train.validation": share})
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

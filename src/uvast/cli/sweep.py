@@ -54,7 +54,7 @@ def sweep(
         float | None,
         typer.Option(
             help="Share of the training side that the settings are judged on.",
-            show_default="train.validation, or 0.2 if that is 0",
+            show_default="train.validation, or 0.2 if that is auto or 0",
         ),
     ] = None,
     timestamps: TimestampsOption = None,
@@ -87,7 +87,8 @@ def sweep(
         preset, settings=(*epoch_settings(load_config(preset), epochs, given), *given)
     )
     if validation is None:
-        validation = config.train.validation or VALIDATION
+        own = config.train.validation
+        validation = VALIDATION if own == "auto" or not own else own
     varied = [parse_range(one) for one in ranges]
     task = Sweep(dataset, split, config, varied, timestamps, validation)
     chosen = make_engine(engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus)

@@ -69,8 +69,7 @@ def train(
         typer.Option(min=0, help="Cut pseudo-labels again every N epochs; 0 never.", metavar="N"),
     ] = None,
     epochs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Epochs of each stage.", metavar="N", show_default="the preset's"),
+        int | None, typer.Option(min=1, help="Epochs of each stage.", metavar="N")
     ] = None,
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="Videos in a batch.", metavar="N")
@@ -87,7 +86,12 @@ def train(
     ] = None,
     validation: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Share of the training side that selects the model."),
+        typer.Option(
+            min=0,
+            max=1,
+            help="Share of the videos held out to score and choose the model; 0 for none.",
+            show_default="0.2 of 10 videos or more without a split, else 0",
+        ),
     ] = None,
     device: DeviceOption = "auto",
     tensorboard: Annotated[
@@ -144,9 +148,9 @@ def train(
     has_clicks = chosen.supervision.kind == "timestamps"
     if timestamps is not None and not has_clicks:
         raise ConfigError(
-            "full labels are trained on, and no clicks",
+            "this run has full labels, so a timestamps file would be ignored",
             where="--timestamps",
-            remedy="pass --supervision timestamps too, or leave it out",
+            remedy="pass --supervision timestamps as well, or leave --timestamps out",
         )
     opened = Dataset.open(dataset)
     if has_clicks and timestamps is None and (ignored := ignored_timestamps(dataset)):

@@ -12,7 +12,7 @@ Each is shifted to 0 at its mode, so that no class is dear only because its leng
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 MAX_SHAPE = 100.0
 """The largest Gamma shape, a deviation of a tenth of the mean: a few segments of equal length must
-not forbid every other length."""
+not forbid every other length. Below 1, the log score is not concave."""
+
+MAX_MEAN = 1e9
+LEAST_SEGMENTS = 5
 
 
 @dataclass(frozen=True)
@@ -54,14 +57,16 @@ class LengthModel:
                 f"length model {self.kind!r}",
                 remedy=f"choose from {', '.join(get_args(LengthKind))}",
             )
-        if not self.means or not all(0 < mean < np.inf for mean in self.means):
-            raise InputError("mean durations have to be positive numbers, one for each class")
+        if not self.means or not all(0 < mean <= MAX_MEAN for mean in self.means):
+            raise InputError(
+                "mean durations have to be positive numbers below 10^9, one for each class"
+            )
         if len(self.shapes) != (len(self.means) if self.kind == "gamma" else 0):
             raise InputError(
                 f"{len(self.shapes)} shapes for {len(self.means)} classes of kind {self.kind}"
             )
-        if not all(1 <= shape < np.inf for shape in self.shapes):
-            raise InputError("a Gamma shape below 1, its log score is not concave")
+        if not all(1 <= shape <= MAX_SHAPE for shape in self.shapes):
+            raise InputError(f"a Gamma shape is not between 1 and {MAX_SHAPE:g}")
 
     @classmethod
     def poisson(cls, mean_durations: ArrayLike) -> LengthModel:
@@ -79,8 +84,6 @@ class LengthModel:
         segmentations: Iterable[Segmentation],
         n_classes: int,
         kind: LengthKind = "gamma",
-        *,
-        least_segments: int = 5,
     ) -> LengthModel:
         """Fits the lengths of training segments.
 
@@ -88,10 +91,10 @@ class LengthModel:
             segmentations: training segmentations; repeated neighbours count as one segment.
             n_classes: C.
             kind: which distribution.
-            least_segments: Gamma only: a class with fewer segments gets the fit of all segments.
 
         Returns:
-            The model; a class without a segment has the mean (and shape) of all segments.
+            The model; a class without a segment has the mean of all segments. Gamma lengths of a
+            class with fewer than 5 are those of all segments, too.
         """
         merged = [segmentation.merged() for segmentation in segmentations]
         if not any(map(len, merged)):
@@ -104,7 +107,7 @@ class LengthModel:
         if kind != "gamma":
             groups = [group if len(group) else lengths for group in groups]
             return cls(kind, _floats([group.mean() for group in groups]))
-        groups = [group if len(group) >= max(least_segments, 1) else lengths for group in groups]
+        groups = [group if len(group) >= LEAST_SEGMENTS else lengths for group in groups]
         return cls(
             kind,
             _floats([group.mean() for group in groups]),
@@ -141,20 +144,6 @@ class LengthModel:
         table = np.full((self.n_classes, n_frames + 1), -np.inf)
         table[:, 1:] = self.score(np.arange(self.n_classes)[:, None], np.arange(1, n_frames + 1))
         return table
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {"kind": self.kind, "means": list(self.means), "shapes": list(self.shapes)}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> LengthModel:
-        """The inverse of `as_dict`."""
-        try:
-            return cls(values["kind"], _floats(values["means"]), _floats(values["shapes"]))
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"not the values of a length model: {error!r}") from error
 
 
 def gamma_shape(lengths: ArrayLike) -> float:

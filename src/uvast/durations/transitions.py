@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from uvast.durations.result import FloatArray
+
+
+SMOOTHING = 0.5
+"""Added to every count but those of self-transitions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,23 +55,16 @@ class Transitions:
             object.__setattr__(self, name, values)
 
     @classmethod
-    def fit(
-        cls,
-        transcripts: Iterable[Segmentation | ArrayLike],
-        n_classes: int,
-        smoothing: float = 0.5,
-    ) -> Transitions:
-        """Counts of first actions and of neighbours, each plus `smoothing`, as log-probabilities.
+    def fit(cls, transcripts: Iterable[Segmentation | ArrayLike], n_classes: int) -> Transitions:
+        """Counts of first actions and of neighbours, each plus 0.5, as log-probabilities.
 
         Args:
-            transcripts: training segmentations, or transcripts `(S,)`; repeats are merged.
+            transcripts: training segmentations, or transcripts `(S,)`; repeats are merged. Without
+                any, every first action and every change of action is as likely as any other.
             n_classes: C.
-            smoothing: added to every count but those of self-transitions, positive.
         """
-        if not 0 < smoothing < np.inf:
-            raise InputError(f"smoothing is {smoothing}, not a positive number")
-        initial = np.full(n_classes, smoothing)
-        bigram = np.full((n_classes, n_classes), smoothing)
+        initial = np.full(n_classes, SMOOTHING)
+        bigram = np.full((n_classes, n_classes), SMOOTHING)
         np.fill_diagonal(bigram, 0)
         for entry in transcripts:
             actions = merge_repeats(entry.transcript if isinstance(entry, Segmentation) else entry)
@@ -79,11 +76,6 @@ class Transitions:
             np.add.at(bigram, (actions[:-1], actions[1:]), 1)
         return cls(_log_shares(initial), _log_shares(bigram))
 
-    @classmethod
-    def uniform(cls, n_classes: int) -> Transitions:
-        """Every first action and every change of action is as likely as any other."""
-        return cls.fit([], n_classes)
-
     @property
     def n_classes(self) -> int:
         """C."""
@@ -94,32 +86,9 @@ class Transitions:
         actions = checked_transcript(transcript, self.n_classes)
         return float(self.initial[actions[0]] + self.bigram[actions[:-1], actions[1:]].sum())
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; `-inf`, which JSON lacks, is None."""
-        return {"initial": _plain(self.initial), "bigram": [_plain(row) for row in self.bigram]}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Transitions:
-        """The inverse of `as_dict`."""
-        try:
-            rows = [_from_plain(row) for row in (values["initial"], *values["bigram"])]
-            return cls(np.array(rows[0]), np.array(rows[1:]))
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"not the values of transitions: {error!r}") from error
-
 
 def _log_shares(counts: FloatArray) -> FloatArray:
     totals = np.maximum(counts.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
     with np.errstate(divide="ignore"):
         log_shares: FloatArray = np.log(counts / totals)
     return log_shares
-
-
-def _plain(row: FloatArray) -> list[float | None]:
-    return [value if np.isfinite(value) else None for value in row.tolist()]
-
-
-def _from_plain(row: list[float | None]) -> list[float]:
-    return [-np.inf if value is None else float(value) for value in row]

@@ -1,4 +1,4 @@
-"""The ways of decoding that benchmarks and reports compare, by name."""
+"""The decodings that benchmarks and reports compare, by name."""
 
 from __future__ import annotations
 

@@ -6,21 +6,30 @@ stored in the checkpoint's model card.
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+import numpy as np
+import pydantic
+from pydantic import Field
+
+from uvast.config.sections import STRICT
 from uvast.durations import LengthModel, Transitions
 from uvast.durations.semi_markov import ALPHA
 from uvast.errors import CheckpointError
+from uvast.files import checked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
+    from uvast.durations.result import FloatArray
     from uvast.segments import Segmentation
 
 DECODER_WEIGHT = 0.5
 """Weight of the decoder's log-probability in `best` where no validation part chose one."""
+
+REMEDY = "use the version of uvast that wrote it, or train again"
 
 
 @dataclass(frozen=True)
@@ -63,26 +72,77 @@ class Priors:
         return self.gamma if kind == "gamma" else self.poisson
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for the model card."""
-        parts = ("poisson", "gamma", "transitions")
-        plain = {name: getattr(self, name).as_dict() for name in parts}
-        rest = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return {**rest, **plain}
+        """Plain values, for the model card; `-inf`, which JSON lacks, is None."""
+        initial, bigram = self.transitions.initial, self.transitions.bigram
+        plain = {"initial": _without_infinity(initial), "bigram": [*map(_without_infinity, bigram)]}
+        return {**asdict(self), "transitions": plain}
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Priors:
-        """Reads what `as_dict` gave."""
+    def from_dict(
+        cls, values: dict[str, Any], n_classes: int, *, where: Path | None = None
+    ) -> Priors:
+        """Reads what `as_dict` gave.
+
+        Args:
+            values: the model card's decoding section.
+            n_classes: C, of the model.
+            where: the checkpoint, for errors.
+        """
+        card = checked(values, _Card, where=where, error=CheckpointError, remedy=REMEDY)
         try:
-            return cls(
-                **{
-                    **values,
-                    "poisson": LengthModel.from_dict(values["poisson"]),
-                    "gamma": LengthModel.from_dict(values["gamma"]),
-                    "transitions": Transitions.from_dict(values["transitions"]),
-                }
+            transitions = Transitions(
+                _with_infinity([card.transitions.initial])[0],
+                _with_infinity(card.transitions.bigram),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except ValueError as error:  # of rows of different lengths, too
             raise CheckpointError(
-                f"the model card's decoding section cannot be read ({error})",
-                remedy="use the version of uvast that wrote it, or train again",
+                f"its transitions cannot be read ({error})", where=where, remedy=REMEDY
             ) from error
+        found = cls(
+            card.poisson,
+            card.gamma,
+            transitions,
+            card.chunk_fraction,
+            card.alpha,
+            card.decoder_weight,
+        )
+        kinds = (found.poisson.kind, found.gamma.kind)
+        sizes = {one.n_classes for one in (found.poisson, found.gamma, found.transitions)}
+        if kinds != ("poisson", "gamma") or sizes != {n_classes}:
+            raise CheckpointError(
+                f"its lengths ({', '.join(kinds)}) and transitions are of "
+                f"{', '.join(map(str, sorted(sizes)))} classes, the model of {n_classes}",
+                where=where,
+                remedy=REMEDY,
+            )
+        return found
+
+
+LogProbability = Annotated[float, Field(ge=-1e9, le=1e-9)] | None
+
+
+@dataclass(frozen=True)
+class _Tables:
+    initial: tuple[LogProbability, ...]
+    bigram: tuple[tuple[LogProbability, ...], ...]
+
+
+@dataclass(frozen=True)
+class _Card:
+    """The decoding section of a model card."""
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    poisson: LengthModel
+    gamma: LengthModel
+    transitions: _Tables
+    chunk_fraction: Annotated[float, Field(ge=0, le=1)]
+    alpha: Annotated[float, Field(gt=0, le=100)]
+    decoder_weight: Annotated[float, Field(ge=0, le=10**6)]
+
+
+def _without_infinity(row: FloatArray) -> list[float | None]:
+    return [None if np.isneginf(one) else one for one in row.tolist()]
+
+
+def _with_infinity(rows: Sequence[Sequence[float | None]]) -> FloatArray:
+    return np.array([[-np.inf if one is None else one for one in row] for row in rows])

@@ -41,12 +41,13 @@ def load(path: str | Path, *, device: str = "auto") -> Segmenter:
         path: a run folder (its `best` model, or `last` while it trains), or a .safetensors file.
         device: `auto`, `cpu`, `cuda`, …
     """
-    model, card = load_model(checkpoint_path(Path(path)))
+    checkpoint = checkpoint_path(Path(path))
+    model, card = load_model(checkpoint)
     return Segmenter(
         model.to(choose_device(device)),
         vocabulary=card.vocabulary,
-        config=parse_config(card.config, where="model card"),
-        priors=Priors.from_dict(card.decoding),
+        config=parse_config(card.config, where=f"{checkpoint}, model card"),
+        priors=Priors.from_dict(card.decoding, len(card.vocabulary), where=checkpoint),
         sampling_rate=card.sampling_rate,
         frames_per_second=card.frames_per_second,
         origin=f"stage {card.stage}, epoch {card.epoch} ({card.selection})",

@@ -8,6 +8,6 @@ D model width, F input feature width, N decoder layers, d width of an attention 
 from uvast.models.dimensions import UvastDimensions
 from uvast.models.stepping import DecoderState
 from uvast.models.transcript_decoder import Decoded
-from uvast.models.uvast import Encoded, ParameterCount, Uvast
+from uvast.models.uvast import Encoded, Uvast
 
-__all__ = ["Decoded", "DecoderState", "Encoded", "ParameterCount", "Uvast", "UvastDimensions"]
+__all__ = ["Decoded", "DecoderState", "Encoded", "Uvast", "UvastDimensions"]

@@ -12,18 +12,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from uvast.models.convolution import DilatedConvolution
-from uvast.models.dimensions import UvastDimensions, WindowKind, check_dimensions
+from uvast.models.dimensions import UvastDimensions, check_dimensions
 from uvast.models.encoder import FrameEncoder, clear_padding
 from uvast.models.layers import dropout
 from uvast.models.ms_tcn import MultiStageNetwork
 from uvast.models.normalisation import instance_norm
 from uvast.models.uvast import Encoded
 from uvast.models.window_attention import window_attention
+
+if TYPE_CHECKING:
+    from uvast.config import WindowKind
 
 DECAY = 3.0
 """The attention of decoder i (from 0) counts exp(-DECAY i)."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
+from uvast.config import EncoderKind, WindowKind
 from uvast.errors import ConfigError
-
-EncoderKind = Literal["uvast", "asformer", "plain"]
-WindowKind = Literal["neighbourhood", "band"]
 
 CHOICES = {"encoder": get_args(EncoderKind), "window": get_args(WindowKind)}
 

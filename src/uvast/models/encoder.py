@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor, nn
 
+from uvast.errors import InputError
 from uvast.models.attention import SelfAttention
 from uvast.models.convolution import DilatedConvolution
 from uvast.models.layers import FeedForward, InputProjection, dropout, sinusoidal_positions
@@ -105,3 +106,18 @@ class FrameEncoder(nn.Module):
 def clear_padding(x: Tensor, mask: Tensor | None) -> Tensor:
     """`x (B, T, D)`, finite, with zeros outside the valid frames `(B, T)`."""
     return x if mask is None else x * mask.unsqueeze(2).to(x.dtype)
+
+
+def checked_mask(features: Tensor, mask: Tensor | None, n_features: int) -> Tensor | None:
+    """Refuses features that are not `(B, T, F)`; returns what `padding_only` makes of the mask."""
+    if features.ndim != 3 or features.shape[2] != n_features:
+        raise InputError(
+            f"features of shape {tuple(features.shape)}",
+            remedy=f"this model takes (B, T, {n_features})",
+        )
+    return padding_only(mask)
+
+
+def padding_only(mask: Tensor | None) -> Tensor | None:
+    """The mask, or None if it hides nothing: the fast paths know no padding."""
+    return None if mask is None or bool(mask.all()) else mask

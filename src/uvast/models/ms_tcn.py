@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from uvast.errors import InputError
 from uvast.models.convolution import DilatedConvolution
 from uvast.models.dimensions import check_dimensions
-from uvast.models.encoder import clear_padding
+from uvast.models.encoder import checked_mask, clear_padding
 from uvast.models.layers import InputProjection, dropout
 from uvast.models.uvast import Encoded
 
@@ -135,7 +134,7 @@ class MultiStageNetwork(nn.Module):
         return self._run(features, mask)[-1]
 
     def _run(self, features: Tensor, mask: Tensor | None) -> list[Encoded]:
-        mask = _checked_mask(features, mask, self.dimensions.n_features)
+        mask = checked_mask(features, mask, self.dimensions.n_features)
         outputs = [Encoded(*self.prediction(features, mask))]
         for refinement in self.refinements:
             outputs.append(refinement(outputs[-1], mask))
@@ -165,13 +164,3 @@ def ms_tcn(dimensions: MsTcnDimensions) -> MultiStageNetwork:
 def residual_layers(width: int, n_layers: int, rate: float) -> list[nn.Module]:
     """Layers whose dilations double."""
     return [DilatedResidualLayer(width, 2**index, rate) for index in range(n_layers)]
-
-
-def _checked_mask(features: Tensor, mask: Tensor | None, n_features: int) -> Tensor | None:
-    """Refuses features of a wrong shape; returns the mask, or None if it hides nothing."""
-    if features.ndim != 3 or features.shape[2] != n_features:
-        raise InputError(
-            f"features of shape {tuple(features.shape)}",
-            remedy=f"this model takes (B, T, {n_features})",
-        )
-    return None if mask is None or bool(mask.all()) else mask

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from uvast.errors import InputError
 from uvast.models.alignment_decoder import AlignmentDecoder
 from uvast.models.dimensions import UvastDimensions
-from uvast.models.encoder import FrameEncoder
+from uvast.models.encoder import FrameEncoder, checked_mask, padding_only
 from uvast.models.stepping import DecoderState
 from uvast.models.transcript_decoder import Decoded, TranscriptDecoder
 
-__all__ = ["Decoded", "DecoderState", "Encoded", "ParameterCount", "Uvast", "UvastDimensions"]
+__all__ = ["Decoded", "DecoderState", "Encoded", "Uvast", "UvastDimensions"]
 
 
 @dataclass(frozen=True)
@@ -27,25 +27,6 @@ class Encoded:
 
     features: Tensor
     logits: Tensor
-
-
-@dataclass(frozen=True)
-class ParameterCount:
-    """Numbers of parameters, by the stage that trains them."""
-
-    encoder: int
-    transcript_decoder: int
-    alignment_decoder: int
-
-    @property
-    def stage1(self) -> int:
-        """Encoder and transcript decoder."""
-        return self.encoder + self.transcript_decoder
-
-    @property
-    def stage2(self) -> int:
-        """Alignment decoder."""
-        return self.alignment_decoder
 
 
 class Uvast(nn.Module):
@@ -69,23 +50,10 @@ class Uvast(nn.Module):
             self.alignment = AlignmentDecoder(self.dimensions).to(like.device, like.dtype)
         return self.alignment
 
-    @property
-    def n_parameters(self) -> ParameterCount:
-        """Numbers of parameters of the three parts."""
-        return ParameterCount(
-            encoder=_count(self.encoder),
-            transcript_decoder=_count(self.transcript),
-            alignment_decoder=0 if self.alignment is None else _count(self.alignment),
-        )
-
     def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:
         """Features `(B, T, F)` and valid frames `(B, T)` -> frame features and frame logits."""
-        if features.ndim != 3 or features.shape[2] != self.dimensions.n_features:
-            raise InputError(
-                f"features of shape {tuple(features.shape)}",
-                remedy=f"this model takes (B, T, {self.dimensions.n_features})",
-            )
-        hidden, logits = self.encoder(features, _padding_only(mask))
+        mask = checked_mask(features, mask, self.dimensions.n_features)
+        hidden, logits = self.encoder(features, mask)
         return Encoded(hidden, logits)
 
     def decode(
@@ -93,12 +61,12 @@ class Uvast(nn.Module):
     ) -> Decoded:
         """Teacher forcing with `tokens (B, L)`: SOS, then actions; output i predicts token i+1."""
         return self.transcript(  # type: ignore[no-any-return]
-            encoded.features, _padding_only(mask), tokens, need_weights=need_weights
+            encoded.features, padding_only(mask), tokens, need_weights=need_weights
         )
 
     def start(self, encoded: Encoded, mask: Tensor | None) -> DecoderState:
         """The decoder's state before the first token (SOS) of every video's transcript."""
-        return self.transcript.start(encoded.features, _padding_only(mask))
+        return self.transcript.start(encoded.features, padding_only(mask))
 
     def align(
         self,
@@ -113,14 +81,5 @@ class Uvast(nn.Module):
                 "the model has no alignment decoder", remedy="train stage 2 or call add_alignment()"
             )
         return self.alignment(  # type: ignore[no-any-return]
-            features, _padding_only(mask), segment_features, _padding_only(segment_mask)
+            features, padding_only(mask), segment_features, padding_only(segment_mask)
         )
-
-
-def _padding_only(mask: Tensor | None) -> Tensor | None:
-    """The mask, or None if it hides nothing: the fast paths know no padding."""
-    return None if mask is None or bool(mask.all()) else mask
-
-
-def _count(module: nn.Module) -> int:
-    return sum(parameter.numel() for parameter in module.parameters())

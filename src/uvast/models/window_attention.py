@@ -1,6 +1,7 @@
 """Window attention: a query sees a stretch of frames around it, at a cost linear in T.
 
-With window w, the frames are cut into blocks of w. Two readings of the paper (METHOD section 2):
+With window w, the frames are cut into blocks of w. Two readings of the paper
+(docs/method.md, "Frame encoder"):
 
 - `neighbourhood`: every query of a block sees the block and w // 2 frames on either side of it;
 - `band`: query i sees the keys j with |i - j| <= w // 2.
@@ -22,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 if TYPE_CHECKING:
-    from uvast.models.dimensions import WindowKind
+    from uvast.config import WindowKind
 
 SMALLEST_TILE = 64
 """Queries in a tile at least: smaller windows share a tile, under a mask."""

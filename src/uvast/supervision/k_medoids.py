@@ -62,7 +62,7 @@ def constrained_k_medoids(
     prior: float = 0.0,
     max_iterations: int = 300,
 ) -> KMedoids:
-    """Cuts a video between its timestamps, so that segments are alike within (METHOD section 9).
+    """Cuts a video between its timestamps, so that segments are alike within.
 
     Medoids start at the timestamps. The cut between two neighbours is where the total distance of
     the frames before it to the left medoid and of the frames after it to the right one is least;

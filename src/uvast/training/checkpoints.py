@@ -79,7 +79,9 @@ class Checkpoints:
             tensors = contents.tensors
             self._load_weights(contents)
             targets = read_targets(contents, state.targets, len(self._dataset.vocabulary))
-            state = State(progress, Priors.from_dict(contents.card.decoding), targets)
+            n_classes = len(self._dataset.vocabulary)
+            decoding, where = contents.card.decoding, self._folder.last
+            state = State(progress, Priors.from_dict(decoding, n_classes, where=where), targets)
         if self._processes.is_first:
             self._folder.truncate_log(state.progress.stage, state.progress.epoch)
         return state, tensors
@@ -90,7 +92,7 @@ class Checkpoints:
             loop.load(tensors)
         except (KeyError, RuntimeError, ValueError) as error:
             raise CheckpointError(
-                f"holds no state of the optimiser to go on with ({error})",
+                f"cannot be resumed, its optimiser is of another run ({error})",
                 where=self._folder.last,
                 remedy=AGAIN,
             ) from error
@@ -149,6 +151,6 @@ class Checkpoints:
             weights,
             "the dataset",
             where=contents.path,
-            remedy="its features or classes have changed: start a new run",
+            remedy="if its features or classes have changed, start a new run",
         )
         self._model.load_state_dict(weights)

@@ -19,9 +19,16 @@ def check_config(model: nn.Module, config: Config) -> None:
     """Refuses settings that would fail epochs later, or only after training."""
     if config.supervision.refresh_every and config.supervision.kind == "full":
         raise ConfigError(
-            "full labels are not refreshed",
+            "only pseudo-labels can be refreshed, and this run has full labels",
             where="supervision.refresh_every",
             remedy="set supervision.kind=timestamps, or refresh_every=0",
+        )
+    loss = config.loss
+    terms = (loss.frame, loss.segment, loss.cross_attention, loss.smoothing)
+    groups = {loss.group_frame, loss.group_segment} - {"off"}
+    if isinstance(model, Uvast) and not (any(terms) or groups or config.model.explicit_durations):
+        raise ConfigError(
+            "every loss is switched off", where="loss", remedy="switch on at least one"
         )
     decode = config.decode
     if decode.durations == "alignment" and isinstance(model, Uvast):  # it comes with stage 2

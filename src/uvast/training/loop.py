@@ -122,8 +122,8 @@ class Loop:
         return TrainingError(
             f"the {what} is not finite in epoch {epoch + 1} of stage {self.stage}",
             where=videos or None,
-            remedy="if uvast data check finds broken features, mend them and resume: the last good "
-            "checkpoint is kept; else start anew, with a lower train.learning_rate or clip_norm=1",
+            remedy="look for broken features with uvast data check, mend them and resume; if there "
+            "are none, start a new run with a lower train.learning_rate or train.clip_norm=1",
         )
 
     def tensors(self) -> dict[str, Tensor]:

@@ -10,18 +10,17 @@ and in a padded batch, and a batch of one is the paper's.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import torch
 from torch.nn import functional
 
 from uvast.data.batching import PADDING
-from uvast.errors import InputError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-GroupForm = Literal["mean-probability", "mean-logit", "mean-log-probability"]
+    from uvast.config import GroupMean
 
 
 def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
@@ -34,7 +33,7 @@ def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     return _video_mean(_negative_log_probability(logits, targets), targets != PADDING)
 
 
-def group_loss(logits: Tensor, targets: Tensor, *, form: GroupForm, n_classes: int) -> Tensor:
+def group_loss(logits: Tensor, targets: Tensor, *, form: GroupMean, n_classes: int) -> Tensor:
     """One term for each class that occurs in a video, mean over them, then mean over videos.
 
     A class's group is its frames (or segments) by ground truth. EOS and whatever else is not a
@@ -47,10 +46,6 @@ def group_loss(logits: Tensor, targets: Tensor, *, form: GroupForm, n_classes: i
             the two group losses), the whole logit vector (supplement), or the log-probability.
         n_classes: C.
     """
-    if form not in get_args(GroupForm):
-        raise InputError(
-            f"unknown group loss {form!r}", remedy=f"choose from {', '.join(get_args(GroupForm))}"
-        )
     # A video has C + 1 groups: the last one takes in what forms none, and is left out again.
     n_videos, width = len(targets), n_classes + 1
     n_groups = n_videos * width

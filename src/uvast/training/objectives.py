@@ -8,13 +8,13 @@ import torch
 
 from uvast.models import Uvast
 from uvast.models.build import as_frame_wise_model
-from uvast.training.loss_sums import Losses, LossOptions, framewise_losses, stage_one_losses
+from uvast.training.loss_sums import Losses, framewise_losses, stage_one_losses
 from uvast.training.losses import alignment_loss, decoder_inputs
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from uvast.config import Config
+    from uvast.config import LossConfig
     from uvast.data import Batch, Targets
     from uvast.vocabulary import Vocabulary
 
@@ -38,10 +38,12 @@ class Objective(Protocol):
 class StageOne:
     """Encoder and transcript decoder (Eq. 6)."""
 
-    def __init__(self, model: Uvast, vocabulary: Vocabulary, options: LossOptions) -> None:
+    def __init__(self, model: Uvast, vocabulary: Vocabulary, config: LossConfig) -> None:
         self._model = model
         self._vocabulary = vocabulary
-        self._options = options
+        self._config = config
+        needs_segments = config.segment or config.group_segment != "off" or config.cross_attention
+        self._needs_decoder = needs_segments or model.dimensions.explicit_durations
 
     def parameters(self) -> dict[str, nn.Parameter]:
         """All but the alignment decoder's."""
@@ -57,14 +59,14 @@ class StageOne:
         targets = _targets(batch)
         encoded = self._model.encode(batch.features, batch.mask)
         decoded = None
-        if self._options.needs_decoder:
+        if self._needs_decoder:
             decoded = self._model.decode(
                 encoded,
                 batch.mask,
                 _tokens(targets, self._vocabulary),
-                need_weights=self._options.cross_attention,
+                need_weights=self._config.cross_attention,
             )
-        return stage_one_losses(encoded, decoded, targets, self._options)
+        return stage_one_losses(encoded, decoded, targets, self._config)
 
 
 class StageTwo:
@@ -102,11 +104,10 @@ class StageTwo:
 class FrameWise:
     """A frame-wise baseline: cross-entropy and smoothing, summed over its stages."""
 
-    def __init__(self, model: nn.Module, smoothing: float, clip: float) -> None:
+    def __init__(self, model: nn.Module, config: LossConfig) -> None:
         self._module = model
         self._model = as_frame_wise_model(model)
-        self._smoothing = smoothing
-        self._clip = clip
+        self._config = config
 
     def parameters(self) -> dict[str, nn.Parameter]:
         """All of them."""
@@ -118,31 +119,15 @@ class FrameWise:
 
     def losses(self, batch: Batch) -> Losses:
         """Every stage against the frame labels."""
-        return framewise_losses(
-            self._model.stages(batch.features, batch.mask),
-            _targets(batch),
-            smoothing_weight=self._smoothing,
-            clip=self._clip,
-        )
+        stages = self._model.stages(batch.features, batch.mask)
+        return framewise_losses(stages, _targets(batch), self._config)
 
 
-def stage_one_objective(model: nn.Module, vocabulary: Vocabulary, config: Config) -> Objective:
+def stage_one_objective(model: nn.Module, vocabulary: Vocabulary, config: LossConfig) -> Objective:
     """The first stage of any model."""
-    loss = config.loss
-    if not isinstance(model, Uvast):
-        return FrameWise(model, loss.smoothing, loss.smoothing_clip)
-    options = LossOptions(
-        frame=loss.frame,
-        segment=loss.segment,
-        group_frame=None if loss.group_frame == "off" else loss.group_frame,
-        group_segment=None if loss.group_segment == "off" else loss.group_segment,
-        cross_attention=loss.cross_attention,
-        durations=config.model.explicit_durations,
-        temperature=loss.temperature,
-        smoothing=loss.smoothing,
-        smoothing_clip=loss.smoothing_clip,
-    )
-    return StageOne(model, vocabulary, options)
+    if isinstance(model, Uvast):
+        return StageOne(model, vocabulary, config)
+    return FrameWise(model, config)
 
 
 def _targets(batch: Batch) -> Targets:

@@ -1,4 +1,7 @@
-"""Better pseudo-segmentations from a half-trained model (METHOD section 9, beyond the paper)."""
+"""Better pseudo-segmentations from a half-trained model (docs/method.md, "Timestamps").
+
+Beyond the paper: targets are cut again while training goes on.
+"""
 
 from __future__ import annotations
 

@@ -67,7 +67,8 @@ class Session:
             config.model, n_features=dataset.n_features, n_classes=len(dataset.vocabulary)
         ).to(device)
         self._checkpoints = Checkpoints(folder, config, info, dataset, self._model, processes)
-        self._stage_one_objective = stage_one_objective(self._model, dataset.vocabulary, config)
+        objective = stage_one_objective(self._model, dataset.vocabulary, config.loss)
+        self._stage_one_objective = objective
         check_config(self._model, config)
 
     def run(self) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.config import Config, load_config
 from uvast.data import Dataset, validation_part
-from uvast.errors import ConfigError, LabelError, SplitError
+from uvast.errors import ConfigError, InputError, LabelError, SplitError
 from uvast.files import write_text
 from uvast.inference.segmenter import choose_device
 from uvast.runs import RunFolder, RunInfo, versions
@@ -26,10 +27,16 @@ if TYPE_CHECKING:
 
     import torch
 
+    from uvast.config import TrainConfig
     from uvast.training.watching import Watcher
 
 RESUMABLE = ("train.alignment_epochs", "train.checkpoint_seconds", "train.workers")
 """Settings that may change when a run goes on: they leave what was trained as it is."""
+
+HELD_OUT = 0.2
+LEAST_VIDEOS = 10
+"""Where no split holds videos out, `train.validation = "auto"` does: a fifth of at least 10. One
+video could not tell a good epoch from a lucky one, and of fewer than 10 each is missed."""
 
 
 def train(
@@ -48,7 +55,8 @@ def train(
         dataset: a dataset or its folder.
         out: the run folder to make.
         config: all settings; the defaults are the paper's.
-        split: train on this split's training side; None takes every video.
+        split: train on this split's training side; None takes every video, but for the part that
+            `train.validation` holds out.
         timestamps: the timestamps file for timestamp supervision; None finds the dataset's own.
         device: `auto`, `cpu`, `cuda`, …
         watcher: told of every step and epoch, for progress.
@@ -62,20 +70,16 @@ def train(
         )
     config = config or Config()
     data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
-    names = data.side(split, "train")
-    held_out: tuple[str, ...] = ()
-    if config.train.validation:
-        names, held_out = validation_part(
-            names, config.train.validation, group_by=data.spec.group_by, seed=config.train.seed
-        )
+    share, names, held_out = _parts(data, split, config.train)
+    config = config.replaced(**{"train.validation": share})
     info = RunInfo(
         dataset=str(data.path.resolve()),
         split=split,
         seed=config.train.seed,
         supervision=config.supervision.kind,
         timestamps=None if timestamps is None else str(Path(timestamps).resolve()),
-        train=tuple(names),
-        validation=tuple(held_out),
+        train=names,
+        validation=held_out,
         versions=versions(),
     )
     folder = RunFolder(Path(out))
@@ -133,6 +137,23 @@ def resume(
     return folder
 
 
+def _parts(
+    dataset: Dataset, split: int | None, config: TrainConfig
+) -> tuple[float, tuple[str, ...], tuple[str, ...]]:
+    """The share of the validation part, the videos to learn from, and those of the part."""
+    names = dataset.side(split, "train")
+    divide = partial(validation_part, names, group_by=dataset.spec.group_by, seed=config.seed)
+    if config.validation != "auto":
+        share = config.validation
+        return (share, *divide(share)) if share else (0.0, names, ())
+    if split is None and len(names) >= LEAST_VIDEOS:
+        with suppress(InputError):  # subjects, who stay together, may not be enough
+            train, held_out = divide(HELD_OUT)
+            if len(held_out) <= len(names) / 3:
+                return HELD_OUT, train, held_out
+    return 0.0, names, ()
+
+
 def _check_changeable(folder: RunFolder, config: Config) -> None:
     """Settings are changed where they still change something."""
     last_stage = 2 if config.model.kind == "uvast" else 1
@@ -140,13 +161,13 @@ def _check_changeable(folder: RunFolder, config: Config) -> None:
         progress, _ = read_state(folder.last)
         if progress.stage == 2 and config.train.alignment_epochs < progress.epoch:
             raise ConfigError(
-                f"has trained {progress.epoch} epochs of stage 2 already",
+                f"has already trained {progress.epoch} epochs of stage 2",
                 where=folder.path,
                 remedy=f"set train.alignment_epochs to {progress.epoch} or more",
             )
         if progress.finished and progress.stage == last_stage:
             raise ConfigError(
-                f"has finished stage {last_stage}, the last one of {config.model.kind}",
+                f"has already finished stage {last_stage}, the last of {config.model.kind}",
                 where=folder.path,
                 remedy="start a new run with other settings",
             )
@@ -186,7 +207,7 @@ def _training_data(
     if config.supervision.kind == "full":
         if dataset.has_timestamps() and not any(map(dataset.has_labels, names)):
             raise LabelError(
-                "has timestamps and no labels",
+                "has timestamps but no labels",
                 where=dataset.path,
                 remedy="pass --supervision timestamps",
             )

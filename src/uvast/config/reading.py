@@ -1,0 +1,162 @@
+"""A run's whole config: from presets, files and single settings, checked once."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pydantic
+import tomli_w
+
+from uvast.config.sections import (
+    STRICT,
+    DecodeConfig,
+    LossConfig,
+    ModelConfig,
+    SupervisionConfig,
+    TrainConfig,
+)
+from uvast.errors import ConfigError
+from uvast.files import first_fault, read_toml, shown
+from uvast.presets import TOML_REMEDY, read_preset
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything a run depends on beside its data."""
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    model: ModelConfig = field(default_factory=ModelConfig)
+    loss: LossConfig = field(default_factory=LossConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    supervision: SupervisionConfig = field(default_factory=SupervisionConfig)
+    decode: DecodeConfig = field(default_factory=DecodeConfig)
+
+    def as_dict(self) -> dict[str, dict[str, Any]]:
+        """Plain nested values, as in TOML or JSON."""
+        return dataclasses.asdict(self)
+
+    def as_toml(self) -> str:
+        """The TOML text that `load_config` reads back."""
+        return tomli_w.dumps(self.as_dict())
+
+    def replaced(self, **changes: object) -> Config:
+        """A checked copy with single settings changed: `replaced(**{"train.epochs": 5})`."""
+        return parse_config(_merge(self.as_dict(), changes.items()), where="settings")
+
+
+def load_config(
+    preset: str | Sequence[str] | None = None,
+    file: str | Path | None = None,
+    settings: str | Iterable[str] = (),
+) -> Config:
+    """A preset, a TOML file or the defaults, then settings such as `train.epochs=100`.
+
+    Of several presets the later ones win: `("gtea", "asformer")` is ASFormer with what only the
+    dataset's preset sets.
+    """
+    if preset is not None and file is not None:
+        raise ConfigError("both a preset and a file are given", remedy="pass one of them")
+    values: dict[str, Any] = {}
+    # each is checked before the next comes in, so that an error names the right place
+    for name in () if preset is None else _several(preset):
+        sections = read_preset(name)
+        parse_config(sections, where=f"preset {name}")
+        for section, one in sections.items():
+            values[section] = {**values.get(section, {}), **one}
+    if file is not None:
+        values = read_toml(Path(file), error=ConfigError, remedy=TOML_REMEDY)
+        parse_config(values, where=str(file))
+    return parse_config(_merge(values, map(parse_setting, _several(settings))), where="--set")
+
+
+def parse_config(values: dict[str, Any], *, where: str) -> Config:
+    """Checks plain nested values and freezes them."""
+    try:
+        return _checker().validate_python(values)
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        if first["type"] == "unexpected_keyword_argument":
+            name = ".".join(map(str, first["loc"]))
+            raise ConfigError(
+                f"{name}: no such setting", where=where, remedy=_known_names(first["loc"])
+            ) from None
+        default = _default(first["loc"])
+        raise ConfigError(
+            first_fault(error),
+            where=where,
+            remedy="give another value" + (f", such as its default {default}" if default else ""),
+        ) from None
+
+
+def _several(texts: str | Iterable[str]) -> tuple[str, ...]:
+    return (texts,) if isinstance(texts, str) else tuple(texts)
+
+
+@cache
+def _checker() -> pydantic.TypeAdapter[Config]:
+    """Made once: it takes longer than all checks."""
+    return pydantic.TypeAdapter(Config)
+
+
+def _default(location: tuple[int | str, ...]) -> str:
+    """A single setting's default as it is written; nothing for a section."""
+    if len(location) < 2:
+        return ""
+    return repr(Config().as_dict()[str(location[0])][str(location[1])])
+
+
+def _known_names(location: tuple[int | str, ...]) -> str:
+    values: dict[str, Any] = Config().as_dict()
+    if len(location) > 1:
+        values = values[str(location[0])]
+    similar = get_close_matches(str(location[-1])[:100], values, n=1)
+    return f"did you mean {similar[0]}?" if similar else f"known are {', '.join(values)}"
+
+
+def parse_setting(setting: str) -> tuple[str, object]:
+    """`train.epochs=100` -> its name and value."""
+    name, separator, text = setting.partition("=")
+    if not separator or name.count(".") != 1:
+        raise ConfigError(
+            f"--set {shown(setting)} is not of the form section.name=value",
+            remedy="write for example --set train.epochs=100",
+        )
+    return name.strip(), _value(text.strip(), name.strip())
+
+
+def _value(text: str, name: str) -> object:
+    """As TOML has it; `.5` is typed as a number, too, and `plain` without quotes."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        with suppress(ValueError):
+            return float(text)
+        return text
+    except (RecursionError, ValueError):  # nested too deeply, or a number of 5,000 digits
+        raise ConfigError(
+            f"{name} is {shown(text)}, not a setting", where="--set", remedy="give another value"
+        ) from None
+
+
+def _merge(values: dict[str, Any], changes: Iterable[tuple[str, object]]) -> dict[str, Any]:
+    """Checked values with single ones changed."""
+    merged = {name: dict(section) for name, section in values.items()}
+    for path, value in changes:
+        section, _, name = path.partition(".")
+        merged.setdefault(section, {})[name] = value
+    return merged

@@ -1,0 +1,244 @@
+"""The settings of a run, section by section: what each is, what it may be, and its default.
+
+docs/settings.md has the same sentences; a test compares them. Limits are wide: they refuse what no
+machine can do and what is a slip of the keyboard.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import pydantic
+from pydantic import Field
+
+MAX_SHARPNESS = 700.0
+"""exp(-sharpness) has to be a float64."""
+
+MAX_LAYERS = 20
+"""The last of so many encoder blocks sees half a million frames."""
+
+MANY = 10**6
+
+
+def _odd(width: int) -> int:
+    if width and width % 2 == 0:
+        raise ValueError("not an odd number")
+    return width
+
+
+def _share_or_auto(value: object) -> float | str:
+    if value == "auto":
+        return "auto"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        raise ValueError("not 'auto' or a number of at least 0 and below 1")
+    return float(value)
+
+
+# strict: TOML has types, so `epochs = true` is a slip and not a 1
+Count = Annotated[int, Field(ge=0, le=MANY, strict=True)]
+Positive = Annotated[int, Field(ge=1, le=MANY, strict=True)]
+Width = Annotated[Positive, Field(le=2048)]
+OddWidth = Annotated[Count, Field(le=10_001), pydantic.AfterValidator(_odd)]
+Number = Annotated[float, Field(strict=True)]  # a whole number will do, text or true will not
+Probability = Annotated[Number, Field(ge=0, lt=1)]
+Share = Annotated[Number, Field(ge=0, le=1)]
+ShareOrAuto = Annotated[float | Literal["auto"], pydantic.PlainValidator(_share_or_auto)]
+NonNegative = Annotated[Number, Field(ge=0, le=10**9)]
+Above = Annotated[Number, Field(gt=0, le=10**9)]
+
+EncoderKind = Literal["uvast", "asformer", "plain"]
+WindowKind = Literal["neighbourhood", "band"]
+GroupMean = Literal["mean-probability", "mean-logit", "mean-log-probability"]
+GroupForm = Literal["off", GroupMean]
+TargetMethod = Literal["class-model", "k-medoids", "midpoint"]
+MetricName = Literal["euclidean", "cosine"]
+LengthKind = Literal["poisson", "gamma", "none"]
+FifaOptimiser = Literal["gradient-descent", "fast"]
+
+STRICT = pydantic.ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The network (docs/method.md). Defaults are the paper's."""
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    kind: Annotated[str, Field(max_length=100)] = "uvast"
+    """`uvast`, a baseline (`ms-tcn`, `ms-tcn++`, `asformer`), or a model of your own"""
+    encoder: EncoderKind = "uvast"
+    """frame encoder: `uvast`, `asformer` (ReLU, no second convolution), `plain` (a Transformer)"""
+    window: WindowKind = "neighbourhood"
+    """what a frame attends to: its block and half a block on either side, or, with `band`, as far
+    as half a window on either side"""
+    width: Width = 64
+    """width of every layer; even"""
+    attention_width: Width = 32
+    """width of queries, keys and values in the window attention"""
+    n_heads: Annotated[Positive, Field(le=64)] = 1
+    """heads of every attention layer; they divide both widths"""
+    n_encoder_layers: Annotated[Positive, Field(le=MAX_LAYERS)] = 10
+    """blocks of the encoder (layers of a stage, for a baseline); block i has dilation and window
+    2^i"""
+    n_decoder_layers: Annotated[Positive, Field(le=MAX_LAYERS)] = 2
+    """layers of the transcript decoder"""
+    decoder_feedforward: Annotated[Positive, Field(le=16_384)] = 2048
+    """hidden width of the transcript decoder's feed-forward layers"""
+    alignment_feedforward: Annotated[Positive, Field(le=16_384)] = 1024
+    """the same of the alignment decoder"""
+    attention_smoothing: OddWidth = 0
+    """odd width, in frames, over which the cross-attention's keys are averaged; 0 for none"""
+    explicit_durations: bool = False
+    """the transcript decoder also predicts each segment's share of the video"""
+    channel_dropout: Probability = 0.3
+    """rate at which whole input channels are dropped"""
+    encoder_dropout: Probability = 0.5
+    """rate inside of an encoder block"""
+    decoder_dropout: Probability = 0.1
+    """rate inside of the decoders' layers and the plain encoder's"""
+    input_dropout: Probability = 0.2
+    """rate on both inputs of either decoder"""
+    output_dropout: Probability = 0.5
+    """rate before the transcript decoder's output layer"""
+    n_stages: Annotated[Positive, Field(le=MAX_LAYERS)] = 4
+    """stages of a baseline"""
+
+
+@dataclass(frozen=True)
+class LossConfig:
+    """The terms of the objective, each on its own switch (docs/method.md, Losses of stage 1)."""
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    frame: bool = True
+    """cross-entropy of the frames"""
+    segment: bool = True
+    """cross-entropy of the transcript"""
+    group_frame: GroupForm = "mean-logit"
+    """cross-entropy of the average frame of each class: over `mean-logit`, `mean-probability` or
+    `mean-log-probability`; `off` for none"""
+    group_segment: GroupForm = "mean-probability"
+    """the same of the transcript's segments"""
+    cross_attention: bool = True
+    """the transcript decoder attends to the frames of its segment"""
+    temperature: Above = 0.001
+    """of the softmax in that term"""
+    smoothing: NonNegative = 0.0
+    """weight of a term that keeps neighbouring frames alike; 0 for none"""
+    smoothing_clip: Above = 4.0
+    """a larger change from frame to frame counts as this one"""
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """The two stages of training. 0 switches an option off."""
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    seed: Annotated[int, Field(ge=0, lt=2**63, strict=True)] = 0
+    """of everything random (`--seed`)"""
+    epochs: Count = 800
+    """of stage 1: encoder and transcript decoder, or a baseline"""
+    alignment_epochs: Count = 800
+    """of stage 2: the alignment decoder (`--stage 1` is 0)"""
+    batch_size: Annotated[Positive, Field(le=10_000)] = 1
+    """videos in a batch"""
+    accumulation: Annotated[Positive, Field(le=10_000)] = 1
+    """batches in a step of the optimiser"""
+    learning_rate: Above = 5e-4
+    """of Adam"""
+    weight_decay: NonNegative = 1e-5
+    """of Adam"""
+    clip_norm: NonNegative = 0.0
+    """largest norm of a gradient"""
+    schedule: Literal["constant", "cosine"] = "constant"
+    """learning rate over the epochs; `cosine` falls to 0"""
+    warmup_epochs: Count = 0
+    """epochs in which the learning rate rises"""
+    averaging: Probability = 0.0
+    """decay of a moving average of the weights, which is then the model"""
+    chunk_fraction: Share = 0.17
+    """longest part of a video that is one segment; longer ones are cut into chunks (with full
+    labels)"""
+    frame_dropping: Share = 0.0
+    """probability that a video loses 10 to 200 frames, in stage 1"""
+    alignment_frame_dropping: Share = 0.5
+    """the same in stage 2"""
+    feature_noise: NonNegative = 0.0
+    """white noise in stage 1, in deviations of each channel"""
+    time_masking: Share = 0.0
+    """share of the frames that go dark in stage 1, in spans of 20"""
+    validation: ShareOrAuto = "auto"
+    """share of the training side that chooses the epoch and the weights of `best`
+    (`--validation`); `auto` is 0 with a split, else 0.2 of 10 videos or more"""
+    validate_every: Positive = 5
+    """epochs from one validation to the next"""
+    patience: Count = 0
+    """epochs without a better validation after which training stops"""
+    checkpoint_seconds: NonNegative = 30.0
+    """least time from one checkpoint to the next; 0 writes one each epoch"""
+    workers: Annotated[Count, Field(le=256)] = 0
+    """threads that load videos ahead"""
+
+
+@dataclass(frozen=True)
+class SupervisionConfig:
+    """Where training targets come from (docs/method.md, Timestamps)."""
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    kind: Literal["full", "timestamps"] = "full"
+    """full labels, or `timestamps` (`--supervision`)"""
+    method: TargetMethod = "class-model"
+    """how timestamps become labels: `class-model`, `k-medoids` (the paper's), `midpoint`"""
+    metric: MetricName = "euclidean"
+    """how frames are compared; or `cosine`"""
+    prior: NonNegative = 0.25
+    """pull of cuts to the midpoint; 0 is the paper's"""
+    refresh_every: Count = 0
+    """epochs after which pseudo-labels are cut again; 0 never (`--refresh-pseudo-labels`)"""
+    refresh_after: Count = 20
+    """epochs before the first time"""
+    refresh_by: Literal["viterbi", "k-medoids"] = "viterbi"
+    """by what the model has learned: `viterbi`, or `k-medoids` on encoder features"""
+
+
+@dataclass(frozen=True)
+class DecodeConfig:
+    """From a model's outputs to a segmentation (docs/method.md, Durations)."""
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
+    transcript: Literal["decoder", "semi-markov", "best", "frames"] = "decoder"
+    """who writes the transcript: `decoder`, `frames` (the runs of the frame labels), `semi-markov`
+    (with the durations at once), or the `best` of all"""
+    durations: Literal["viterbi", "fifa", "alignment", "explicit", "none"] = "viterbi"
+    """`viterbi`, `fifa`, `alignment` (needs stage 2), `explicit` (needs
+    `model.explicit_durations`), or `none`; `semi-markov` and `best` have their own"""
+    beam_width: Annotated[Count, Field(le=1000)] = 0
+    """transcripts that the beam search keeps; 1 is greedy, 0 is the transcript's own: 5 for `best`,
+    else 1"""
+    max_segments: Annotated[Positive, Field(le=10_000)] = 200
+    """longest transcript that the decoder writes"""
+    length_model: LengthKind = "poisson"
+    """of Viterbi: `poisson` (the paper's), `gamma`, `none`"""
+    frame_sampling: Positive = 1
+    """Viterbi's boundaries at its multiples only; 1 is exact"""
+    alpha: Annotated[NonNegative, Field(le=100)] = 0.0
+    """power of the frame posteriors; 0 is 1 with Poisson lengths, else the model's own (0.2, or as
+    validation chose)"""
+    mode_filter: OddWidth = 0
+    """odd width of a filter over the frame labels, for `frames`; 0 for none"""
+    fifa_optimiser: FifaOptimiser = "gradient-descent"
+    """the paper's; `fast` ends in a lower energy, with steps of its own"""
+    fifa_sharpness: Annotated[Above, Field(le=MAX_SHARPNESS)] = 80.0
+    """of FIFA's masks"""
+    fifa_steps: Positive = 3000
+    """of gradient descent"""
+    fifa_step_size: Above = 0.01
+    """of gradient descent"""
+    fifa_length_weight: NonNegative = 0.0
+    """weight of the mean lengths in FIFA's energy"""
+    fifa_sum_weight: NonNegative = 0.1
+    """weight of the sum of lengths"""
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether only a transcript comes out, without durations."""
+        return (self.transcript, self.durations) == ("decoder", "none")
