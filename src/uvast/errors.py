@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LONGEST_NAME = 200
 """What is printed of a name or a value; the middle of a longer one is left out."""
 
-_LONGEST_PART = 2 * LONGEST_NAME
+_LONGEST_PART = 3 * LONGEST_NAME
 _JOINERS = "\u200c\u200d"  # Persian names and family emoji need them
 
 

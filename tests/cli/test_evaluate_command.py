@@ -174,10 +174,12 @@ def test_a_class_called_background_is_pointed_out(run, data):
         assert run().stderr == ""
 
 
-def test_trimmed_videos_are_pointed_out(run, data):
-    write_spec(data, DatasetSpec(tolerance=0.3, feature_axis="time-first"))
+def test_trimmed_videos_are_pointed_out(run, data, predictions):
+    write_spec(data, DatasetSpec(tolerance=0.1, feature_axis="time-first"))
     (data / "features").mkdir()
-    for name, n_frames in (("v1", 3), ("v2", 4), ("v3", 4)):
+    for folder in (data / "groundTruth", predictions):
+        (folder / "v1.txt").write_text("A\n" * 20)
+    for name, n_frames in (("v1", 19), ("v2", 4), ("v3", 4)):
         np.save(data / "features" / f"{name}.npy", np.zeros((n_frames, 2), np.float32))
     assert run().stderr == (
         "note: 1 video trimmed: labels and features differ by up to 1 frame (first: v1)\n"

@@ -101,7 +101,7 @@ def test_many_faults_of_one_cause_are_one_sentence(make_dataset) -> None:
     report = check_dataset(path)
     assert len(report.problems) == 6 + 4 + 3 + 2
     assert len(report.causes) == 1 + 1 + 3 + 2
-    unknown_rate = "a time in seconds, and the frame rate is unknown"
+    unknown_rate = "gives a time in seconds, but the frame rate is unknown"
     (sentence,) = [one for one in report.causes if unknown_rate in one]
     assert sentence == (
         f"{path / 'timestamps.csv'}, video s0: {unknown_rate}; "
@@ -114,7 +114,7 @@ def test_many_faults_of_one_cause_are_one_sentence(make_dataset) -> None:
 @pytest.mark.parametrize(
     ("whats", "n_causes"),
     [
-        (["features of shape (3, 4, {})", "{} labels for the 7 frames of /a/b{}.npy"], 2),
+        (["holds features of shape (3, 4, {})", "{} labels for the 7 frames of /a/b{}.npy"], 2),
         (["unknown label 'a{}'"], 5),
         (["unknown label 'a/b{}'"], 5),
         (["names video v{} 2 times", "1 NaN or infinite values, first in frame {}"], 2),
@@ -177,18 +177,18 @@ def test_ten_faults_are_ten_problems(generated_copy: Path) -> None:
         "choose from background, take, open, pour, stir, cut, sing",
         f"{path / 'mapping.txt'}, line 7: 'sing' is not 'id name'; "
         "write one class per line, as in '0 take'",
-        f"{features[0]}: 1 NaN or infinite values, first in frame 5; {again}",
-        f"{features[1]}: features of shape {arrays[1][None].shape}; "
+        f"{features[0]}: holds 1 NaN or infinite values, first in frame 5; {again}",
+        f"{features[1]}: holds features of shape {arrays[1][None].shape}; "
         "save them as [T x F] or [F x T]",
         f"{features[2]}: cannot be read as a NumPy array ({arrays[2].nbytes - 4} of "
         f"{arrays[2].nbytes} bytes are there); write it again with numpy.save",
         f"{features[3]}: does not exist; extract the features of this video",
-        f"{features[4]}: features 7 wide, other videos have 8; {again}",
+        f"{features[4]}: has features 7 wide, other videos have 8; {again}",
         f"{labels[5]}, line 1: unknown label 'walk'; {known}, sing)",
         f"{labels[5]}, line {len(lines[5])}: unknown label 'run'; {known}, sing)",
-        f"{labels[6]}: {2 * len(lines[6])} labels for the {len(lines[6])} frames of {features[6]}; "
-        "check that both are of this video, and at the same frame rate",
-        f"{labels[7]}: an empty video, no labels; remove this video",
+        f"{labels[6]}: holds {2 * len(lines[6])} labels for the {len(lines[6])} frames of "
+        f"{features[6]}; check that both are of this video, and at the same frame rate",
+        f"{labels[7]}: is empty, it holds no labels; remove this video",
         f"{labels[8]}: does not exist; label this video or remove it",
         f"{stamps}, video {names[9]}: unknown label 'hop'; {known}, sing)",
         f"{stamps}, video {names[9]}: timestamp 3 comes after 9; "

@@ -78,7 +78,7 @@ def test_small_differences_in_length_are_trimmed_with_a_summary(make_dataset) ->
     with pytest.raises(LabelError) as caught:
         dataset.video("v1")
     assert str(caught.value) == (
-        f"{labels}: 97 labels for the 100 frames of {path / 'features' / 'v1.npy'}; "
+        f"{labels}: holds 97 labels for the 100 frames of {path / 'features' / 'v1.npy'}; "
         "extract the features again, or set tolerance = 0.03 in dataset.toml"
     )
 
@@ -100,7 +100,8 @@ def test_a_video_of_another_width(generated_copy: Path) -> None:
     with pytest.raises(FeatureError) as caught:
         dataset.video(dataset.names[0])
     assert str(caught.value) == (
-        f"{path}: features 5 wide, other videos have 8; extract the features of this video again"
+        f"{path}: has features 5 wide, other videos have 8; "
+        "extract the features of this video again"
     )
 
 
@@ -113,7 +114,7 @@ def test_nan_features(generated_copy: Path) -> None:
     with pytest.raises(FeatureError) as caught:
         dataset.video(dataset.names[0])
     assert str(caught.value) == (
-        f"{path}: 1 NaN or infinite values, first in frame 7; "
+        f"{path}: holds 1 NaN or infinite values, first in frame 7; "
         "extract the features of this video again"
     )
 

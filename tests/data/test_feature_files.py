@@ -47,12 +47,15 @@ def test_writing_into_features_leaves_the_file_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("array", "sentence"),
     [
-        (np.zeros((2, 3, 4)), "features of shape (2, 3, 4); save them as [T x F] or [F x T]"),
-        (np.zeros(5), "features of shape (5,); save them as [T x F] or [F x T]"),
-        (np.zeros((4, 0)), "an empty video, features of shape (4, 0); remove this video"),
-        (np.array([["a"]]), "features of type <U1; save them as float32 numbers"),
-        (np.zeros((2, 2), complex), "features of type complex128; save them as float32 numbers"),
-        (np.array([[None]]), "features of type object; save them as float32 numbers"),
+        (np.zeros((2, 3, 4)), "holds features of shape (2, 3, 4); save them as [T x F] or [F x T]"),
+        (np.zeros(5), "holds features of shape (5,); save them as [T x F] or [F x T]"),
+        (np.zeros((4, 0)), "is empty, it holds features of shape (4, 0); remove this video"),
+        (np.array([["a"]]), "holds features of type <U1; save them as float32 numbers"),
+        (
+            np.zeros((2, 2), complex),
+            "holds features of type complex128; save them as float32 numbers",
+        ),
+        (np.array([[None]]), "holds features of type object; save them as float32 numbers"),
     ],
 )
 def test_features_of_a_wrong_shape_or_type(
@@ -120,7 +123,7 @@ def test_values_that_are_not_finite(value: float) -> None:
     with pytest.raises(FeatureError) as caught:
         check_finite(features, Path("v.npy"))
     assert str(caught.value) == (
-        "v.npy: 2 NaN or infinite values, first in frame 4; "
+        "v.npy: holds 2 NaN or infinite values, first in frame 4; "
         "extract the features of this video again"
     )
 
@@ -131,7 +134,7 @@ def test_huge_values_whose_sum_overflows_are_finite() -> None:
 
 def test_float64_values_too_large_for_float32(tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", np.full((2, 2), 1e300))
-    with pytest.raises(FeatureError, match="4 NaN or infinite values, first in frame 0"):
+    with pytest.raises(FeatureError, match="holds 4 NaN or infinite values, first in frame 0"):
         check_finite(map_features(tmp_path / "v.npy", "time-first"), tmp_path / "v.npy")
 
 
@@ -187,11 +190,11 @@ def _with_header(path: Path, header: str) -> Path:
 @pytest.mark.parametrize(
     ("shape", "sentence"),
     [
-        ("(True, 8)", "features of shape (True, 8); save them as [T x F] or [F x T]"),
-        (f"(8, {2**62})", "features of shape (8, 4611686018427387904); save them as"),
-        (f"(8, {10**60})", "features of shape (8, 1000000"),
+        ("(True, 8)", "holds features of shape (True, 8); save them as [T x F] or [F x T]"),
+        (f"(8, {2**62})", "holds features of shape (8, 4611686018427387904); save them as"),
+        (f"(8, {10**60})", "holds features of shape (8, 1000000"),
         (f"(8, {2**39})", "cannot be read as a NumPy array (0 of 17592186044416 bytes are there)"),
-        ("(-1, 8)", "an empty video, features of shape (-1, 8)"),
+        ("(-1, 8)", "is empty, it holds features of shape (-1, 8)"),
         ("8", "cannot be read as a NumPy array"),
     ],
 )

@@ -29,7 +29,7 @@ def test_an_empty_label_file(tmp_path: Path, content: str) -> None:
     path.write_text(content)
     with pytest.raises(LabelError) as caught:
         read_labels(path)
-    assert str(caught.value) == f"{path}: an empty video, no labels; remove this video"
+    assert str(caught.value) == f"{path}: is empty, it holds no labels; remove this video"
 
 
 def test_a_line_without_a_label(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_a_line_without_a_label(tmp_path: Path) -> None:
     path.write_text("a\n\na\n")
     with pytest.raises(LabelError) as caught:
         read_labels(path)
-    assert str(caught.value) == f"{path}, line 2: a line without a label; write one label per line"
+    assert str(caught.value) == f"{path}, line 2: has no label; write one label per line"
 
 
 def test_a_missing_label_file(tmp_path: Path) -> None:

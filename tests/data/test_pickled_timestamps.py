@@ -183,6 +183,9 @@ def test_published_timestamps_of_sub_sampled_frames(make_dataset) -> None:
     np.testing.assert_array_equal(found.transcript, [0, 1, 0])
 
 
+NESTED = b")" + b"q\x00h\x00\x86" * 60
+
+
 def _seconds(path: Path) -> float:
     start = time.perf_counter()
     with pytest.raises(TimestampError):
@@ -192,13 +195,12 @@ def _seconds(path: Path) -> float:
 
 def test_nested_tuples_as_keys_cost_nothing(tmp_path: Path) -> None:
     # each level holds the one below twice: its hash would take 2**60 steps
-    nested = b")" + b"2\x86" * 60
-    content = b"\x80\x02}" + nested + b"]K\x01as."
+    content = b"\x80\x02}" + NESTED + b"]K\x01as."
     assert _seconds(_write(tmp_path / "x.npy", content)) < 2
 
 
 def test_nested_tuples_as_values_are_one_short_sentence(tmp_path: Path) -> None:
-    content = b"\x80\x02}X\x01\x00\x00\x00v)" + b"2\x86" * 60 + b"s."
+    content = b"\x80\x02}X\x01\x00\x00\x00v" + NESTED + b"s."
     assert _seconds(_write(tmp_path / "x.npy", content)) < 2
 
 

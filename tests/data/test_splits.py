@@ -2,7 +2,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uvast.data import Split, make_splits, validation_part, write_splits
@@ -13,6 +13,7 @@ from uvast.errors import ConfigError, CorruptFileError, InputError, OutputError,
 NAMES = tuple(f"P{subject:02d}_{take}" for subject in range(7) for take in range(subject % 3 + 1))
 
 
+@settings(max_examples=30, deadline=None)  # each starts a process
 @given(folds=st.integers(2, 7), seed=st.integers(0, 99))
 def test_subjects_never_sit_on_both_sides(folds: int, seed: int) -> None:
     splits = make_splits(NAMES, folds=folds, group_by=r"^(P\d+)_", seed=seed)
@@ -137,6 +138,7 @@ def test_an_unreadable_bundle(tmp_path: Path) -> None:
     assert len(faults) == 1
 
 
+@settings(max_examples=30, deadline=None)
 @given(fraction=st.floats(0.05, 0.95), seed=st.integers(0, 99))
 def test_the_validation_part_keeps_subjects_together(fraction: float, seed: int) -> None:
     train, validation = validation_part(NAMES, fraction, group_by=r"^(P\d+)", seed=seed)

@@ -244,7 +244,7 @@ def test_two_on_one_frame_of_the_models_rate() -> None:
         ),
         (
             [Annotation(time=1.0, label="a")],
-            "a time in seconds, and the frame rate is unknown; "
+            "gives a time in seconds, but the frame rate is unknown; "
             "set frames_per_second in dataset.toml",
         ),
         (
@@ -258,7 +258,7 @@ def test_two_on_one_frame_of_the_models_rate() -> None:
         ),
         (
             _frames(3, label=None),
-            "timestamps without labels, and no ground truth to take them from; "
+            "has timestamps without labels, and no ground truth to take them from; "
             "add labels to the timestamps",
         ),
     ],

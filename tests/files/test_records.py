@@ -121,8 +121,8 @@ def test_toml_that_goes_too_far(tmp_path, text, sentence):
 
 def test_rows_of_a_table(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_text("epoch,kind\n1,y\n2,\n\n")
-    assert files.read_rows(path, Row) == [Row(1, kind="y"), Row(2)]
+    path.write_text("epoch,kind\n1,y\n2,\n\n3")
+    assert files.read_rows(path, Row) == [Row(1, kind="y"), Row(2), Row(3)]
     path.write_text("a,b\n1,\n2,3.5\n")
     assert files.read_numbers(path) == [{"a": 1.0}, {"a": 2.0, "b": 3.5}]
 
@@ -131,8 +131,7 @@ def test_rows_of_a_table(tmp_path):
     ("text", "sentence"),
     [
         ("epoch,kind\n1,x\nmany,x\n", ", line 3: epoch is 'many', not a whole number"),
-        ("epoch,kind\n1,x,y\n", ", line 2: has 3 cells, the header has 2"),
-        ("epoch,kind\n1\n", ", line 2: has 1 cells, the header has 2"),
+        ("epoch,kind\n1,x,y\n", ", line 2: has more cells than the header"),
         ('epoch,kind\n"1\n', ": is not valid CSV (unexpected end of data)"),
     ],
 )
@@ -160,6 +159,6 @@ def test_any_json_is_a_record_or_one_sentence(tmp_path_factory, value):
         found = files.read_record(path, Row)
     except UvastError as error:
         sentence = str(error)
-        assert sentence.isprintable() and len(sentence) < 1300  # noqa: PT018
+        assert sentence.isprintable() and len(sentence) < 1900  # noqa: PT018
     else:
         assert 1 <= found.epoch <= 100

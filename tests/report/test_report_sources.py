@@ -74,7 +74,7 @@ def test_a_run_without_a_finished_epoch_has_no_charts(tmp_path: Path) -> None:
 
 def test_broken_files_are_named(tmp_path: Path) -> None:
     write_run(tmp_path, RUN, LOG.replace("3.0", "three"))
-    with pytest.raises(CorruptFileError, match=r"log\.csv.*is not a table of numbers"):
+    with pytest.raises(CorruptFileError, match=r"log\.csv, line 2: loss is .three., not a number"):
         RunFiles.read(tmp_path)
     write_run(tmp_path, {"dataset": "d"})
     with pytest.raises(CheckpointError, match=r"run\.json.*is not a run description"):

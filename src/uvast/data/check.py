@@ -148,7 +148,7 @@ class _Check:
                     self.notes.append(f"features are {dataset.feature_axis} (detected)")
         if (ignored := ignored_timestamps(dataset.path)) is not None:
             self.notes.append(ignored)
-        if (paired := dataset.pairing_summary()) is not None:
+        if (paired := dataset.files.summary()) is not None:
             self.notes.append(paired)
         if dataset.has_timestamps():
             self._read_timestamps(dataset.timestamps_path)

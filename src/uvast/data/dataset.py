@@ -13,26 +13,24 @@ that file is used; `check_dataset` finds them all.
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.data.faults import raise_fault
 from uvast.data.feature_files import FeatureFolder, lengths_agree
-from uvast.data.label_files import read_labels, read_mapping, recognised_labels
-from uvast.data.recognition import CONVERT, EXTRACT, foreign_files
-from uvast.data.spec import LARGEST_TOLERANCE, SPEC_FILE, DatasetSpec, read_spec
+from uvast.data.label_files import misfit, read_labels, read_mapping
+from uvast.data.recognition import what_else_is_in
+from uvast.data.spec import SPEC_FILE, DatasetSpec, read_spec
 from uvast.data.splits import Split, matched_split, read_splits, split_faults
 from uvast.data.timestamp_files import no_timestamps, read_timestamps, timestamps_files
 from uvast.data.timestamps import Timestamps, resolve_timestamps
 from uvast.data.video import Video
-from uvast.data.video_names import VideoNames, listed_stems, pair_stems
+from uvast.data.video_names import VideoNames, list_videos
 from uvast.errors import (
     ConfigError,
     DataError,
     InputError,
-    LabelError,
     MissingFileError,
     SplitError,
     TimestampError,
@@ -71,7 +69,8 @@ class Dataset:
         spec: what the layout cannot say.
         name: the folder's name.
         names: all videos, sorted: those with features or labels.
-        skipped: why files were left out whose names no text could hold.
+        files: the files of each, which may be called a little differently.
+        known: finds a video by the name that another file gives it.
         trimmed: videos seen so far whose labels and features differ in length within the
             tolerance: name to `(features, labels)` lengths.
     """
@@ -87,20 +86,15 @@ class Dataset:
         self.spec = spec
         self.name = path.resolve().name
         self._on_fault = on_fault
-        features, skipped = listed_stems(path / "features", ".npy")
-        labels, more = listed_stems(path / "groundTruth", ".txt")
-        self.skipped = (*skipped, *more)
-        self._feature_stems, self._label_stems = pair_stems(features, labels)
-        self._features = FeatureFolder(path / "features", self._feature_stems, spec, self._n_labels)
-        self.names = tuple(sorted(self._feature_stems.keys() | self._label_stems.keys()))
+        self.files = list_videos(path)
+        self.names = tuple(sorted(self.files.features.keys() | self.files.labels.keys()))
         self.known = VideoNames(self.names)
+        self._features = FeatureFolder(path / "features", self.files.features, spec, self._n_labels)
         if not self.names:
-            places = (("features", EXTRACT), ("groundTruth", CONVERT), ("", CONVERT))
-            found = (foreign_files(path / place, command) for place, command in places)
             raise MissingFileError(
                 "has no videos, neither features/*.npy nor groundTruth/*.txt",
                 where=path,
-                remedy=next((remedy for remedy in found if remedy is not None), _GIVE),
+                remedy=what_else_is_in(path) or _GIVE,
             )
         self.trimmed: dict[str, tuple[int, int]] = {}
 
@@ -109,6 +103,11 @@ class Dataset:
         """Opens the dataset in a folder; `spec` takes the place of its `dataset.toml`."""
         path = Path(path)
         return cls(path, read_spec(path) if spec is None else spec)
+
+    @property
+    def skipped(self) -> tuple[DataError, ...]:
+        """An error for each file that is left out because of its name."""
+        return self.files.skipped
 
     def __repr__(self) -> str:
         """Where it is and how large."""
@@ -169,15 +168,15 @@ class Dataset:
 
     def labels_path(self, name: str) -> Path:
         """The file of a video's labels."""
-        return self.path / "groundTruth" / f"{self._label_stems.get(name, name)}.txt"
+        return self.path / "groundTruth" / f"{self.files.labels.get(name, name)}.txt"
 
     def has_labels(self, name: str) -> bool:
         """Whether a video has a label file."""
-        return name in self._label_stems
+        return name in self.files.labels
 
     def has_features(self, name: str) -> bool:
         """Whether a video has a feature file."""
-        return name in self._feature_stems
+        return name in self.files.features
 
     def video(self, name: str, *, labels: bool = True, sampling_rate: int | None = None) -> Video:
         """One video; `labels=False` does not read its labels.
@@ -293,12 +292,7 @@ class Dataset:
         if n_frames == n_labels:
             return n_frames
         if not lengths_agree(n_frames, n_labels, self.spec.tolerance):
-            path = self.labels_path(name)
-            raise recognised_labels(path) or LabelError(
-                f"{n_labels} labels for the {n_frames} frames of {self.features_path(name)}",
-                where=path,
-                remedy=_remedy_for_lengths(n_frames, n_labels),
-            )
+            raise misfit(self.labels_path(name), n_labels, self.features_path(name), n_frames)
         self.trimmed[name] = (n_frames, n_labels)
         return min(n_frames, n_labels)
 
@@ -311,19 +305,6 @@ class Dataset:
         frames = _count(largest, "frame")
         difference = f"labels and features differ by up to {frames} (first: {min(self.trimmed)})"
         return f"{videos} trimmed: {difference}"
-
-    def pairing_summary(self) -> str | None:
-        """One line about features and labels that belong together under different names."""
-        different = [
-            (features, labels)
-            for name, features in self._feature_stems.items()
-            if (labels := self._label_stems.get(name, features)) != features
-        ]
-        if not different:
-            return None
-        features, labels = different[0]
-        more = f" (and {len(different) - 1} more)" if len(different) > 1 else ""
-        return f"features {features}.npy belong to labels {labels}.txt by their names{more}"
 
     def _check_known(self, name: str) -> None:
         if not (self.has_features(name) or self.has_labels(name)):
@@ -354,15 +335,6 @@ class Dataset:
                 remedy="add mapping.txt with lines 'id name'",
             )
         return tuple(sorted(labels))
-
-
-def _remedy_for_lengths(n_frames: int, n_labels: int) -> str:
-    """A larger tolerance only where the two are nearly equal: else something is wrong."""
-    difference = abs(n_frames - n_labels) / max(n_frames, n_labels)
-    if difference > LARGEST_TOLERANCE:
-        return "check that both are of this video, and at the same frame rate"
-    enough = math.ceil(100 * difference) / 100
-    return f"extract the features again, or set tolerance = {enough:g} in {SPEC_FILE}"
 
 
 def _count(number: int, noun: str) -> str:

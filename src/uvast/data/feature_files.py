@@ -147,7 +147,7 @@ class FeatureFolder:
         width = header.n_features(self.axis)
         if width != self.n_features:
             raise FeatureError(
-                f"features {width} wide, other videos have {self.n_features}",
+                f"has features {width} wide, other videos have {self.n_features}",
                 where=header.path,
                 remedy=_AGAIN,
             )
@@ -182,17 +182,17 @@ def read_header(path: Path) -> FeatureHeader:
             raise _corrupt(path, error) from error
     if dtype.kind not in "fiu":
         raise FeatureError(
-            f"features of type {dtype}", where=path, remedy="save them as float32 numbers"
+            f"holds features of type {dtype}", where=path, remedy="save them as float32 numbers"
         )
     if len(shape) != 2 or any(type(n) is not int or n > _LONGEST_AXIS for n in shape):
         raise FeatureError(
-            f"features of shape {shown(shape)}",
+            f"holds features of shape {shown(shape)}",
             where=path,
             remedy="save them as [T x F] or [F x T]",
         )
     if min(shape) < 1:
         raise FeatureError(
-            f"an empty video, features of shape {shape}", where=path, remedy="remove this video"
+            f"is empty, it holds features of shape {shape}", where=path, remedy="remove this video"
         )
     promised = shape[0] * shape[1] * dtype.itemsize
     if n_bytes < promised:
@@ -218,7 +218,7 @@ def check_finite(features: NDArray[np.float32], path: Path) -> None:
     if bad.any():
         first = int(np.flatnonzero(bad.any(axis=1))[0])
         raise FeatureError(
-            f"{int(bad.sum())} NaN or infinite values, first in frame {first}",
+            f"holds {int(bad.sum())} NaN or infinite values, first in frame {first}",
             where=path,
             remedy=_AGAIN,
         )

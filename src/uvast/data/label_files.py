@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from itertools import groupby
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from uvast.data.faults import raise_fault
 from uvast.data.recognition import not_labels
+from uvast.data.spec import LARGEST_TOLERANCE, SPEC_FILE
 from uvast.errors import CorruptFileError, DataError, LabelError
 from uvast.files import read_text, shown, write_text
 
@@ -29,11 +31,11 @@ def read_labels(path: Path) -> list[str]:
     except CorruptFileError as error:
         raise recognised_labels(path) or error from None
     if not text:
-        raise LabelError("an empty video, no labels", where=path, remedy="remove this video")
+        raise LabelError("is empty, it holds no labels", where=path, remedy="remove this video")
     labels = [line.strip() for line in text.split("\n")]
     if "" in labels:
         raise recognised_labels(path) or LabelError(
-            "a line without a label",
+            "has no label",
             where=f"{path}, line {labels.index('') + 1}",
             remedy="write one label per line",
         )
@@ -47,6 +49,20 @@ def recognised_labels(path: Path) -> LabelError | None:
     except DataError:
         return None
     return None if found is None else LabelError(found[0], where=path, remedy=found[1])
+
+
+def misfit(path: Path, n_labels: int, features_path: Path, n_frames: int) -> LabelError:
+    """The error for labels that are not as long as the features.
+
+    A larger tolerance is advised only where the two are nearly equal: else something is wrong.
+    """
+    difference = abs(n_frames - n_labels) / max(n_frames, n_labels)
+    remedy = "check that both are of this video, and at the same frame rate"
+    if difference <= LARGEST_TOLERANCE:
+        enough = math.ceil(100 * difference) / 100
+        remedy = f"extract the features again, or set tolerance = {enough:g} in {SPEC_FILE}"
+    what = f"holds {n_labels} labels for the {n_frames} frames of {features_path}"
+    return recognised_labels(path) or LabelError(what, where=path, remedy=remedy)
 
 
 def read_mapping(path: Path, on_fault: OnFault = raise_fault) -> tuple[str, ...]:

@@ -66,8 +66,14 @@ def not_labels(path: Path) -> tuple[str, str] | None:
     return f"is {kind}, not one label per line", remedy
 
 
-def foreign_files(folder: Path, command: str) -> str | None:
-    """The remedy for a folder without arrays or labels, by what most of its files are called."""
+def what_else_is_in(dataset_path: Path) -> str | None:
+    """The remedy for a dataset without arrays and labels, by what most files are called."""
+    places = (("features", EXTRACT), ("groundTruth", CONVERT), ("", CONVERT))
+    found = (_foreign_files(dataset_path / place, command) for place, command in places)
+    return next((remedy for remedy in found if remedy is not None), None)
+
+
+def _foreign_files(folder: Path, command: str) -> str | None:
     if not folder.is_dir():
         return None
     endings = (path.suffix[1:].lower() for path in folder.iterdir() if path.name[0] != ".")

@@ -160,7 +160,7 @@ def source_frame(entry: Annotation, spec: DatasetSpec, place: str) -> int:
         )
     elif spec.frames_per_second is None:
         raise TimestampError(
-            "a time in seconds, and the frame rate is unknown",
+            "gives a time in seconds, but the frame rate is unknown",
             where=place,
             remedy="set frames_per_second in dataset.toml",
         )
@@ -195,7 +195,7 @@ def _ground_truth(source_labels: Callable[[], IntArray], place: str) -> IntArray
         return source_labels()
     except MissingFileError:
         raise TimestampError(
-            "timestamps without labels, and no ground truth to take them from",
+            "has timestamps without labels, and no ground truth to take them from",
             where=place,
             remedy="add labels to the timestamps",
         ) from None

@@ -11,11 +11,12 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from uvast.errors import CorruptFileError, DataError, MissingFileError
-from uvast.files import is_present, missing
+from uvast.files import is_present, missing, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +27,41 @@ _ADDED = re.compile(
     re.IGNORECASE,
 )
 _SEPARATORS = "._- "
+
+
+@dataclass(frozen=True)
+class VideoFiles:
+    """The files of a dataset's videos.
+
+    Args:
+        features: the stem of each video's features.
+        labels: the stem of each video's labels.
+        skipped: an error for each file that is left out because of its name.
+    """
+
+    features: dict[str, str]
+    labels: dict[str, str]
+    skipped: tuple[DataError, ...]
+
+    def summary(self) -> str | None:
+        """One line about features and labels that belong together under different names."""
+        pairs = [
+            (features, labels)
+            for name, features in self.features.items()
+            if (labels := self.labels.get(name, features)) != features
+        ]
+        if not pairs:
+            return None
+        (features, labels), n_more = pairs[0], len(pairs) - 1
+        more = f" (and {n_more} more)" if n_more else ""
+        return f"features {features}.npy belong to labels {labels}.txt by their names{more}"
+
+
+def list_videos(dataset_path: Path) -> VideoFiles:
+    """The files in a dataset's `features` and `groundTruth`, by video."""
+    features, skipped = listed_stems(dataset_path / "features", ".npy")
+    labels, more = listed_stems(dataset_path / "groundTruth", ".txt")
+    return VideoFiles(*pair_stems(features, labels), (*skipped, *more))
 
 
 class VideoNames:
@@ -135,7 +171,10 @@ def listed_stems(folder: Path, suffix: str) -> tuple[frozenset[str], list[DataEr
         if not folder.exists():
             raise missing(folder)
         raise MissingFileError("is not a folder", where=folder, remedy="put a folder in its place")
-    names = [path.name for path in folder.iterdir()]
+    try:
+        names = [path.name for path in folder.iterdir()]
+    except OSError as error:
+        raise unreadable(folder, error) from error
     names = [name for name in names if name.endswith(suffix) and name[0] != "."]
     faults: list[DataError] = [
         CorruptFileError(

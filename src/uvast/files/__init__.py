@@ -1,6 +1,12 @@
-"""Files: atomic writes, and bounded, typed readers whose every failure is one clear sentence."""
+"""Files: atomic writes, and bounded, typed readers whose every failure is one clear sentence.
+
+What needs pydantic is imported when it is first used, so that help stays quick.
+"""
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from uvast.files.reading import (
     is_present,
@@ -9,16 +15,6 @@ from uvast.files.reading import (
     read_bytes,
     read_text,
     unreadable,
-)
-from uvast.files.records import (
-    checked,
-    first_fault,
-    read_json,
-    read_numbers,
-    read_record,
-    read_rows,
-    read_toml,
-    shown,
 )
 from uvast.files.writing import (
     atomic_path,
@@ -30,6 +26,18 @@ from uvast.files.writing import (
     write_json,
     write_text,
 )
+
+if TYPE_CHECKING:
+    from uvast.files.records import (
+        checked,
+        first_fault,
+        read_json,
+        read_numbers,
+        read_record,
+        read_rows,
+        read_toml,
+        shown,
+    )
 
 __all__ = [
     "atomic_path",
@@ -55,3 +63,9 @@ __all__ = [
     "write_json",
     "write_text",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        return getattr(import_module("uvast.files.records"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

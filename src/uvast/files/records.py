@@ -26,7 +26,6 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
 Record = TypeVar("Record")
@@ -69,20 +68,20 @@ def read_rows(
     error: type[UvastError] = CorruptFileError,
     remedy: str = RESTORE,
 ) -> list[Record]:
-    """The rows of a CSV table with a header; an empty cell leaves its field at the default."""
+    """The rows of a CSV table with a header.
+
+    A cell that is empty, or that a killed process did not write, leaves its field at the default.
+    """
     lines = io.StringIO(read_text(path, largest=LARGEST_JSON), newline="")
     rows: list[Record] = []
     try:
         table = csv.DictReader(lines, strict=True)
         for row in table:
             place = f"{path}, line {table.line_num}"
-            if None in row or None in row.values():
-                raise error(
-                    f"has {_n_cells(row)} cells, the header has {len(table.fieldnames or ())}",
-                    where=place,
-                    remedy=remedy,
-                )
-            filled = {name: cell for name, cell in row.items() if cell != ""}
+            if None in row:
+                what = "has more cells than the header"
+                raise error(what, where=place, remedy=remedy)
+            filled = {name: cell for name, cell in row.items() if cell}
             rows.append(_adapter(record).validate_strings(filled))
     except csv.Error as fault:
         raise error(f"is not valid CSV ({fault})", where=path, remedy=remedy) from None
@@ -255,10 +254,3 @@ def _check_depth(value: object) -> None:
         ]
     if level:
         raise RecursionError
-
-
-def _n_cells(row: Mapping[str | None, Any]) -> int:
-    """Of a row of `csv.DictReader`, which files cells beyond the header under None."""
-    return sum(cell is not None for name, cell in row.items() if name is not None) + len(
-        row.get(None, ())
-    )

@@ -135,11 +135,10 @@ def _sweep(folder: Path) -> None:
     if folder in _swept:
         return
     _swept.add(folder)
-    for path in folder.iterdir():
-        if not _OURS.fullmatch(path.name):
-            continue
-        with suppress(OSError):  # others sweep, too
-            if time.time() - path.stat().st_mtime > _SECONDS_TO_LOCK:
+    with suppress(OSError):  # others sweep, too, and a folder may be written and not listed
+        for path in folder.iterdir():
+            is_ours = _OURS.fullmatch(path.name) is not None
+            if is_ours and time.time() - path.stat().st_mtime > _SECONDS_TO_LOCK:
                 with _locked(path) as is_locked:
                     if is_locked:
                         _remove(path)
