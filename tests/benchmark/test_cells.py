@@ -6,13 +6,16 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from benchmark_types import MakeCell
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import uvast
 from uvast.benchmark import cell as cells
@@ -26,6 +29,7 @@ from uvast.benchmark.cell import (
     run_cell,
 )
 from uvast.benchmark.engine import SerialEngine, run_cells
+from uvast.benchmark.results import collect, with_earlier
 from uvast.data import Dataset, Video
 from uvast.errors import ConfigError, CorruptFileError, DataError, OutputError
 from uvast.inference.segmenter import EncodedVideos, Segmenter
@@ -150,7 +154,9 @@ def test_other_settings_in_the_same_place_are_refused(
         replace(one, dataset=f"/elsewhere/{one.data}"),
     ):
         assert other.key == one.key
-        with pytest.raises(OutputError, match=r"holds a run of other settings .*; choose another"):
+        with pytest.raises(
+            OutputError, match=r"holds a run with other settings .*; choose another"
+        ):
             run_cell(other, tmp_path)
     with pytest.raises(OutputError, match=r"\(train.learning_rate is 0.0005 there, 0.1 here\)"):
         check_cell(make_cell(train__learning_rate=0.1), tmp_path)
@@ -189,6 +195,43 @@ def test_a_broken_file_of_scores_is_named(
     assert earlier_cells(tmp_path) == ()
 
 
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def places(value: object) -> Iterator[tuple[dict[str, object], str]]:
+    """Every value of nested objects, as the object and the key it stands under."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield value, key
+            yield from places(inner)
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None, suppress_health_check=[*HealthCheck])
+def test_whatever_a_file_of_scores_holds_is_scores_or_one_sentence(
+    make_cell: MakeCell, tmp_path: Path, data: st.DataObject
+) -> None:
+    one = make_cell()
+    scores = {"frames": dict.fromkeys(COLUMNS, 50.0)}
+    content = json.loads(json.dumps({"cell": one.as_dict(), "scores": scores}))
+    for _ in range(data.draw(st.integers(1, 3))):
+        holder, key = data.draw(st.sampled_from(list(places(content))))
+        new = data.draw(st.sampled_from([key, "more", "decodings"]))
+        holder[new] = data.draw(JSON)
+    path = tmp_path / one.key / "scores.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with suppress(DataError):
+        is_finished(one, tmp_path)
+    found = finished_scores(one, tmp_path)
+    assert all(tuple(scores) in (COLUMNS, ("edit",)) for scores in found.values())
+    collect(with_earlier([one], tmp_path), tmp_path)
+
+
 @pytest.mark.parametrize("kind", ["fifo", "folder", "device"])
 def test_what_is_no_file_of_scores_never_stops_a_benchmark(
     make_cell: MakeCell, tmp_path: Path, kind: str
@@ -213,7 +256,7 @@ def test_a_decoding_that_fails_keeps_no_other_from_its_scores(
 ) -> None:
     ways = {"alignment": {"transcript": "frames", "durations": "alignment"}, **VITERBI}
     both = make_cell(decodings={**ways, "best": {"transcript": "best"}})
-    sentence = r"no scores of alignment, best \(durations 'alignment' need .*\); pass --durations"
+    sentence = r"no scores for alignment, best \(durations 'alignment' need .*\); pass --durations"
     with pytest.raises(ConfigError, match=sentence):
         run_cell(both, tmp_path)
     assert set(finished_scores(both, tmp_path)) == set(VITERBI)

@@ -33,7 +33,7 @@ def test_a_setting_may_be_meant_for_one_model(tiny_path: Path) -> None:
     settings = ("asformer:train.epochs=9", "train.epochs=7")
     cells = Matrix([tiny_path], ["ms-tcn", "asformer"], settings=settings).cells()
     assert {(c.model, c.training.train.epochs) for c in cells} == {("ms-tcn", 7), ("asformer", 9)}
-    with pytest.raises(ConfigError, match="for a model that does not take part; choose from ms-t"):
+    with pytest.raises(ConfigError, match="names a model that is not compared here; choose from"):
         Matrix([tiny_path], ["ms-tcn"], settings=["gtea:train.epochs=9"]).cells()
     with pytest.raises(ConfigError, match=r"section\.name=value"):
         Matrix([tiny_path], ["ms-tcn"], settings=["train.epochs"]).cells()
@@ -108,12 +108,16 @@ def test_what_is_run_by_default_fits() -> None:
         ({"decodings": ("viterbo",)}, ConfigError, "no decoding 'viterbo'; choose from none; fr"),
         ({"decodings": ("best",)}, ConfigError, "none of best fits the model ms-tcn"),
         ({"presets": ("gpt",)}, ConfigError, "no preset 'gpt'"),
-        ({"presets": ("ms-tcn", "ms-tcn")}, ConfigError, "ms-tcn is named twice among the presets"),
+        ({"presets": ("ms-tcn", "ms-tcn")}, ConfigError, "ms-tcn is given twice among the presets"),
         ({"presets": ()}, ConfigError, "no presets"),
-        ({"seeds": (1, 1)}, ConfigError, "1 is named twice among the seeds"),
+        ({"seeds": (1, 1)}, ConfigError, "1 is given twice among the seeds"),
         ({"splits": (1, 9)}, SplitError, "has no split 9; choose from 1, 2"),
         ({"decodings": ()}, ConfigError, "no decodings"),
-        ({"supervision": ("none",)}, ConfigError, "no supervision 'none'; choose from full, time"),
+        (
+            {"supervision": ("none",)},
+            ConfigError,
+            "unknown supervision 'none'; choose from full, time",
+        ),
         (
             {"settings": ("supervision.kind=timestamps",)},
             ConfigError,
@@ -131,7 +135,9 @@ def test_wrong_matrices_are_refused(
 
 def test_two_datasets_of_one_name_are_refused(tiny_path: Path, tmp_path: Path) -> None:
     shutil.copytree(tiny_path, tmp_path / tiny_path.name)
-    with pytest.raises(ConfigError, match="two runs for the place tiny/ms-tcn-full/split1-seed0"):
+    with pytest.raises(
+        ConfigError, match="two runs would share the folder tiny/ms-tcn-full/split1-seed0"
+    ):
         Matrix([tiny_path, tmp_path / tiny_path.name], ["ms-tcn"]).cells()
 
 
@@ -140,3 +146,12 @@ def test_a_dataset_without_splits_is_refused(tiny_path: Path, tmp_path: Path) ->
     shutil.rmtree(tmp_path / "whole" / "splits")
     with pytest.raises(SplitError, match="has no splits; make them with 'uvast data split'"):
         Matrix([tmp_path / "whole"], ["ms-tcn"]).cells()
+
+
+def test_epochs_are_those_of_every_stage_a_model_has(tiny_path: Path) -> None:
+    matrix = Matrix([tiny_path], ("uvast", "ms-tcn"), epochs=7, settings=("ms-tcn:train.epochs=3",))
+    trained = {cell.model: cell.config.train for cell in matrix.cells()}
+    assert (trained["uvast"].epochs, trained["uvast"].alignment_epochs) == (7, 7)
+    assert (trained["ms-tcn"].epochs, trained["ms-tcn"].alignment_epochs) == (3, 0)
+    with pytest.raises(ConfigError, match=r"set twice; leave out this or --epochs"):
+        Matrix([tiny_path], ("uvast",), epochs=7, settings=("train.epochs=3",)).cells()

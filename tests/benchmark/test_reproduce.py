@@ -103,7 +103,7 @@ def test_baselines_train_on_another_preset_as_in_a_benchmark(tiny: Dataset) -> N
 
 @pytest.mark.parametrize(
     ("seeds", "sentence"),
-    [((0, 1, 0), "0 is named twice among the seeds; name each once"), ((), "no seeds")],
+    [((0, 1, 0), "0 is given twice among the seeds; give each once"), ((), "no seeds")],
 )
 def test_every_seed_is_named_once(tiny: Dataset, seeds: tuple[int, ...], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):

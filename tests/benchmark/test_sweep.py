@@ -263,7 +263,7 @@ def test_impossible_sweeps_are_refused(task: Sweep, tmp_path: Path) -> None:
         (
             {"ranges": [*task.ranges, parse_range("model.width=8..16")]},
             ConfigError,
-            "model.width is named twice among the settings of --set-range; name each once",
+            "model.width is given twice among the settings of --set-range; give each once",
         ),
     ):
         with pytest.raises(kind, match=sentence):
@@ -338,7 +338,7 @@ def test_values_that_cannot_work_are_one_sentence_now_and_later(
     said = capsys.readouterr().err
     first = re.search(r"failed: (trial 0 \(model.width=[79]\): width is [79]; .*even width)", said)
     assert first is not None, said
-    assert "1 of the trials failed; the same command tries as many others" in said
+    assert "1 trial failed; the same command tries as many others" in said
     assert command(*words, "--json") == 2
     captured = capsys.readouterr()
     assert f"failed earlier: {first[1]}" in captured.err

@@ -70,7 +70,7 @@ def test_mean_and_spread_over_seeds_are_printed_beside_published_numbers(
     ]
     changed = uvast(*command, "--set", "train.epochs=2", "--out", tmp_path / "out")
     assert changed.code == 2
-    assert "holds a run of other settings (train.epochs is 1 there, 2 here)" in " ".join(
+    assert "holds a run with other settings (train.epochs is 1 there, 2 here)" in " ".join(
         changed.error.split()
     )
 
@@ -94,8 +94,8 @@ def test_a_failed_run_is_told_and_the_others_are_shown(
     ("arguments", "sentence"),
     [
         (("--models", "none"), "no preset 'none'; choose from"),
-        (("--models", "ms-tcn", "--seeds", "a"), "--seeds: 'a' are not numbers; write for example"),
-        (("--models", "ms-tcn", "--seeds", "-1"), "--seeds: '-1' are not numbers"),
+        (("--models", "ms-tcn", "--seeds", "a"), "--seeds: 'a' is not a list of numbers; write"),
+        (("--models", "ms-tcn", "--seeds", "-1"), "--seeds: '-1' is not a list of numbers"),
         (("--models", "ms-tcn", "--splits", "9"), "has no split 9; choose from 1, 2"),
         (("--models", "ms-tcn", "--durations", "magic"), "no decoding 'magic'; choose from none;"),
     ],
@@ -135,8 +135,11 @@ def test_a_table_is_computed_and_written(uvast: Uvast, tiny_path: Path, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "a table, a dataset and --out are needed; see uvast reproduce --list"),
-        (("losses", "DATA", "--out", "OUT"), "no table 'losses'; choose from fully-supervised"),
+        ((), "a table, a dataset and --out are needed; see uvast reproduce --list and"),
+        (
+            ("losses", "DATA", "--out", "OUT"),
+            "unknown table 'losses'; choose from fully-supervised",
+        ),
         (("encoders", "DATA", "DATA", "--out", "OUT"), "two datasets are named tiny"),
         (("encoders", "DATA", "--out", "OUT", "--splits", "7"), "has no split 7"),
         (("encoders", "DATA", "--out", "OUT", "--preset", "x"), "no preset 'x'"),

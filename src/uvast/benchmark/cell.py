@@ -153,7 +153,7 @@ def _missing_scores(
 def _together(failed: Mapping[str, UvastError]) -> UvastError:
     """The first error, with the names of all decodings that have one."""
     first = next(iter(failed.values()))
-    what = f"no scores of {', '.join(failed)} ({first.what})"
+    what = f"no scores for {', '.join(failed)} ({first.what})"
     return type(first)(what, where=first.where, remedy=first.remedy)
 
 
@@ -164,13 +164,15 @@ def is_finished(cell: Cell, out: Path) -> bool:
 
 
 def finished_scores(cell: Cell, out: Path) -> dict[str, ScoreColumns]:
-    """The scores that a cell has already, by decoding."""
-    record = _read_record(cell, out)
+    """The scores that a cell has already, by decoding; a file that cannot be read has none."""
+    record = None
+    with suppress(DataError):  # of which the cell's outcome tells
+        record = _read_record(cell, out)
     return {} if record is None else record.of(cell)
 
 
 def check_cell(cell: Cell, out: Path) -> None:
-    """Refuses a place that holds a run of other settings, finished or not."""
+    """Refuses a place that holds a run with other settings, finished or not."""
     folder = out / cell.key
     if not is_run(folder):
         return
@@ -190,7 +192,8 @@ def check_cell(cell: Cell, out: Path) -> None:
     other = next((name for name in ours if ours[name] != theirs[name]), None)
     if other is not None:
         raise OutputError(
-            f"holds a run of other settings ({other} is {theirs[other]} there, {ours[other]} here)",
+            "holds a run with other settings "
+            f"({other} is {theirs[other]} there, {ours[other]} here)",
             where=folder,
             remedy="choose another --out",
         )
@@ -222,9 +225,9 @@ class _Record:
     def of(self, cell: Cell) -> dict[str, ScoreColumns]:
         """The scores of the decodings that mean the same to `cell`, or that it does not name."""
         return {
-            name: one
-            for name, one in self.scores.items()
-            if cell.decodings.get(name, self.cell.decodings[name]) == self.cell.decodings[name]
+            name: self.scores[name]
+            for name, changes in self.cell.decodings.items()
+            if name in self.scores and cell.decodings.get(name, changes) == changes
         }
 
     def write(self, path: Path) -> None:

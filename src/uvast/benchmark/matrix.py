@@ -45,6 +45,7 @@ class Matrix:
         decodings: names of `DECODINGS`, or `none`; None takes all that fit the model.
         splits: split numbers; None takes all of a dataset.
         seeds: of training.
+        epochs: of each stage; None takes each preset's own.
         settings: further settings of every cell, `train.epochs=50`, or of one model's cells,
             `asformer:train.epochs=50`.
         timestamps: the timestamps file; None finds each dataset's own.
@@ -57,6 +58,7 @@ class Matrix:
     decodings: Sequence[str] | None = None
     splits: Sequence[int] | None = None
     seeds: Sequence[int] = (0,)
+    epochs: int | None = None
     settings: Sequence[str] = ()
     timestamps: Path | None = None
 
@@ -69,7 +71,7 @@ class Matrix:
         unknown = next((one for one in self.supervision if one not in SUPERVISION), None)
         if unknown is not None:
             raise ConfigError(
-                f"no supervision {unknown!r}",
+                f"unknown supervision {unknown!r}",
                 where="--supervision",
                 remedy=f"choose from {', '.join(SUPERVISION)}",
             )
@@ -81,6 +83,8 @@ class Matrix:
         for folder in self.datasets:
             dataset = Dataset.open(folder)
             splits = chosen_splits(dataset, self.splits)
+            if self.timestamps is not None and "timestamps" in self.supervision:
+                dataset.timestamps(self.timestamps)  # told before the first run, not in each
             for supervision in self.supervision:
                 for preset in self.presets:
                     config = self._config(dataset, preset, supervision)
@@ -101,7 +105,8 @@ class Matrix:
         base = preset_of(dataset.name) if self.base == AUTO else self.base
         layers = (preset,) if base is None or base == preset else (base, preset)
         mine = [text for model, text in self._addressed() if model in ("", model_name(preset))]
-        return load_config(layers, settings=[*mine, f"supervision.kind={supervision}"])
+        short = epoch_settings(load_config(layers), self.epochs, self.settings)
+        return load_config(layers, settings=[*short, *mine, f"supervision.kind={supervision}"])
 
     def _addressed(self) -> Iterator[tuple[str, str]]:
         """Settings, each behind the model it is meant for; those for all come first."""
@@ -119,7 +124,7 @@ class Matrix:
         for model, name, text in sorted(found, key=lambda one: bool(one[0])):
             if model and model not in models:
                 raise ConfigError(
-                    f"--set {model}:{name} is for a model that does not take part",
+                    f"--set {model}:{name} names a model that is not compared here",
                     remedy=f"choose from {', '.join(models)}",
                 )
             yield model, text
@@ -137,6 +142,18 @@ class Matrix:
                 remedy=f"add one of {', '.join(decodings_of(kind, alignment=alignment))}",
             )
         return named_decodings(names)
+
+
+def epoch_settings(config: Config, epochs: int | None, settings: Sequence[str]) -> list[str]:
+    """`--epochs N` as settings: of both stages, if the config has a second one."""
+    if epochs is None:
+        return []
+    if any(one.partition("=")[0].strip() == "train.epochs" for one in settings):
+        raise ConfigError(
+            "train.epochs is set twice", where="--set", remedy="leave out this or --epochs"
+        )
+    names = ["train.epochs", *["train.alignment_epochs"] * (config.train.alignment_epochs > 0)]
+    return [f"{name}={epochs}" for name in names]
 
 
 def model_name(preset: str) -> str:
@@ -168,7 +185,7 @@ def check_places(cells: Sequence[Cell]) -> None:
     twice = next((key for key, count in places.items() if count > 1), None)
     if twice is not None:
         raise ConfigError(
-            f"two runs for the place {twice}",
+            f"two runs would share the folder {twice}",
             remedy="give datasets, and presets of your own, different names",
         )
 
@@ -182,5 +199,6 @@ def check_once(name: str, values: Sequence[object]) -> None:
     """Refuses an empty list, and a value that stands in it twice."""
     twice = next((value for value in values if list(values).count(value) > 1), None)
     if twice is not None or not values:
-        what = f"no {name}" if not values else f"{twice} is named twice among the {name}"
-        raise ConfigError(what, remedy="name each once")
+        if not values:
+            raise ConfigError(f"no {name} given", remedy="give at least one")
+        raise ConfigError(f"{twice} is given twice among the {name}", remedy="give each once")

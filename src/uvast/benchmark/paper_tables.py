@@ -70,7 +70,7 @@ def tables() -> Mapping[str, Table]:
 def find_table(name: str) -> Table:
     """The table of this name."""
     if name not in tables():
-        raise ConfigError(f"no table {name!r}", remedy=f"choose from {', '.join(tables())}")
+        raise ConfigError(f"unknown table {name!r}", remedy=f"choose from {', '.join(tables())}")
     return tables()[name]
 
 

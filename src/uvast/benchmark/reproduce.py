@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -21,7 +20,7 @@ from uvast.benchmark.matrix import check_once, chosen_splits, preset_of, resolve
 from uvast.benchmark.results import as_csv, summary
 from uvast.benchmark.tables import changed_settings
 from uvast.config import load_config, parse_setting
-from uvast.errors import ConfigError, DataError, UvastError
+from uvast.errors import ConfigError, UvastError
 from uvast.evaluation.pseudo_labels import make_pseudo_labels, score_pseudo_labels
 from uvast.files import write_json, write_text
 
@@ -169,10 +168,9 @@ class Reproduction:
         seeds: dict[int, list[ScoreColumns]] = defaultdict(list)
         cells = tuple(self.cells_of(row))
         for cell in cells:
-            with suppress(DataError):  # of which the cell's outcome tells
-                scores = finished_scores(cell, out)
-                if name in scores:
-                    seeds[cell.seed].append(scores[name])
+            scores = finished_scores(cell, out)
+            if name in scores:
+                seeds[cell.seed].append(scores[name])
         runs = tuple(cell.key for cell in cells)
         whole = [one for one in seeds.values() if len(one) == len(self._splits)]
         if not whole:

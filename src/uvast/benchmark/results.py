@@ -20,7 +20,6 @@ from uvast.benchmark.cell import (
 )
 from uvast.benchmark.layout import Layout, Line, as_markdown, laid_out
 from uvast.benchmark.paper_tables import find_table
-from uvast.errors import DataError
 from uvast.files import write_json, write_text
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ def collect(cells: Sequence[Cell], out: Path) -> tuple[ResultRow, ...]:
         groups[cell.data, cell.model, config.model.kind, config.supervision.kind].append(cell)
     rows = []
     for key, group in groups.items():
-        found = [(cell, _scores(cell, out)) for cell in group]
+        found = [(cell, finished_scores(cell, out)) for cell in group]
         for name in {name: None for cell in group for name in cell.decodings}:
             seeds: dict[int, dict[int, ScoreColumns]] = {cell.seed: {} for cell in group}
             for cell, scores in found:
@@ -151,14 +150,6 @@ def collect(cells: Sequence[Cell], out: Path) -> tuple[ResultRow, ...]:
             if any(seeds.values()):
                 rows.append(_row(key, name, len({cell.split for cell in group}), seeds))
     return tuple(rows)
-
-
-def _scores(cell: Cell, out: Path) -> dict[str, ScoreColumns]:
-    """What a cell has; nothing if its file cannot be read, of which its outcome tells."""
-    try:
-        return finished_scores(cell, out)
-    except DataError:
-        return {}
 
 
 def _row(

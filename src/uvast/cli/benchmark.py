@@ -15,6 +15,7 @@ from uvast.cli.options import (
     DeviceOption,
     EngineName,
     EngineOption,
+    EpochsOption,
     GpusOption,
     JobsOption,
     JsonOption,
@@ -44,18 +45,19 @@ def benchmark(
     models: Annotated[
         str,
         typer.Option(
-            help="Presets by commas: uvast, small, asformer, ms-tcn, ms-tcn++, …, or .toml files."
+            help="Presets, separated by commas: uvast, small, asformer, ms-tcn, ms-tcn++, …, or "
+            ".toml files."
         ),
     ] = "small",
     base: Annotated[
         str,
         typer.Option(
-            help="A preset below each model's; auto: the one of the dataset's name, if there is "
-            "one; or none."
+            help="A preset that each model's preset builds on: a name, none, or auto for the one "
+            "named like the dataset."
         ),
     ] = "auto",
     supervision: Annotated[
-        str, typer.Option(help="full, timestamps, or both by a comma.")
+        str, typer.Option(help="full, timestamps, or full,timestamps for both.")
     ] = "full",
     decodings: Annotated[
         str | None,
@@ -65,8 +67,11 @@ def benchmark(
         ),
     ] = None,
     durations: Annotated[str | None, typer.Option(hidden=True)] = None,
-    splits: Annotated[str, typer.Option(help="Numbers by commas, or all.")] = "all",
+    splits: Annotated[
+        str, typer.Option(help="Split numbers, separated by commas, or all.")
+    ] = "all",
     seeds: SeedsOption = "0",
+    epochs: EpochsOption = None,
     settings: SettingsOption = None,
     timestamps: TimestampsOption = None,
     engine: EngineOption = EngineName.local,
@@ -79,14 +84,14 @@ def benchmark(
 ) -> None:
     """Train and score models on every split, and print one table.
 
-    A run that is finished is never run again: start the same command after a break, and it does
-    what is left. Each run is an ordinary run folder below --out. Several commands may fill one
-    --out part by part; its results.csv, results.json and results.md hold them all.
+    Start the same command again after a break, and it does what is left; finished runs are kept.
+    Each run is an ordinary run folder below --out. Several commands may share one --out: its
+    results.csv, results.json and results.md hold the results of all.
 
-    Example: `uvast benchmark data/gtea --models uvast,asformer --out bench --set train.epochs=50
-    --set train.alignment_epochs=20`
+    Example: `uvast benchmark data/gtea --models uvast,asformer --out bench --epochs 50`
 
-    A model's own setting: `… --models uvast,asformer --set asformer:train.epochs=50`
+    A setting of one model: `uvast benchmark data/gtea --models uvast,asformer --out bench
+    --set asformer:train.epochs=30`
 
     From clicks: `uvast benchmark data/gtea --supervision full,timestamps --out bench --jobs 2`
 
@@ -104,6 +109,7 @@ def benchmark(
         decodings=_decodings(decodings or durations),
         splits=None if splits == "all" else numbers_of(splits, "--splits"),
         seeds=numbers_of(seeds, "--seeds"),
+        epochs=epochs,
         settings=settings or (),
         timestamps=timestamps,
     )

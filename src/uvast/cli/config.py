@@ -13,26 +13,24 @@ from uvast.cli.options import SettingsOption, chosen_config
 def config(
     preset: Annotated[
         str | None,
-        typer.Option(help="A preset's name, or a .toml file.", show_default="the defaults"),
+        typer.Option(help="The name of a preset, or a .toml file.", show_default="the defaults"),
     ] = None,
     file: Annotated[
-        Path | None, typer.Option("--config", help="Settings from a TOML file instead.")
+        Path | None, typer.Option("--config", help="Settings from a TOML file.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="uvast or a baseline, with its published settings.")
+        str | None, typer.Option(help="uvast, or a baseline with its published settings.")
     ] = None,
     settings: SettingsOption = None,
-    as_list: Annotated[
-        bool, typer.Option("--list", help="List the presets instead, one a line.")
-    ] = False,
+    as_list: Annotated[bool, typer.Option("--list", help="List the presets instead.")] = False,
 ) -> None:
     """Print all settings that a run would have, as TOML.
 
-    The options are those of `uvast train`, and the output is a file for its --config.
+    The options work as in `uvast train`, and the output is a file for its --config.
 
     Example: `uvast config --preset small --set train.epochs=50 > my.toml`
 
-    The presets: `uvast config --list`
+    All presets: `uvast config --list`
     """
     if as_list:
         from uvast.presets import preset_summary, presets

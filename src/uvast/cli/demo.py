@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="A new folder for data, models and report.")] = Path(
-        "uvast-demo"
-    ),
-    seed: Annotated[int, typer.Option(help="Of data and training.")] = 0,
-    fast: Annotated[bool, typer.Option("--fast", help="Little training, for tests.")] = False,
+    out: Annotated[
+        Path, typer.Option(help="A new folder for the data, the models and the report.")
+    ] = Path("uvast-demo"),
+    seed: Annotated[int, typer.Option(help="Random seed of data and training.")] = 0,
+    fast: Annotated[bool, typer.Option("--fast", help="Train very little, for tests.")] = False,
     device: DeviceOption = "auto",
     show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
     overwrite: Annotated[

@@ -28,26 +28,39 @@ class EngineName(str, Enum):
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 SettingsOption = Annotated[
     list[str] | None,
-    typer.Option("--set", help="A setting, such as train.epochs=50; repeatable."),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Change a setting, such as train.epochs=50; may be given several times.",
+    ),
 ]
-SeedsOption = Annotated[str, typer.Option("--seeds", help="Numbers by commas.")]
+SeedsOption = Annotated[str, typer.Option("--seeds", help="Random seeds, separated by commas.")]
 TimestampsOption = Annotated[
     Path | None,
-    typer.Option("--timestamps", help="Timestamps file.", show_default="the dataset's own"),
+    typer.Option("--timestamps", help="A file of timestamps.", show_default="the dataset's own"),
 ]
 EngineOption = Annotated[
-    EngineName, typer.Option("--engine", help="This machine, or a Ray cluster (an extra).")
+    EngineName,
+    typer.Option("--engine", help="Run on this machine, or on a Ray cluster (an extra)."),
 ]
-JobsOption = Annotated[int, typer.Option("--jobs", min=1, help="Local runs side by side.")]
+JobsOption = Annotated[
+    int, typer.Option("--jobs", min=1, help="Runs at the same time on this machine.")
+]
 AddressOption = Annotated[
-    str, typer.Option("--address", help="Of the Ray cluster: auto, local or host:port.")
+    str, typer.Option("--address", help="The Ray cluster: auto, local or host:port.")
 ]
-CpusOption = Annotated[float, typer.Option("--cpus", min=0.1, help="On Ray: CPUs of a task.")]
-GpusOption = Annotated[float, typer.Option("--gpus", min=0, help="On Ray: GPUs of a task.")]
+CpusOption = Annotated[float, typer.Option("--cpus", min=0.1, help="CPUs for each task on Ray.")]
+GpusOption = Annotated[float, typer.Option("--gpus", min=0, help="GPUs for each task on Ray.")]
 WorkersOption = Annotated[
-    int, typer.Option("--workers", min=0, help="Threads that decode side by side.")
+    int, typer.Option("--workers", min=0, help="Threads that decode at the same time.")
 ]
-DeviceOption = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, …")]
+EpochsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--epochs", min=1, metavar="N", help="Epochs of each stage.", show_default="the preset's"
+    ),
+]
+DeviceOption = Annotated[str, typer.Option("--device", help="Where to compute: auto, cpu, cuda, …")]
 
 
 def chosen_config(
@@ -94,6 +107,6 @@ def numbers_of(text: str, option: str) -> list[int]:
     parts = names_of(text)
     if not all(part.isdecimal() for part in parts):
         raise ConfigError(
-            f"{text!r} are not numbers", where=option, remedy="write for example 0,1,2"
+            f"{text!r} is not a list of numbers", where=option, remedy="write for example 0,1,2"
         )
     return [int(part) for part in parts]

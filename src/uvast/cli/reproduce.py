@@ -43,25 +43,33 @@ class Budget(str, Enum):
 
 def reproduce(
     table: Annotated[
-        str | None, typer.Argument(help="A table of --list, or all.", show_default=False)
+        str | None, typer.Argument(help="A table that --list shows, or all.", show_default=False)
     ] = None,
     datasets: Annotated[
         list[Path] | None, typer.Argument(help="Folders of datasets.", show_default=False)
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of tables and runs.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for tables and runs.")] = None,
     list_tables: Annotated[
         bool, typer.Option("--list", help="List the tables, or the rows of TABLE.")
     ] = False,
     budget: Annotated[
-        Budget, typer.Option(help="A small network for a moment, or the paper's settings.")
+        Budget,
+        typer.Option(
+            help="quick: a tiny network, to see that everything runs; paper: the paper's settings."
+        ),
     ] = Budget.quick,
     preset: Annotated[
         str | None,
-        typer.Option(help="What the rows change.", show_default="that of the dataset's name"),
+        typer.Option(
+            help="The preset that the rows change.", show_default="the one named like the dataset"
+        ),
     ] = None,
     splits: Annotated[
         str | None,
-        typer.Option(help="Numbers by commas, or all.", show_default="as in the paper's table"),
+        typer.Option(
+            help="Split numbers, separated by commas, or all.",
+            show_default="as in the paper's table",
+        ),
     ] = None,
     seeds: SeedsOption = "0",
     settings: SettingsOption = None,
@@ -76,14 +84,14 @@ def reproduce(
 ) -> None:
     """Compute a table of the paper, published numbers beside ours.
 
-    Writes markdown, LaTeX, CSV, and the data of a figure as JSON to --out. Start it again after a
-    break, and it does what is left; rows of equal settings share a run.
+    Writes Markdown, LaTeX, CSV, and the data of a figure as JSON to --out. Start the same command
+    again after a break, and it does what is left. Rows with the same settings share a run.
 
     Example: `uvast reproduce --list`
 
-    Smoke test: `uvast data generate demo && uvast reproduce all demo --out tables`
+    To try it: `uvast data generate demo && uvast reproduce all demo --out tables`
 
-    In earnest: `uvast reproduce timestamps data/gtea --budget paper --out tables`
+    In full: `uvast reproduce timestamps data/gtea --budget paper --out tables`
     """
     from uvast.benchmark.paper_tables import find_table, tables
 
@@ -92,7 +100,8 @@ def reproduce(
         return
     if table is None or not datasets or out is None:
         raise ConfigError(
-            "a table, a dataset and --out are needed", remedy="see uvast reproduce --list"
+            "a table, a dataset and --out are needed",
+            remedy="see uvast reproduce --list and --help",
         )
 
     from uvast.benchmark.engine import SerialEngine

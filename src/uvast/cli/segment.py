@@ -38,32 +38,41 @@ def segment(
     out: Annotated[Path, typer.Option(help="Folder for the predictions.")],
     split: Annotated[
         int | None,
-        typer.Option(help="Of a dataset, only this split's test side.", show_default="all videos"),
+        typer.Option(
+            help="Only the test side of this split of the dataset.", show_default="all videos"
+        ),
     ] = None,
     transcript: Annotated[
         str | None,
         typer.Option(
-            help="decoder, semi-markov, best (with a beam of 5) or frames.",
+            help="Where the order of actions comes from: decoder, semi-markov, best (a beam of "
+            "5) or frames.",
             show_default="the model's own",
         ),
     ] = None,
     durations: Annotated[
         str | None,
         typer.Option(
-            help="viterbi, fifa, alignment, explicit or none; semi-markov and best find their own.",
+            help="Where durations come from: viterbi, fifa, alignment, explicit or none; "
+            "semi-markov and best find their own.",
             show_default="the model's own",
         ),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Another decoding setting, such as beam_width=5; repeatable."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Change another decoding setting, such as beam_width=5; may be given several "
+            "times.",
+        ),
     ] = None,
     formats: Annotated[
         str | None,
         typer.Option(
             "--format",
-            help="txt (a label a frame), csv, json; by commas.",
-            show_default="txt,json; json without durations",
+            help="What to write: txt (one label per frame), csv, json; separate them with commas.",
+            show_default="txt,json; only json if there are no durations",
         ),
     ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Videos encoded together.")] = 8,
@@ -74,7 +83,7 @@ def segment(
     gpus: GpusOption = 0,
     device: DeviceOption = "auto",
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace predictions that exist.")
+        bool, typer.Option("--overwrite", help="Replace existing predictions.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -159,8 +168,8 @@ def _report(outcomes: Iterable[Outcome], out: Path, manifest: Manifest, *, as_js
     capped = [name for name, prediction in done.items() if not prediction.complete]
     if capped:
         note(
-            f"stopped by max_segments in {_videos(len(capped))} (first: {capped[0]}); "
-            "raise it with --set max_segments=…"
+            f"{_videos(len(capped))} may lack the last actions (first: {capped[0]}); "
+            "allow more with --set max_segments=…"
         )
     if as_json:
         print_json(
@@ -174,7 +183,7 @@ def _report(outcomes: Iterable[Outcome], out: Path, manifest: Manifest, *, as_js
         )
         return
     if done:
-        title = f"{_videos(len(done))} in {out}, least sure first"
+        title = f"{_videos(len(done))} in {out}, least confident first"
         by_confidence = sorted(done.items(), key=lambda item: item[1].confidence or 0.0)
         rows = [_row(name, one) for name, one in by_confidence]
         print_table(title, ["video", "segments", "confidence"], rows)

@@ -14,6 +14,7 @@ from uvast.cli.options import (
     DeviceOption,
     EngineName,
     EngineOption,
+    EpochsOption,
     GpusOption,
     JsonOption,
     SettingsOption,
@@ -28,35 +29,38 @@ if TYPE_CHECKING:
 
 def sweep(
     dataset: Annotated[Path, typer.Argument(help="Folder of a dataset.")],
-    out: Annotated[Path, typer.Option(help="Folder of the sweep.")],
+    out: Annotated[Path, typer.Option(help="Folder for the sweep.")],
     ranges: Annotated[
         list[str],
         typer.Option(
             "--set-range",
+            metavar="NAME=VALUES",
             help="What to vary: single values, model.width=32,48,64,96, or a range, "
-            "train.averaging=0.5..0.99; :log behind a range spreads it by the logarithm; "
-            "repeatable.",
+            "train.averaging=0.5..0.99; add :log to spread a range by its logarithm. May be given "
+            "several times.",
         ),
     ],
     trials: Annotated[
-        int, typer.Option(min=1, help="Trials with a score in the end, earlier ones included.")
+        int, typer.Option(min=1, help="How many trials in all, earlier ones included.")
     ] = 20,
     preset: Annotated[
-        str | None, typer.Option(help="All other settings.", show_default="the defaults")
+        str | None,
+        typer.Option(help="The preset for all other settings.", show_default="the defaults"),
     ] = None,
+    epochs: EpochsOption = None,
     settings: SettingsOption = None,
-    split: Annotated[int, typer.Option(help="Whose training side is used.")] = 1,
+    split: Annotated[int, typer.Option(help="The split whose training side is used.")] = 1,
     validation: Annotated[
         float | None,
         typer.Option(
-            help="Share of the training side that judges the settings.",
+            help="Share of the training side that the settings are judged on.",
             show_default="train.validation, or 0.2 if that is auto or 0",
         ),
     ] = None,
     timestamps: TimestampsOption = None,
     engine: EngineOption = EngineName.local,
     jobs: Annotated[
-        int, typer.Option(min=1, help="Trials chosen at a time and run side by side, on Ray too.")
+        int, typer.Option(min=1, help="Trials chosen and run at the same time, on Ray too.")
     ] = 1,
     address: AddressOption = "auto",
     cpus: CpusOption = 1,
@@ -64,20 +68,24 @@ def sweep(
     device: DeviceOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
-    """Search settings by the score on a validation part of the training side.
+    """Find good settings, judged on a validation part of the training side.
 
-    The test side is never seen. Start it again after a break or failures, or with more --trials,
-    and it goes on. The best settings are in OUT/best.toml, for uvast train --config. It needs the
-    extra: `pip install '.[sweep]'` in uvast's folder.
+    The test side is never used. Start the same command again after a break, or with more --trials,
+    and it goes on. The best settings are written to OUT/best.toml, for uvast train --config. This
+    needs an extra: `pip install '.[sweep]'` in uvast's folder.
 
-    Example: `uvast sweep data/gtea --preset gtea --set train.epochs=50 --out sweep --set-range
+    Example: `uvast sweep data/gtea --preset gtea --epochs 50 --out sweep --set-range
     train.learning_rate=1e-4..1e-2:log`
     """
+    from uvast.benchmark.matrix import epoch_settings
     from uvast.benchmark.ranges import parse_range
     from uvast.benchmark.sweep import VALIDATION, Sweep
     from uvast.config import load_config
 
-    config = load_config(preset, settings=settings or ())
+    given = settings or ()
+    config = load_config(
+        preset, settings=(*epoch_settings(load_config(preset), epochs, given), *given)
+    )
     if validation is None:
         own = config.train.validation
         validation = VALIDATION if own == "auto" or not own else own
@@ -102,14 +110,18 @@ def sweep(
     else:
         _print(found, [one.name for one in varied])
     if told:
-        note(f"{len(told)} of the trials failed; the same command tries as many others")
+        note(f"{_trials(len(told))} failed; the same command tries as many others")
     if found[0].score is None:
-        raise ConfigError("every trial failed", where=out, remedy="see the sentences above")
+        raise ConfigError("every trial failed", where=out, remedy="see the messages above")
     clicks = "" if timestamps is None else f" --timestamps {timestamps}"
     note(
         f"the best settings are in {out}/best.toml; try uvast train {dataset} --split {split}"
         f"{clicks} --config {out}/best.toml --out RUN"
     )
+
+
+def _trials(number: int) -> str:
+    return f"{number} trial{'' if number == 1 else 's'}"
 
 
 def _failure(trial: Trial) -> str:
