@@ -87,7 +87,7 @@ def _with(value: Any, trail: Trail, new: Any) -> Any:
     """A copy in which what stands at the end of a trail is another."""
     if not trail:
         return new
-    copied = dict(value) if isinstance(value, dict) else list(value)
+    copied: Any = dict(value) if isinstance(value, dict) else list(value)
     copied[trail[0]] = _with(value[trail[0]], trail[1:], new)
     return copied
 

@@ -32,16 +32,18 @@ class Warden:
 
     def __init__(self, home: Path) -> None:
         self._home = os.fsencode(home)
-        self._busy = False
-        self.seen: list[str] = []
+        self._off_duty = False
+        self._seen: list[str] = []
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
         """An audit hook."""
-        if self._busy or not self._is_bad(event, arguments):
-            return
-        self._busy = True
-        self.seen.append(f"{event} {arguments!r:.300}")
-        self._busy = False
+        if not self._off_duty and self._is_bad(event, arguments):
+            self._seen.append(f"{event} {arguments!r:.300}")
+
+    def dismissed(self) -> list[str]:
+        """What it has seen; it looks no further."""
+        self._off_duty = True
+        return self._seen
 
     def _is_bad(self, event: str, arguments: tuple[Any, ...]) -> bool:
         if event in STARTS:
@@ -77,7 +79,7 @@ def _serial_engines() -> None:
     from uvast.cli import benchmark, sweep
 
     for module in (benchmark, sweep):
-        module.make_engine = lambda *_, **__: SerialEngine("cpu")  # type: ignore[assignment]
+        vars(module)["make_engine"] = lambda *_, **__: SerialEngine("cpu")
 
 
 def _answer(request: dict[str, Any], case: Path, notes: Path) -> dict[str, Any]:
@@ -115,8 +117,7 @@ def _be_child(request: dict[str, Any], case: Path, notes: Path) -> None:
     try:
         told = _run(request["words"])
     finally:
-        warden._busy = True
-        told["outside"] = warden.seen
+        told["outside"] = warden.dismissed()
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 
 from .ground import LONG_NAME, VIDEO
 
-ROOMS = ("data", "config", "run", "checkpoint", "predictions", "benchmark")
-
 
 @dataclass(frozen=True)
 class Target:
     """A file, and who reads it.
 
     Args:
-        room: the part of the table it stands in.
         file: the path of the file below a case's folder.
         kind: the kind of file, as in `mutations.BREAKS`.
         words: the words behind `uvast`; or `call`, a call of the Python API and its arguments.
@@ -22,7 +19,6 @@ class Target:
         codes: the exit codes it may end with.
     """
 
-    room: str
     file: str
     kind: str
     words: str
@@ -54,10 +50,10 @@ TRIAL = "sweep/data/trial0000-full/split1-seed0"
 
 
 def _data() -> list[Target]:
-    found = []
+    found: list[Target] = []
 
     def add(file: str, kind: str, *commands: str) -> None:
-        found.extend(Target("data", file, kind, words, codes=PARTLY) for words in commands)
+        found.extend(Target(file, kind, words, codes=PARTLY) for words in commands)
 
     check, check_json = "data check data --classes", "data check data --json"
     add("data/dataset.toml", "dataset.toml", check, check_json, TRAIN, SEGMENT, "call dataset data")
@@ -75,33 +71,33 @@ def _data() -> list[Target]:
         add(file, kind, f"pseudo-label data --timestamps {file} --out out")
         add(file, kind, f"call timestamps data {file}", f"{TRAIN} {CLICKS} {file}")
     split = "data split data --folds 2 --overwrite"
-    found.append(Target("data", "data/dataset.toml", "dataset.toml", split, ("data/splits",)))
+    found.append(Target("data/dataset.toml", "dataset.toml", split, ("data/splits",)))
     return found
 
 
 def _config() -> list[Target]:
     return [
-        Target("config", "settings.toml", "toml", "config --config settings.toml"),
-        Target("config", "settings.toml", "toml", "config --preset settings.toml"),
-        Target("config", "settings.toml", "toml", TRAIN),
-        Target("config", "settings.toml", "toml", "call config settings.toml"),
-        Target("config", "frames.toml", "toml", BENCHMARK, ("bench",), PARTLY),
+        Target("settings.toml", "toml", "config --config settings.toml"),
+        Target("settings.toml", "toml", "config --preset settings.toml"),
+        Target("settings.toml", "toml", TRAIN),
+        Target("settings.toml", "toml", "call config settings.toml"),
+        Target("frames.toml", "toml", BENCHMARK, ("bench",), PARTLY),
     ]
 
 
 def _run() -> list[Target]:
     files = (("run.json", "json"), ("config.toml", "toml"), ("log.csv", "csv"))
-    found = [Target("run", f"run/{name}", kind, REPORT) for name, kind in files]
+    found = [Target(f"run/{name}", kind, REPORT) for name, kind in files]
     for words in (RESUME, GO_ON, "call resume begun"):
         folder = "run" if words == RESUME else "begun"
-        found += [Target("run", f"{folder}/{name}", kind, words, (folder,)) for name, kind in files]
+        found += [Target(f"{folder}/{name}", kind, words, (folder,)) for name, kind in files]
     return found
 
 
 def _checkpoint() -> list[Target]:
     best, kind = "run/best.safetensors", "safetensors"
     found = [
-        Target("checkpoint", best, kind, words, codes=PARTLY)
+        Target(best, kind, words, codes=PARTLY)
         for words in (
             SEGMENT,
             f"{SEGMENT} --transcript best --json",
@@ -112,9 +108,9 @@ def _checkpoint() -> list[Target]:
     ]
     return [
         *found,
-        Target("checkpoint", "run/last.safetensors", kind, RESUME, ("run",)),
-        Target("checkpoint", "run/last.safetensors", kind, "call load run/last.safetensors"),
-        Target("checkpoint", "begun/last.safetensors", kind, GO_ON, ("begun",)),
+        Target("run/last.safetensors", kind, RESUME, ("run",)),
+        Target("run/last.safetensors", kind, "call load run/last.safetensors"),
+        Target("begun/last.safetensors", kind, GO_ON, ("begun",)),
     ]
 
 
@@ -126,12 +122,12 @@ def _predictions() -> list[Target]:
         "call evaluate predictions data",
     )
     file = f"predictions/{VIDEO}.txt"
-    return [Target("predictions", file, "lines", one) for one in words]
+    return [Target(file, "lines", one) for one in words]
 
 
 def _benchmark() -> list[Target]:
     found = [
-        Target("benchmark", f"{CELL}/{name}", kind, BENCHMARK, ("bench",), PARTLY)
+        Target(f"{CELL}/{name}", kind, BENCHMARK, ("bench",), PARTLY)
         for name, kind in (
             ("scores.json", "json"),
             ("run.json", "json"),
@@ -139,11 +135,9 @@ def _benchmark() -> list[Target]:
             ("best.safetensors", "safetensors"),
         )
     ]
-    found.append(
-        Target("benchmark", "bench/results.json", "json", "report bench --out out/page.html")
-    )
+    found.append(Target("bench/results.json", "json", "report bench --out out/page.html"))
     found += [
-        Target("benchmark", file, kind, SWEEP, ("sweep",), PARTLY)
+        Target(file, kind, SWEEP, ("sweep",), PARTLY)
         for file, kind in (
             ("sweep/study.log", "json lines"),
             (f"{TRIAL}/log.csv", "csv"),

@@ -18,7 +18,7 @@ from .targets import TARGETS, Target
 from .verdict import Fault, faults
 from .watch import Limits, watch
 
-TARGET = Target("data", "data/mapping.txt", "lines", "evaluate predictions data")
+TARGET = Target("data/mapping.txt", "lines", "evaluate predictions data")
 CHECK = replace(TARGET, words="data check data")
 TRACE = 'KeyError\nTraceback …\n  File "/x/uvast/data/spec.py", line 7, in f\nKeyError: 1'
 
@@ -71,7 +71,7 @@ def test_problems_of_data_check_are_sentences_too() -> None:
         ("pass", None),
         ("import time; time.sleep(60)", "slept for 1 s"),
         ("while True: pass", "was not done after 1 s of work"),
-        ("x = bytes(300_000_000); input()", "took more than 200 MB"),
+        ("x = b'x' * 300_000_000; input()", "took more than 200 MB"),
     ],
 )
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it reads /proc")
