@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from typer.testing import CliRunner
 
 VIDEO = "s01_task2_001"
 """On the test side of split 1."""
@@ -82,12 +81,11 @@ def make_ground(folder: Path) -> None:
     """Writes all files below an empty folder, which becomes this process's own."""
     from uvast.cli.main import app
 
-    runner = CliRunner()
     os.chdir(folder)
     for words in _steps(folder):
-        result = runner.invoke(app, words.split())
-        if result.exit_code:
-            raise RuntimeError(f"uvast {words}: {result.output}") from result.exception
+        code = app(args=words.split(), standalone_mode=False)
+        if code:
+            raise RuntimeError(f"uvast {words} ended with {code}")
 
 
 def _steps(folder: Path) -> Iterator[str]:

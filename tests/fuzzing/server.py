@@ -6,6 +6,7 @@ A child that hangs, eats memory or dies takes nobody with it. Requests and answe
 from __future__ import annotations
 
 import faulthandler
+import gc
 import json
 import os
 import resource
@@ -14,6 +15,8 @@ import sys
 import traceback
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from .calls import CALLS
 from .ground import make_ground
@@ -64,8 +67,9 @@ def serve(case: Path, notes: Path) -> None:
     """Answers requests until the other end closes."""
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     sys.stdout = sys.stderr  # what anyone prints is no answer
-    _serial_engines()
+    _be_quick()
     make_ground(case)
+    gc.freeze()  # a child would copy what its first collection looks at
     answers.write("ready\n")
     answers.flush()
     for line in requests:
@@ -73,11 +77,12 @@ def serve(case: Path, notes: Path) -> None:
         answers.flush()
 
 
-def _serial_engines() -> None:
-    """Benchmarks run in their own process, as their tests have it: a start of Python is long."""
+def _be_quick() -> None:
+    """Does once what each child would do again: starts of Python, and the tree of commands."""
     from uvast.benchmark.engine import SerialEngine
-    from uvast.cli import benchmark, sweep
+    from uvast.cli import benchmark, main, sweep
 
+    vars(main)["app"] = typer.main.get_command(main.app)
     for module in (benchmark, sweep):
         vars(module)["make_engine"] = lambda *_, **__: SerialEngine("cpu")
 
