@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+MINUTES ?= 10
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
 .DEFAULT_GOAL := help
@@ -30,6 +31,9 @@ demo: $(READY) ## the main job on the built-in data
 test: $(TOOLS) ## all tests
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
+fuzz: $(TOOLS) ## broken files for MINUTES=10; failing cases go to build/fuzzing
+	@$(BIN)/python -m tests.fuzzing --minutes $(MINUTES)
+
 check: $(TOOLS) ## formatting, lint, types, layers and docs: what CI runs beside the tests
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
@@ -44,4 +48,4 @@ format: $(TOOLS) ## format and fix what can be fixed
 clean: ## remove what make made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist
 
-.PHONY: help install demo test check format clean
+.PHONY: help install demo test fuzz check format clean

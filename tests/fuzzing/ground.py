@@ -1,0 +1,117 @@
+"""The files that are broken: a dataset, a run, predictions, a benchmark and a sweep, all tiny."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+VIDEO = "s01_task2_001"
+"""On the test side of split 1."""
+
+LEARNED = "s02_task2_002"
+"""On its training side."""
+
+LONG_NAME = f"s02_{'a' * 40}"
+"""A name on which a bad pattern finds no end."""
+
+SPEC = """\
+frames_per_second = 15.0
+sampling_rate = 2
+background = ["background"]
+feature_axis = "features-first"
+timestamps_rate = "source"
+tolerance = 0.02
+group_by = "^(s\\\\d+)_"
+"""
+
+SETTINGS = """\
+[model]
+width = 8
+attention_width = 4
+n_encoder_layers = 2
+n_decoder_layers = 1
+decoder_feedforward = 8
+alignment_feedforward = 8
+
+[train]
+epochs = 2
+alignment_epochs = 1
+validate_every = 1
+"""
+
+FRAME_WISE = """\
+[model]
+kind = "ms-tcn"
+width = 8
+n_encoder_layers = 2
+n_stages = 1
+
+[train]
+epochs = 1
+alignment_epochs = 0
+
+[decode]
+transcript = "frames"
+durations = "none"
+"""
+
+GENERATE = "data generate data --videos 6 --classes 4 --frames 50 --features 6 --tasks 2"
+
+COMMANDS = (
+    "train data --split 1 --config settings.toml --validation 0.4 --out run",
+    "train data --split 1 --config settings.toml --stage 1 --out begun",
+    "segment run data --split 1 --out predictions --format txt,csv,json",
+    "benchmark data --models frames.toml --splits 1 --durations frames --out bench",
+    "sweep data --preset frames.toml --set-range model.width=8,16 --trials 1 --out sweep",
+    "pseudo-label data --out warm/pseudo",
+    "report run --out warm/run.html",
+    "report predictions --dataset data --split 1 --out warm/predictions.html",
+    "evaluate predictions data --split 1",
+    "data check data",
+)
+"""They write the files and compile every loop, so that a broken case does not have to."""
+
+
+def make_ground(folder: Path) -> None:
+    """Writes all files below an empty folder, which becomes this process's own."""
+    from uvast.cli.main import app
+
+    os.chdir(folder)
+    for words in _steps(folder):
+        code = app(args=words.split(), standalone_mode=False)
+        if code:
+            raise RuntimeError(f"uvast {words} ended with {code}")
+
+
+def _steps(folder: Path) -> Iterator[str]:
+    yield GENERATE
+    _rename(folder / "data", LEARNED, LONG_NAME)
+    _write_clicks(folder)
+    (folder / "data" / "dataset.toml").write_text(SPEC)
+    (folder / "settings.toml").write_text(SETTINGS)
+    (folder / "frames.toml").write_text(FRAME_WISE)
+    yield from COMMANDS
+
+
+def _rename(data: Path, old: str, new: str) -> None:
+    for path in [*data.rglob("*.bundle"), data / "timestamps.json"]:
+        path.write_text(path.read_text().replace(old, new))
+    for path in data.rglob(f"{old}.*"):
+        path.rename(path.with_name(f"{new}{path.suffix}"))
+
+
+def _write_clicks(folder: Path) -> None:
+    """The dataset's timestamps in the two other formats."""
+    clicks = json.loads((folder / "data" / "timestamps.json").read_text())
+    with (folder / "clicks.csv").open("w", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(["video", "frame", "label"])
+        rows.writerows((v, one["frame"], one["label"]) for v in clicks for one in clicks[v])
+    frames = {f"{video}.txt": [one["frame"] for one in clicks[video]] for video in clicks}
+    table = np.array(frames, dtype=object)
+    np.save(folder / "clicks.npy", table, allow_pickle=True)
