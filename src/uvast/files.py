@@ -56,6 +56,12 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes bytes atomically."""
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(content)
+
+
 def write_json(path: Path, value: object) -> None:
     """Writes JSON atomically, indented for a human reader."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
@@ -88,7 +94,11 @@ def read_numbers(path: Path) -> list[dict[str, float]]:
 
 def read_json(path: Path) -> Any:
     """Reads JSON; a key twice in one object is an error, since one of them would be lost."""
-    text = read_text(path)
+    return parse_json(read_text(path), path)
+
+
+def parse_json(text: str, path: Path | str) -> Any:
+    """JSON text to plain values, as `read_json` does; errors name `path`."""
     try:
         return json.loads(text, object_pairs_hook=partial(_unique_keys, path))
     except json.JSONDecodeError as error:
@@ -128,7 +138,7 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or first_line.rstrip(".")
 
 
-def _unique_keys(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(path: Path | str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
