@@ -68,7 +68,8 @@ class _Table:
 
     def modifiers(self, row: Row) -> tuple[str, ...]:
         """`Modifier #1`, `Modifier #2` …, or all of them in one cell by bars."""
-        cells = [self.get(row, name) for name in self.columns if name.startswith("modifier")]
+        names = sorted(self.columns, key=self.columns.__getitem__)
+        cells = [self.get(row, name) for name in names if name.startswith("modifier")]
         return tuple(part for cell in cells for part in cell.split("|") if part)
 
 

@@ -68,7 +68,7 @@ def write(videos: Sequence[VideoAnnotations], target: Target) -> Written:
     video = videos[0]
     times = target.times(video)
     n_frames = count_frames(video, times)
-    names = [name for name in video.labels if name != target.background]
+    names = sorted({event.label for event in video.intervals} - {target.background})
     places = {name: index for index, name in enumerate(names)}
     table = np.zeros((n_frames, len(names)), dtype=np.int64)
     known = np.full(n_frames, target.gaps == "background" and video.observed is None)

@@ -58,12 +58,13 @@ def write_frame_labels(videos: Sequence[VideoAnnotations], target: Target) -> Wr
         background=target.background,
         overlaps=target.overlaps,
     )
-    unknown = found.unknown
-    if unknown:
+    if found.unknown:
+        first, last = found.unknown[0]
+        other = "choose deepethogram, which can leave frames out"
         raise target.fault(
-            f"{video.video} has frames that nobody labelled ({unknown[0][0]} to {unknown[0][1]})",
-            "this format labels every frame: pass --gaps background, or choose deepethogram, "
-            "which can leave frames out",
+            f"{video.video} has frames that nobody labelled ({first} to {last - 1}), and "
+            "MS-TCN text labels every frame",
+            f"pass --gaps background or {other}" if target.gaps == "unknown" else other,
         )
     lines = [found.names[index] for index in found.labels.tolist()]
     return Written("".join(f"{line}\n" for line in lines).encode(), found.notes)
