@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.exchange.frames import count_frames, rate_of
+from uvast.exchange.frames import count_frames, guessed_length, rate_of
 from uvast.exchange.records import Event, Span, VideoAnnotations
 from uvast.exchange.rules import BACKGROUND
 from uvast.exchange.source import Reading, Written
@@ -85,7 +85,7 @@ def write(videos: Sequence[VideoAnnotations], target: Target) -> Written:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["", BACKGROUND, *names])
     writer.writerows([index, *row] for index, row in enumerate(table.tolist()))
-    return Written(out.getvalue().encode())
+    return Written(out.getvalue().encode(), guessed_length(video, times))
 
 
 def _frames(times: FrameTimes, span: Span) -> slice:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.exchange.frames import frame_labels, from_frame_labels, rate_of
+from uvast.exchange.frames import frame_labels, from_frame_labels, guessed_length, rate_of
 from uvast.exchange.records import VideoAnnotations
 from uvast.exchange.source import Reading, Written
 
@@ -51,9 +51,10 @@ def read_frame_labels(source: Source) -> Reading:
 def write_frame_labels(videos: Sequence[VideoAnnotations], target: Target) -> Written:
     """MS-TCN: every frame of one video has a label."""
     video = videos[0]
+    times = target.times(video)
     found = frame_labels(
         video,
-        target.times(video),
+        times,
         gaps=target.gaps,
         background=target.background,
         overlaps=target.overlaps,
@@ -67,7 +68,8 @@ def write_frame_labels(videos: Sequence[VideoAnnotations], target: Target) -> Wr
             f"pass --gaps background or {other}" if target.gaps == "unknown" else other,
         )
     lines = [found.names[index] for index in found.labels.tolist()]
-    return Written("".join(f"{line}\n" for line in lines).encode(), found.notes)
+    notes = (*found.notes, *guessed_length(video, times))
+    return Written("".join(f"{line}\n" for line in lines).encode(), notes)
 
 
 def recognise_intervals(source: Source) -> bool:

@@ -63,6 +63,13 @@ def count_frames(video: VideoAnnotations, times: FrameTimes) -> int:
     return max(int(times.nearest_edges([end])[0]), 1 if video.events else 0)
 
 
+def guessed_length(video: VideoAnnotations, times: FrameTimes) -> tuple[str, ...]:
+    """A note if nobody knows how long the video is, and the frames end with the last event."""
+    if times.n_frames is not None or video.duration is not None:
+        return ()
+    return (f"{video.video}: its length is not known, the frames end with the last interval",)
+
+
 def frame_labels(
     video: VideoAnnotations,
     times: FrameTimes,
