@@ -19,6 +19,7 @@ from uvast.cli.convert import (
     TierOption,
     constant_times,
     ruled,
+    tell,
 )
 from uvast.cli.options import JsonOption
 
@@ -63,8 +64,7 @@ def agree(
     sides = []
     for path in (first, second):
         reading = read_annotations(path, kind, times_of=times_of)
-        for warning in reading.warnings:
-            note(f"note: {warning}")
+        tell(reading.warnings)
         sides.append(ruled(reading.videos, tier or [], None, mapping, None))
     found = compare_annotations(
         *sides,
@@ -76,8 +76,7 @@ def agree(
     if as_json:
         print_json(found.as_dict())
         return
-    for sentence in found.notes:
-        note(f"note: {sentence}")
+    tell(found.notes)
     _print(found, str(first), str(second))
 
 

@@ -11,7 +11,7 @@ import typer
 from uvast.cli.console import note, results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from uvast.exchange import FrameTimes, VideoAnnotations
 
@@ -106,8 +106,7 @@ def convert(
     read_format = None if read_as is None else format_named(read_as, "--from")
     write_format = None if write_as is None else format_named(write_as, "--to")
     reading = read_annotations(source, read_format, times_of=times_of)
-    for warning in reading.warnings:
-        note(f"note: {warning}")
+    tell(reading.warnings)
     videos = ruled(reading.videos, tier or [], label_from, mapping, overlaps)
     target = Target(
         str(out),
@@ -117,8 +116,7 @@ def convert(
         OverlapRule.error.value if overlaps is None else overlaps.value,
     )
     files, warnings = write_annotations(out, videos, write_format, target, overwrite=overwrite)
-    for warning in warnings:
-        note(f"note: {warning}")
+    tell(warnings)
     _report(files, out, videos)
 
 
@@ -154,10 +152,18 @@ def ruled(
     if overlaps is not None:
         done.append(without_overlaps(videos, overlaps.value))
         videos = done[-1].videos
-    for one in done:
-        for sentence in one.notes:
-            note(f"note: {sentence}")
+    tell([sentence for one in done for sentence in one.notes])
     return videos
+
+
+def tell(sentences: Iterable[str]) -> None:
+    """Notes on stderr; of several that differ only in their video, the first and their number."""
+    alike: dict[str, list[str]] = {}
+    for sentence in sentences:
+        alike.setdefault(sentence.partition(": ")[2] or sentence, []).append(sentence)
+    for first, *others in alike.values():
+        more = f" (and {len(others)} more like it)" if others else ""
+        note(f"note: {first}{more}")
 
 
 def _report(files: tuple[Path, ...], out: Path, videos: tuple[VideoAnnotations, ...]) -> None:

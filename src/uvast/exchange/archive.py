@@ -73,6 +73,16 @@ def read_member(source: Source, name: str) -> bytes:
     return content
 
 
+def refuse_declarations(source: Source) -> None:
+    """Refuses XML inside that declares entities, before a library expands them."""
+    for name in member_names(source):
+        if not name.endswith((".xml", ".rels", ".vml")):
+            continue
+        content = read_member(source, name).replace(b"\0", b"")  # UTF-16 as if it were ASCII
+        if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
+            raise _refused(source, f"{name} declares entities, which can hide harmful content")
+
+
 def _refused(source: Source, what: str) -> CorruptFileError:
     remedy = "save it again with the program that made it"
     return CorruptFileError(what, where=source.place, remedy=remedy)

@@ -1,12 +1,13 @@
 """DeepEthogram CSV: a row a frame, a column a behaviour; 1 and 0, and -1 for not labelled.
 
-By hand: the table is numbers, read in one go by numpy.
+By hand: a long video has few different rows, and each is parsed once.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,17 +42,17 @@ def read(source: Source) -> Reading:
     header = next(rows, [])
     if len(header) < 2 or header[1] != BACKGROUND:
         raise source.fault("has no header of behaviours", "line 1", "start it with ',background,'")
-    table = _numbers(source, len(header))
+    table = _numbers(source, len(header) - 1)
     video = source.video.removesuffix(_SUFFIX)
     times = source.times(video)
     edges = times.edges(np.arange(len(table) + 1)).tolist()
     events = tuple(
         Event(name, edges[start], edges[end])
-        for name, column in zip(header[2:], table[:, 2:].T, strict=True)
+        for name, column in zip(header[2:], table[:, 1:].T, strict=True)
         for start, end in _runs(column == 1)
     )
     observed = tuple(
-        Span(edges[s], edges[e]) for s, e in _runs(table[:, 1:].min(axis=1, initial=1) >= 0)
+        Span(edges[s], edges[e]) for s, e in _runs(table.min(axis=1, initial=1) >= 0)
     )
     record = VideoAnnotations(
         video,
@@ -82,10 +83,18 @@ def write(videos: Sequence[VideoAnnotations], target: Target) -> Written:
     table = np.column_stack([~table.any(axis=1), table])
     table[~known] = -1
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["", BACKGROUND, *names])
-    writer.writerows([index, *row] for index, row in enumerate(table.tolist()))
+    csv.writer(out, lineterminator="\n").writerow(["", BACKGROUND, *names])
+    for start, end in _equal_rows(table):
+        cells = ",".join(map(str, table[start].tolist()))
+        out.writelines(f"{index},{cells}\n" for index in range(start, end))
     return Written(out.getvalue().encode(), guessed_length(video, times))
+
+
+def _equal_rows(table: IntArray) -> list[tuple[int, int]]:
+    """The runs of rows that are the same."""
+    changes = np.flatnonzero((table[1:] != table[:-1]).any(axis=1)) + 1
+    edges = [0, *changes.tolist(), len(table)]
+    return list(pairwise(edges)) if len(table) else []
 
 
 def _frames(times: FrameTimes, span: Span) -> slice:
@@ -99,16 +108,28 @@ def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 
 def _numbers(source: Source, n_columns: int) -> IntArray:
-    found = []
+    """Labels `(T, columns)` without the index; rows that are the same are parsed once."""
+    known: dict[str, int] = {}
+    rows: list[list[int]] = []
+    found: list[int] = []
     for number, line in source.lines():
+        cells = line.partition(",")[2]
         if number == 1 or not line:
             continue
-        cells = line.split(",")
-        try:
-            row = [int(float(cell)) for cell in cells]
-        except (ValueError, OverflowError):
-            row = []
-        if len(row) != n_columns or not all(-1 <= value <= 1 for value in row[1:]):
-            raise source.fault(f"{line[:60]!r} is no row of labels", f"line {number}", _REMEDY)
-        found.append(row)
-    return np.array(found, dtype=np.int64).reshape(len(found), n_columns)
+        place = known.get(cells)
+        if place is None:
+            place = known[cells] = len(rows)
+            rows.append(_row(source, number, cells, n_columns))
+        found.append(place)
+    values = np.array(rows, dtype=np.int64).reshape(len(rows), n_columns)
+    return values[np.array(found, dtype=np.int64)]
+
+
+def _row(source: Source, number: int, cells: str, n_columns: int) -> list[int]:
+    try:
+        row = [float(cell) for cell in cells.split(",")]
+    except ValueError:
+        row = []
+    if len(row) != n_columns or not all(value in (-1, 0, 1) for value in row):
+        raise source.fault(f"{cells[:60]!r} is no row of labels", f"line {number}", _REMEDY)
+    return [int(value) for value in row]

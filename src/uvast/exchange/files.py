@@ -79,7 +79,9 @@ def write_annotations(
         raise LabelError("there are no videos to write", remedy="check the input")
     if kind is None:
         if path.is_dir() or not path.suffix:
-            raise ConfigError("is a folder", where=path, remedy="say the format with --to")
+            raise ConfigError(
+                "has no suffix that tells its format", where=path, remedy="say it with --to"
+            )
         kind = format_for(path)
     single = "videos" in kind.holds or (len(videos) == 1 and not path.is_dir() and path.suffix)
     groups = {path: list(videos)} if single else _by_video(path, videos, kind)

@@ -11,7 +11,7 @@ from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from uvast.errors import ConfigError
-from uvast.exchange.archive import check_zip, member_names
+from uvast.exchange.archive import check_zip, member_names, refuse_declarations
 from uvast.exchange.csv_rows import Row
 from uvast.exchange.source import Written
 from uvast.exchange.tables import read_rows, table_of
@@ -33,6 +33,7 @@ def recognise(source: Source) -> bool:
 def read(source: Source) -> Reading:
     """The first sheet."""
     check_zip(source)
+    refuse_declarations(source)
     return read_rows(source, _rows(source))
 
 
