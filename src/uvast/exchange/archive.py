@@ -19,6 +19,8 @@ MAX_RATIO = 200
 """Text shrinks to a fiftieth at best; a bomb to a thousandth."""
 
 _SMALL = 1024**2
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError)
+"""What the standard library raises for damaged archives; NotImplementedError is a RuntimeError."""
 
 
 def is_zip(content: bytes) -> bool:
@@ -33,7 +35,7 @@ def member_names(source: Source) -> tuple[str, ...]:
     try:
         with zipfile.ZipFile(io.BytesIO(source.content)) as archive:
             return tuple(archive.namelist()[: MAX_MEMBERS + 1])
-    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+    except _BROKEN:
         return ()
 
 
@@ -42,7 +44,7 @@ def check_zip(source: Source) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(source.content)) as archive:
             members = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+    except _BROKEN as error:
         raise _refused(source, f"cannot be read as a zip file ({error})") from None
     if len(members) > MAX_MEMBERS:
         raise _refused(source, f"holds {len(members)} files")
@@ -66,7 +68,7 @@ def read_member(source: Source, name: str) -> bytes:
             content = file.read(MAX_BYTES + 1)
     except KeyError:
         raise _refused(source, f"holds no file {name!r}") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except _BROKEN as error:
         raise _refused(source, f"{name} cannot be unpacked ({error})") from None
     if len(content) > MAX_BYTES:
         raise _refused(source, f"{name} unpacks to more than {MAX_BYTES // 1024**2} MB")
