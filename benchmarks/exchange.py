@@ -44,20 +44,23 @@ def generate(n_events: int, n_videos: int) -> list[VideoAnnotations]:
 
 def datavyu(videos: Sequence[VideoAnnotations]) -> bytes:
     """A zip as Datavyu makes it."""
-    rows = ["#4", "tier (MATRIX,true,)-code|NOMINAL"]
-    for event in videos[0].events:
-        rows.append(f"{clock(event.start)},{clock(event.start + event.seconds)},({event.label})")
+    rows = [
+        f"{clock(event.start)},{clock(event.start + event.seconds)},({event.label})"
+        for event in videos[0].events
+    ]
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("project", "name: x\n")
-        archive.writestr("db", "\n".join(rows))
+        archive.writestr("db", "\n".join(["#4", "tier (MATRIX,true,)-code|NOMINAL", *rows]))
     return out.getvalue()
 
 
 def clock(seconds: float) -> str:
     """`HH:MM:SS:mmm`."""
     whole = round(seconds * 1000)
-    return f"{whole // 3600000:02}:{whole // 60000 % 60:02}:{whole // 1000 % 60:02}:{whole % 1000:03}"
+    return (
+        f"{whole // 3600000:02}:{whole // 60000 % 60:02}:{whole // 1000 % 60:02}:{whole % 1000:03}"
+    )
 
 
 def cvat(videos: Sequence[VideoAnnotations]) -> bytes:

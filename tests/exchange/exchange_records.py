@@ -21,7 +21,9 @@ STEPS = {"elan": 1000, "boris": 1000, "boris-tabular": 1000, "boris-aggregated":
 """Moments a second that a format tells apart; others hold any number."""
 
 texts = st.text(
-    st.characters(codec="utf-8", exclude_categories=("Cc", "Cs"), exclude_characters="|\ufffe\uffff"),
+    st.characters(
+        codec="utf-8", exclude_categories=("Cc", "Cs"), exclude_characters="|\ufffe\uffff"
+    ),
     min_size=1,
     max_size=12,
 ).map(lambda text: " ".join(text.split()))

@@ -95,7 +95,7 @@ def test_only_labels_that_are_never_intervals_become_timestamps():
 
 def test_two_points_in_one_frame():
     video = VideoAnnotations("v", (Event("a", 1.0), Event("b", 1.01)))
-    with pytest.raises(LabelError, match="v: 'a' and 'b' are both at frame 10; a frame has one"):
+    with pytest.raises(LabelError, match=r"v: 'a' and 'b' are both at frame 10; a frame has one"):
         frame_timestamps(video, ConstantRate(Fraction(10)))
 
 
@@ -113,13 +113,15 @@ def test_gaps_are_background_or_unknown():
     assert letters(found) == "??xxy?????"
     assert found.unknown == ((0, 2), (5, 10))
     assert found.names == ("x", "y")
-    with pytest.raises(InputError, match="unknown frames has no segmentation"):
+    with pytest.raises(InputError, match=r"unknown frames has no segmentation"):
         _ = found.segmentation
     assert frame_labels(video, AT_10).segmentation.durations.tolist() == [2, 2, 1, 5]
 
 
 def test_outside_of_what_was_looked_at_nothing_is_background():
-    video = VideoAnnotations("v", (Event("x", 0.2, 0.4),), observed=(Span(0.1, 0.5), Span(0.8, 0.9)))
+    video = VideoAnnotations(
+        "v", (Event("x", 0.2, 0.4),), observed=(Span(0.1, 0.5), Span(0.8, 0.9))
+    )
     assert letters(frame_labels(video, AT_10)) == "?bxxb???b?"
 
 
@@ -195,7 +197,9 @@ def test_conflicts_against_all_pairs(spans, data):
 
 def test_a_label_that_is_no_class():
     video = VideoAnnotations("v", (Event("x", 0.2, 0.4),))
-    with pytest.raises(LabelError, match="v: label 'x' is not among the classes; add it or map it"):
+    with pytest.raises(
+        LabelError, match=r"v: label 'x' is not among the classes; add it or map it"
+    ):
         frame_labels(video, AT_10, names=["background", "y"])
 
 
@@ -216,13 +220,13 @@ def test_exact_rates_of_numbers():
 
 @pytest.mark.parametrize("text", ["0", "-3", "fast", "1/0", "nan", "1e9"])
 def test_what_is_no_frame_rate(text):
-    with pytest.raises(ConfigError, match="--fps: .* is not a frame rate; write for example 25"):
+    with pytest.raises(ConfigError, match=r"--fps: .* is not a frame rate; write for example 25"):
         parse_rate(text)
 
 
 @pytest.mark.parametrize("times", [[], [[0.0]], [0.0, 0.0], [1.0, 0.5], [0.0, np.nan]])
 def test_what_are_no_presentation_times(times):
-    with pytest.raises(InputError, match="presentation times"):
+    with pytest.raises(InputError, match=r"presentation times"):
         PresentationTimes(times)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import io
 from pathlib import Path
 
@@ -89,9 +89,9 @@ def test_workbooks_of_openpyxl():
     sheet.append([])
     sheet.append(["Video", "Start (s)", "END (s)", "Label", "Score"])
     sheet.append(["a.mp4", 0.5, 1.25, "cut", 0.5])
-    sheet.append(["a.mp4", "00:01:02.500", datetime.time(0, 1, 3), 12, None])
+    sheet.append(["a.mp4", "00:01:02.500", dt.time(0, 1, 3), 12, None])
     sheet.append([None] * 5)
-    sheet.append(["b.mp4", datetime.timedelta(seconds=3), None, "look", None])
+    sheet.append(["b.mp4", dt.timedelta(seconds=3), None, "look", None])
     out = io.BytesIO()
     book.save(out)
     source = Source(out.getvalue(), "t.xlsx")
@@ -119,5 +119,5 @@ def test_a_fault_of_a_workbook_names_its_row():
     book.active.append(["v", "soon", 2, "cut"])
     out = io.BytesIO()
     book.save(out)
-    with pytest.raises(Exception, match="t.xlsx, row 2: 'soon' is no time"):
+    with pytest.raises(Exception, match=r"t.xlsx, row 2: 'soon' is no time"):
         read(format_named("xlsx"), Source(out.getvalue(), "t.xlsx"))

@@ -93,7 +93,10 @@ def test_what_a_format_cannot_hold_is_listed(kind):
     told = " / ".join(losses(kind, [EVERYTHING]))
     for what, word in WORDS.items():
         assert (word in told) == (what not in kind.holds), what
-    assert losses(kind, [EVERYTHING]) == written(kind, [EVERYTHING]).warnings[: len(losses(kind, [EVERYTHING]))]
+    assert (
+        losses(kind, [EVERYTHING])
+        == written(kind, [EVERYTHING]).warnings[: len(losses(kind, [EVERYTHING]))]
+    )
 
 
 @pytest.mark.parametrize("kind", WRITABLE, ids=lambda kind: kind.name)

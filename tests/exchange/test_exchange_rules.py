@@ -66,14 +66,14 @@ def test_chosen_tiers():
     ruled = on_tiers([VIDEO], ["dog"])
     assert labels(ruled) == ["run"]
     assert ruled.notes == ("2 annotations are on other tiers and left out",)
-    with pytest.raises(LabelError, match="--tier: no tier or subject 'dgo'; did you mean 'dog'"):
+    with pytest.raises(LabelError, match=r"--tier: no tier or subject 'dgo'; did you mean 'dog'"):
         on_tiers([VIDEO], ["dgo"])
 
 
 def test_labels_of_several_parts():
     assert labels(labelled_from([VIDEO], "behavior+modifier")) == ["run fast left", "run", "jump"]
     assert labels(labelled_from([VIDEO], "subject + label")) == ["cat run", "dog run", "cat jump"]
-    with pytest.raises(ConfigError, match="--label-from: 'colour' is made of unknown parts"):
+    with pytest.raises(ConfigError, match=r"--label-from: 'colour' is made of unknown parts"):
         labelled_from([VIDEO], "colour")
 
 
@@ -91,10 +91,10 @@ def test_mapping_files(tmp_path: Path):
     path.write_text("from;to\n# a note\nrun;move\njump;\n", encoding="utf-8")
     assert read_pairs(path) == {"run": "move", "jump": ""}
     path.write_text("run,move\nrun,walk\n", encoding="utf-8")
-    with pytest.raises(LabelError, match="m.csv, line 2: 'run' gets two names, 'move' and 'walk'"):
+    with pytest.raises(LabelError, match=r"m.csv, line 2: 'run' gets two names, 'move' and 'walk'"):
         read_pairs(path)
     path.write_text("run,move,fast\n", encoding="utf-8")
-    with pytest.raises(LabelError, match="m.csv, line 1: has more than two columns"):
+    with pytest.raises(LabelError, match=r"m.csv, line 1: has more than two columns"):
         read_pairs(path)
 
 
@@ -129,5 +129,5 @@ def test_a_table_of_names_and_what_matches_nothing():
         "labels.csv: video 'Tolk_01' is not among the 5 videos; nearest are Talk_01.mp4, "
         "Talk_02.mp4; rename it or give a table of names"
     )
-    with pytest.raises(LabelError, match="video 'a' can be a.mp4 or a.avi; say which in a table"):
+    with pytest.raises(LabelError, match=r"video 'a' can be a.mp4 or a.avi; say which in a table"):
         match_videos(["a"], NAMES)

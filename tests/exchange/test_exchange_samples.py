@@ -49,13 +49,16 @@ ELAN = """<?xml version="1.0" encoding="UTF-8"?>
     <ANNOTATION><ALIGNABLE_ANNOTATION ANNOTATION_ID="a1" TIME_SLOT_REF1="ts1"
       TIME_SLOT_REF2="ts2"><ANNOTATION_VALUE>one</ANNOTATION_VALUE></ALIGNABLE_ANNOTATION></ANNOTATION>
     <ANNOTATION><ALIGNABLE_ANNOTATION ANNOTATION_ID="a2" TIME_SLOT_REF1="ts2"
-      TIME_SLOT_REF2="ts3"><ANNOTATION_VALUE>two &amp; a half</ANNOTATION_VALUE></ALIGNABLE_ANNOTATION></ANNOTATION>
+      TIME_SLOT_REF2="ts3"><ANNOTATION_VALUE>two &amp; a half</ANNOTATION_VALUE>
+      </ALIGNABLE_ANNOTATION></ANNOTATION>
     <ANNOTATION><ALIGNABLE_ANNOTATION ANNOTATION_ID="a3" TIME_SLOT_REF1="ts3"
       TIME_SLOT_REF2="ts4"><ANNOTATION_VALUE></ANNOTATION_VALUE></ALIGNABLE_ANNOTATION></ANNOTATION>
   </TIER>
   <TIER LINGUISTIC_TYPE_REF="sub" PARENT_REF="words" TIER_ID="parts">
-    <ANNOTATION><REF_ANNOTATION ANNOTATION_ID="a4" ANNOTATION_REF="a1"><ANNOTATION_VALUE>o</ANNOTATION_VALUE></REF_ANNOTATION></ANNOTATION>
-    <ANNOTATION><REF_ANNOTATION ANNOTATION_ID="a5" ANNOTATION_REF="a1" PREVIOUS_ANNOTATION="a4"><ANNOTATION_VALUE>ne</ANNOTATION_VALUE></REF_ANNOTATION></ANNOTATION>
+    <ANNOTATION><REF_ANNOTATION ANNOTATION_ID="a4" ANNOTATION_REF="a1">
+      <ANNOTATION_VALUE>o</ANNOTATION_VALUE></REF_ANNOTATION></ANNOTATION>
+    <ANNOTATION><REF_ANNOTATION ANNOTATION_ID="a5" ANNOTATION_REF="a1" PREVIOUS_ANNOTATION="a4">
+      <ANNOTATION_VALUE>ne</ANNOTATION_VALUE></REF_ANNOTATION></ANNOTATION>
   </TIER>
 </ANNOTATION_DOCUMENT>
 """
@@ -84,9 +87,9 @@ def test_elan_interpolates_open_slots_and_follows_references():
          "x.eaf, line 17: time slot 'ts2' has no time and no neighbours that have one; give the "
          "annotation a time in ELAN"),
         ('TIME_SLOT_REF2="ts4"', 'TIME_SLOT_REF2="ts9"',
-         "x.eaf, line 19: time slot 'ts9' does not exist; correct it or remove it"),
+         "x.eaf, line 20: time slot 'ts9' does not exist; correct it or remove it"),
         ('ANNOTATION_REF="a1"', 'ANNOTATION_REF="a7"',
-         "x.eaf, line 23: refers to annotation 'a7', which has no time; correct it or remove it"),
+         "x.eaf, line 24: refers to annotation 'a7', which has no time; correct it or remove it"),
         ("milliseconds", "NTSC-frames",
          "x.eaf, line 2: counts time in 'NTSC-frames'; save it again with ELAN, in milliseconds"),
     ],
@@ -94,9 +97,7 @@ def test_elan_interpolates_open_slots_and_follows_references():
 def test_faults_of_elan_name_their_line(old, new, sentence):
     with pytest.raises(LabelError) as error:
         reading(ELAN.replace(old, new), "x.eaf")
-    place, rest = sentence.split(":", 1)
-    assert str(error.value).endswith(rest)
-    assert str(error.value).startswith(place.split(",")[0])
+    assert str(error.value) == sentence
 
 
 def boris(events, **changes) -> str:
@@ -149,16 +150,22 @@ def test_a_boris_observation_of_a_part_of_the_video():
 
 
 def test_faults_of_boris_name_the_event():
-    with pytest.raises(LabelError, match=r"p.boris, observation obs, event 1: \[\"x\", .* no event"):
+    with pytest.raises(
+        LabelError, match=r"p.boris, observation obs, event 1: \[\"x\", .* no event"
+    ):
         reading(boris([["x", "", "run", "", ""]]), "p.boris")
-    with pytest.raises(LabelError, match="behaviors_conf.0.code: field required; save the project"):
+    with pytest.raises(
+        LabelError, match=r"behaviors_conf.0.code: field required; save the project"
+    ):
         reading('{"behaviors_conf": {"0": {}}, "observations": {}}', "p.boris")
 
 
 def test_boris_codes_that_the_ethogram_lacks_are_points():
     found = reading(boris([[1.0, "", "fly", "", ""]]), "p.boris")
     assert spans(found.videos[0]) == [("fly", 1.0, None)]
-    assert found.warnings == ("observation obs: 'fly' is not in the ethogram; it is read as points",)
+    assert found.warnings == (
+        "observation obs: 'fly' is not in the ethogram; it is read as points",
+    )
 
 
 OLD_BORIS = """Observation id,cats 1,,,,,,,
@@ -212,7 +219,7 @@ def test_boris_aggregated_points_have_no_duration():
     video = reading(text, "a.csv", "boris-aggregated").videos[0]
     assert spans(video) == [("run", 1.5, 2.5), ("jump", 3.5, None)]
     assert (video.frame_rate, video.events[1].comment) == (None, "oh")
-    with pytest.raises(LabelError, match="a.csv, line 2: 'soon' is no time; write seconds"):
+    with pytest.raises(LabelError, match=r"a.csv, line 2: 'soon' is no time; write seconds"):
         reading(text.replace("1.5,2.5", "soon,2.5"), "a.csv")
 
 
@@ -245,7 +252,8 @@ def test_via_options_texts_moments_and_regions():
 def test_both_csv_exports_of_via():
     segments = (
         "# Exported using VGG Image Annotator (http://www.robots.ox.ac.uk/~vgg/software/via)\n"
-        "# CSV_HEADER = metadata_id,file_list,temporal_segment_start,temporal_segment_end,metadata\n"
+        "# CSV_HEADER = metadata_id,file_list,temporal_segment_start,temporal_segment_end,"
+        "metadata\n"
         '"1_a","[""soup.mp4""]",1.5,2.5,"{""TEMPORAL-SEGMENTS"":""cut""}"\n'
     )
     everything = (
@@ -257,7 +265,7 @@ def test_both_csv_exports_of_via():
     assert reading(segments, "a.csv", "via-csv").videos[0].events == (Event("cut", 1.5, 2.5),)
     second = reading(everything, "a.csv", "via-csv").videos[0]
     assert second.events == (Event("left", 1.5, 2.5, "hand"),)
-    with pytest.raises(LabelError, match="a.csv, line 3: has 4 columns, not 5"):
+    with pytest.raises(LabelError, match=r"a.csv, line 3: has 4 columns, not 5"):
         reading(segments.replace("1.5,2.5", "1.5"), "a.csv")
 
 
@@ -336,7 +344,9 @@ def test_a_fault_of_activitynet_names_the_annotation():
     )
 
 
-SHEET = "Video;Start;End;Label;Weather\nv.mp4;1,5;00:02,5;cut;sun\n/data/v.mp4;1:02:03,25;;look;rain\n"
+SHEET = (
+    "Video;Start;End;Label;Weather\nv.mp4;1,5;00:02,5;cut;sun\n/data/v.mp4;1:02:03,25;;look;rain\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -410,7 +420,10 @@ def test_audacity_points_and_frequencies():
 
 
 def test_subtitles():
-    srt = "1\r\n00:00:01,000 --> 00:00:02,500\r\n<i>cut</i>\r\nthe meat\r\n\r\n2\r\n00:00:03,000 --> 00:00:04,000\r\n"
+    srt = (
+        "1\r\n00:00:01,000 --> 00:00:02,500\r\n<i>cut</i>\r\nthe meat\r\n\r\n"
+        "2\r\n00:00:03,000 --> 00:00:04,000\r\n"
+    )
     found = reading(srt, "v.srt", "srt")
     assert spans(found.videos[0]) == [("cut the meat", 1.0, 2.5)]
     assert found.warnings == ("a cue without text is left out",)
@@ -420,7 +433,7 @@ def test_subtitles():
     )
     video = reading(vtt, "v.vtt", "vtt").videos[0]
     assert video.events == (Event("a <b> c", 1.0, 2.5, "Ann"),)
-    with pytest.raises(LabelError, match="v.vtt, line 3: .* has no valid times"):
+    with pytest.raises(LabelError, match=r"v.vtt, line 3: .* has no valid times"):
         reading("WEBVTT\n\n00:99:01.000 --> 00:00:02.000\nx\n", "v.vtt")
 
 
@@ -431,12 +444,12 @@ def test_lines_of_frames_count_from_one_with_inclusive_ends():
     assert video.video == "S01"
     assert spans(video) == [("G12", 0.08, 0.2), ("G13", 0.2, 0.32), ("G13", 0.32, 0.36)]
     for bad in ("0 4 a", "5 4 a", "1 4", "1.5 4 a"):
-        with pytest.raises(LabelError, match="S.txt, line 1: "):
+        with pytest.raises(LabelError, match=r"S.txt, line 1: "):
             read(format_named("intervals"), Source(bad.encode(), "S.txt"))
 
 
 def test_an_empty_line_among_frame_labels():
-    with pytest.raises(LabelError, match="v.txt, line 2: has no label"):
+    with pytest.raises(LabelError, match=r"v.txt, line 2: has no label"):
         read(format_named("ms-tcn"), Source(b"a\n\nb\n", "v.txt", times_of=lambda _: AT_25))
 
 
@@ -521,13 +534,13 @@ def test_bento_by_frames_and_by_seconds():
 
 
 def test_what_nobody_recognises():
-    with pytest.raises(LabelError, match="x.dat: is of no format that can be recognised"):
+    with pytest.raises(LabelError, match=r"x.dat: is of no format that can be recognised"):
         reading("hello\nworld\n", "x.dat")
-    with pytest.raises(CorruptFileError, match="x.json: is not valid JSON"):
+    with pytest.raises(CorruptFileError, match=r"x.json: is not valid JSON"):
         read(format_named("uvast"), Source(b"{", "x.json"))
 
 
 def test_a_newer_native_file():
     text = '{"format": "uvast annotations", "version": 2, "videos": []}'
-    with pytest.raises(LabelError, match="has version 2, this uvast reads 1; install a newer"):
+    with pytest.raises(LabelError, match=r"has version 2, this uvast reads 1; install a newer"):
         reading(text, "v.json", "uvast")

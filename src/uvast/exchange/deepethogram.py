@@ -51,9 +51,7 @@ def read(source: Source) -> Reading:
         for name, column in zip(header[2:], table[:, 1:].T, strict=True)
         for start, end in _runs(column == 1)
     )
-    observed = tuple(
-        Span(edges[s], edges[e]) for s, e in _runs(table.min(axis=1, initial=1) >= 0)
-    )
+    observed = tuple(Span(edges[s], edges[e]) for s, e in _runs(table.min(axis=1, initial=1) >= 0))
     record = VideoAnnotations(
         video,
         events,
