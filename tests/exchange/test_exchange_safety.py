@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uvast.errors import CorruptFileError, UvastError
-from uvast.exchange import FORMATS, Source, recognised
+from uvast.exchange import FORMATS, Source, read_annotations, recognised
 from uvast.exchange import source as source_module
 from uvast.exchange.archive import MAX_MEMBERS
 from uvast.exchange.formats import format_named, read
@@ -224,3 +224,11 @@ def test_damage_anywhere_in_a_zip_file_is_a_sentence():
         damaged[place] ^= 0xFF
         said = sentence_of(format_named("datavyu"), bytes(damaged), "x.opf")
         assert said.startswith("x.opf")
+
+
+def test_a_line_of_a_gigabyte_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "labels.txt"
+    with path.open("wb") as file:
+        file.truncate(1024**3)  # takes no space on disk
+    with pytest.raises(CorruptFileError, match=r"labels.txt: is larger than 256 MB; check that"):
+        read_annotations(path)

@@ -56,7 +56,7 @@ class Observation:
     frame_rate: float | None = None
     observed: Span | None = None
     warnings: list[str] = field(default_factory=list)
-    _events: dict[str, list[Event]] = field(default_factory=dict)
+    _events: dict[Medium, list[Event]] = field(default_factory=dict)
     _open: dict[Key, tuple[str, float, str]] = field(default_factory=dict)
     _last: float = 0.0
 
@@ -121,7 +121,7 @@ class Observation:
         return tuple(
             VideoAnnotations(
                 medium.name,
-                tuple(self._events.get(medium.name, ())),
+                tuple(self._events.get(medium, ())),
                 observed=self._observed_of(medium),
                 frame_rate=self.frame_rate,
                 duration=None if medium.end == float("inf") else medium.end - medium.start,
@@ -151,7 +151,7 @@ class Observation:
             modifiers=key.modifiers,
             comment=comment,
         )
-        self._events.setdefault(medium.name, []).append(event)
+        self._events.setdefault(medium, []).append(event)
 
 
 def without_own_overlaps(video: VideoAnnotations) -> tuple[tuple[Event, ...], tuple[str, ...]]:

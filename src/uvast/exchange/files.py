@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.errors import ConfigError, LabelError
@@ -15,10 +14,37 @@ from uvast.files import check_absent, missing, unreadable, write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from uvast.exchange.frame_times import FrameTimes
     from uvast.exchange.records import VideoAnnotations
     from uvast.exchange.source import Target
+
+
+_MEDIA = frozenset(
+    [
+        "3gp",
+        "avi",
+        "flv",
+        "m2ts",
+        "m4v",
+        "mkv",
+        "mov",
+        "mp3",
+        "mp4",
+        "mpeg",
+        "mpg",
+        "mts",
+        "mxf",
+        "ogv",
+        "seq",
+        "ts",
+        "wav",
+        "webm",
+        "wmv",
+    ]
+)
+"""Suffixes of videos, which their annotation files do not repeat."""
 
 
 def find_sources(path: Path) -> tuple[Path, ...]:
@@ -131,9 +157,10 @@ def _by_video(
         )
     groups: dict[Path, list[VideoAnnotations]] = {}
     for video in videos:
-        name = Path(video.video.replace("/", "_").replace("\\", "_"))
-        stem = name.stem if name.suffix[1:].isalnum() and len(name.suffix) <= 5 else name.name
-        file = folder / f"{stem}{kind.suffixes[0]}"
+        name = video.video.replace("/", "_").replace("\\", "_")
+        stem, dot, suffix = name.rpartition(".")
+        base = stem if dot and stem and suffix.lower() in _MEDIA else name
+        file = folder / f"{base}{kind.suffixes[0]}"
         if file in groups:
             raise LabelError(
                 f"videos {groups[file][0].video} and {video.video} would be one file",

@@ -170,20 +170,32 @@ def format_named(name: str, option: str = "--from") -> Format:
 
 
 def recognised(source: Source) -> Format:
-    """The format of a content; of several that could be, the one of its suffix."""
+    """The format of a content; of several that could be, the one of its suffix.
+
+    A mark of its own says more than a suffix; only formats without marks go by the suffix.
+    """
     suffix = Path(source.place).suffix.lower()
     by_suffix = sorted(FORMATS, key=lambda one: suffix not in one.suffixes)
-    # A mark of its own says more than a suffix; only formats without marks go by the suffix.
     marked = [one for one in FORMATS if one.name not in ("audacity", "intervals", "ms-tcn")]
     binary = is_zip(source.content)
+    if not binary:
+        _ = source.text  # what is no text is told as such
     for one in [*marked, *by_suffix]:
-        if one.is_binary == binary and one.recognise(source):
+        if one.is_binary == binary and _is(one, source):
             return one
     raise LabelError(
         "is of no format that can be recognised",
         where=source.place,
         remedy="say which it is: --from " + ", ".join(one.name for one in FORMATS),
     )
+
+
+def _is(one: Format, source: Source) -> bool:
+    """Whether a content is of a format; a fault under way tells that it is not."""
+    try:
+        return one.recognise(source)
+    except LabelError:
+        return False
 
 
 def format_for(path: Path) -> Format:

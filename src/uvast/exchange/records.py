@@ -32,8 +32,8 @@ class Span(NamedTuple):
 class Event:
     """One annotation: an interval, or a point in time if it has no end.
 
-    Texts are kept on one line: runs of white space become one blank. An interval of no length is
-    a point.
+    Texts are kept on one line: runs of white space become one blank. A bar separates modifiers. An
+    interval of no length is a point.
 
     Args:
         label: what happens; never empty.
@@ -58,8 +58,9 @@ class Event:
     def __post_init__(self) -> None:
         for name in ("label", "tier", "annotator", "comment"):
             object.__setattr__(self, name, one_line(getattr(self, name)))
-        modifiers = tuple(one_line(modifier) for modifier in self.modifiers)
-        object.__setattr__(self, "modifiers", tuple(filter(None, modifiers)))
+        if self.modifiers:
+            parts = [one_line(part) for text in self.modifiers for part in text.split("|")]
+            object.__setattr__(self, "modifiers", tuple(filter(None, parts)))
         if not self.label:
             raise InputError(f"an event at {self.start:g} s without a label", remedy="name it")
         _check_time(self.start, self.label)

@@ -71,12 +71,14 @@ def read_vtt(source: Source) -> Reading:
 
 
 def write_srt(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
-    """The intervals of one video as SRT."""
+    """The intervals of one video as SRT, which has no way to write what looks like a tag."""
+    tags = [event.label for event in videos[0].intervals if _TAG.search(event.label)]
+    warnings = [f"SRT takes a part of {label!r} for formatting" for label in tags]
     cues = [
         f"{number}\n{_span(event.start, event.seconds, ',')}\n{event.label}\n"
         for number, event in enumerate(videos[0].intervals, start=1)
     ]
-    return Written("\n".join(cues).encode())
+    return Written("\n".join(cues).encode(), counted(warnings))
 
 
 def write_vtt(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
