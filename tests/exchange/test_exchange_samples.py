@@ -309,6 +309,18 @@ def test_label_studio_predictions_have_scores():
     assert video.events == (Event("cut", 0.0, 2.0, annotator="net", confidence=0.75),)
 
 
+def test_label_studio_json_min():
+    """As the SDK's converter writes it."""
+    task = {
+        "video": "/data/local-files/?d=soup.mp4", "id": 3, "annotator": 1, "lead_time": 2.5,
+        "hand": [{"ranges": [{"start": 45, "end": 85}], "timelinelabels": ["cut"]}],
+    }  # fmt: skip
+    found = reading(json.dumps([task]), "min.json", "label-studio", times=AT_25)
+    assert found.videos[0].video == "soup.mp4"
+    assert found.videos[0].events == (Event("cut", 1.76, 3.4, "hand", annotator="1"),)
+    assert found.warnings == ()
+
+
 def test_label_studio_needs_a_frame_rate():
     task = {"data": {"video": "v.mp4"}, "annotations": [
         {"result": [result(ranges=[{"start": 1, "end": 2}], timelinelabels=["a"])]}]}  # fmt: skip

@@ -21,29 +21,10 @@ if TYPE_CHECKING:
     from uvast.exchange.source import Target
 
 
-_MEDIA = frozenset(
-    [
-        "3gp",
-        "avi",
-        "flv",
-        "m2ts",
-        "m4v",
-        "mkv",
-        "mov",
-        "mp3",
-        "mp4",
-        "mpeg",
-        "mpg",
-        "mts",
-        "mxf",
-        "ogv",
-        "seq",
-        "ts",
-        "wav",
-        "webm",
-        "wmv",
-    ]
-)
+_MEDIA = (
+    "3gp", "avi", "flv", "m2ts", "m4v", "mkv", "mov", "mp3", "mp4", "mpeg", "mpg", "mts", "mxf",
+    "ogv", "seq", "ts", "wav", "webm", "wmv",
+)  # fmt: skip
 """Suffixes of videos, which their annotation files do not repeat."""
 
 

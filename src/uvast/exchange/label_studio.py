@@ -78,17 +78,17 @@ class _Export(_Record):
 
 
 def recognise(source: Source) -> bool:
-    """Whether it is JSON of tasks with results."""
+    """Whether it is JSON of tasks with results, or of timelines."""
     text = source.text
-    return source.head.lstrip()[:1] in ("[", "{") and '"data"' in text and '"result"' in text
+    has_tasks = '"data"' in text and '"result"' in text
+    return source.head.lstrip()[:1] in ("[", "{") and (has_tasks or '"timelinelabels"' in text)
 
 
 def read(source: Source) -> Reading:
     """The annotations of all tasks, else their predictions."""
     value = source.json()
-    tasks = source.checked(
-        _Export, {"tasks": value if isinstance(value, list) else [value]}, _REMEDY
-    )
+    values = [_full(one) for one in (value if isinstance(value, list) else [value])]
+    tasks = source.checked(_Export, {"tasks": values}, _REMEDY)
     warnings: list[str] = []
     found: dict[str, VideoAnnotations] = {}
     for number, task in enumerate(tasks.tasks, start=1):
@@ -105,6 +105,22 @@ def read(source: Source) -> Reading:
             warnings.append(f"{spot}: predictions are left out, as there are annotations")
         found[video] = _read_task(source, spot, video, kept or task.predictions, task, warnings)
     return Reading(tuple(found.values()), counted(warnings))
+
+
+def _full(task: object) -> object:
+    """A task of the export JSON-MIN, which has lists of values by control, as a whole task."""
+    if not isinstance(task, dict) or task.keys() & {"data", "annotations", "predictions"}:
+        return task
+    results = [
+        {"type": kind, "from_name": control, "value": value}
+        for control, values in task.items()
+        for value in (values if isinstance(values, list) else [])
+        for kind in ("timelinelabels", "timeserieslabels", "labels")
+        if isinstance(value, dict) and kind in value
+    ]
+    about = {name: value for name, value in task.items() if not isinstance(value, list)}
+    who = {"completed_by": task.get("annotator"), "result": results}
+    return {"id": task.get("id"), "data": about, "annotations": [who]}
 
 
 def _read_task(
