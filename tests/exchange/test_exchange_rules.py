@@ -121,6 +121,11 @@ def test_videos_match_by_name_stem_and_case(name, video):
     assert match_videos([name], NAMES) == {name: video}
 
 
+def test_an_exact_name_goes_before_a_stem():
+    assert match_videos(["a"], ["a.mp4", "a"]) == {"a": "a"}
+    assert match_videos(["A"], ["a", "A"]) == {"A": "A"}
+
+
 def test_a_table_of_names_and_what_matches_nothing():
     assert match_videos(["x"], NAMES, table={"x": "Talk_01"}) == {"x": "Talk_01.mp4"}
     with pytest.raises(LabelError) as error:

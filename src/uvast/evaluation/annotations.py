@@ -88,14 +88,7 @@ def compare_annotations(
     )
     parts: dict[str, list[Pair]] = {}
     for one, other in pairs:
-        times = times_of(one.video)
-        if times is None:
-            rate = one.frame_rate or other.frame_rate
-            notes += [] if rate else [f"{one.video}: compared at {USUAL_RATE:g} frames a second"]
-            times = ConstantRate(exact_rate(rate or USUAL_RATE))
-        n_frames = max(count_frames(one, times), count_frames(other, times))
-        if isinstance(times, ConstantRate):
-            times = ConstantRate(times.rate, n_frames)
+        times, assumed = _times(one, other, times_of(one.video))
         found = [
             frame_labels(
                 video,
@@ -107,11 +100,11 @@ def compare_annotations(
             )
             for video in (one, other)
         ]
-        notes += [note for labelled in found for note in labelled.notes]
+        notes += [*assumed, *(note for labelled in found for note in labelled.notes)]
         known = list(_known(found[0].labels, found[1].labels, times))
-        n_known = sum(pair.first.n_frames for pair in known)
-        if n_known < n_frames:
-            notes.append(f"{one.video}: {n_frames - n_known} frames without labels are left out")
+        n_unknown = len(found[0].labels) - sum(pair.first.n_frames for pair in known)
+        if n_unknown:
+            notes.append(f"{one.video}: {n_unknown} frames without labels are left out")
         if known:
             parts[one.video] = known
     if not parts:
@@ -122,6 +115,22 @@ def compare_annotations(
         classes,
         tuple(notes),
     )
+
+
+def _times(
+    one: VideoAnnotations, other: VideoAnnotations, times: FrameTimes | None
+) -> tuple[FrameTimes, list[str]]:
+    """The frame times of a video with their number, and what had to be assumed."""
+    notes = []
+    if times is None:
+        rate = one.frame_rate or other.frame_rate
+        if rate is None:
+            notes.append(f"{one.video}: compared at {USUAL_RATE:g} frames a second")
+        times = ConstantRate(exact_rate(rate or USUAL_RATE))
+    if isinstance(times, ConstantRate):
+        n_frames = max(count_frames(one, times), count_frames(other, times))
+        times = ConstantRate(times.rate, n_frames)
+    return times, notes
 
 
 def _paired(

@@ -204,17 +204,7 @@ def write_json(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
             "vid_list": list(ids.values()),
         },
         "config": {"file": {"loc_prefix": {"1": "", "2": "", "3": "", "4": ""}}, "ui": {}},
-        "attribute": {
-            aids[tier]: {
-                "aname": tier or TIER,
-                "anchor_id": "FILE1_Z2_XY0",
-                "type": _SELECT,
-                "desc": "",
-                "options": {str(n): label for n, label in enumerate(options[tier], start=1)},
-                "default_option_id": "",
-            }
-            for tier in tiers
-        },
+        "attribute": {aids[tier]: _attribute(tier, options[tier]) for tier in tiers},
         "file": {
             n: {"fid": n, "fname": name, "type": 4, "loc": 1, "src": ""} for name, n in ids.items()
         },
@@ -222,6 +212,17 @@ def write_json(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
         "view": {n: {"fid_list": [n]} for n in ids.values()},
     }
     return Written(json.dumps(project, indent=1, ensure_ascii=False).encode())
+
+
+def _attribute(tier: str, labels: Sequence[str]) -> dict[str, object]:
+    return {
+        "aname": tier or TIER,
+        "anchor_id": "FILE1_Z2_XY0",
+        "type": _SELECT,
+        "desc": "",
+        "options": {str(number): label for number, label in enumerate(labels, start=1)},
+        "default_option_id": "",
+    }
 
 
 def write_csv(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
