@@ -15,8 +15,10 @@ from typer.core import TyperGroup
 
 from uvast._version import __version__
 from uvast.cli import (
+    agree,
     benchmark,
     config,
+    convert,
     data,
     demo,
     evaluate,
@@ -63,6 +65,8 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.add_typer(data.app, name="data")
+app.command("convert")(convert.convert)
+app.command("agree")(agree.agree)
 app.command("pseudo-label")(pseudo_label.pseudo_label)
 app.command("config")(config.config)
 app.command("train")(train.train)

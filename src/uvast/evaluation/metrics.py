@@ -149,7 +149,7 @@ def count(
     for transcript in (predicted.transcript, true.transcript):
         if len(transcript) and not 0 <= transcript.min() <= transcript.max() < n_classes:
             raise InputError(f"class ids outside of the vocabulary's 0 to {n_classes - 1}")
-    pairs = _overlaps(predicted, true)
+    pairs = overlapping_pairs(predicted, true)
     is_action = np.ones(n_classes, dtype=np.int64)
     is_action[list(classes.background_ids)] = 0
     return Counts(
@@ -222,7 +222,7 @@ def levenshtein(first: ArrayLike, second: ArrayLike) -> int:
     return int(row[-1])
 
 
-class _Overlaps(NamedTuple):
+class OverlappingPairs(NamedTuple):
     """The pairs of a predicted and a true segment that share frames, in order."""
 
     predicted: IntArray
@@ -232,12 +232,12 @@ class _Overlaps(NamedTuple):
     shared: IntArray
 
 
-def _overlaps(predicted: Segmentation, true: Segmentation) -> _Overlaps:
+def overlapping_pairs(predicted: Segmentation, true: Segmentation) -> OverlappingPairs:
     """Both tile `[0, T)`: between two neighbouring cuts of either lies exactly one pair."""
     cuts = np.union1d(predicted.ends, true.ends)
     of_predicted = np.searchsorted(predicted.ends, cuts)
     of_true = np.searchsorted(true.ends, cuts)
-    return _Overlaps(
+    return OverlappingPairs(
         of_predicted,
         of_true,
         predicted.transcript[of_predicted],
@@ -249,7 +249,7 @@ def _overlaps(predicted: Segmentation, true: Segmentation) -> _Overlaps:
 def _hits(
     predicted: Segmentation,
     true: Segmentation,
-    pairs: _Overlaps,
+    pairs: OverlappingPairs,
     n_classes: int,
     protocol: ScoreProtocol,
 ) -> IntArray:
@@ -278,7 +278,7 @@ def _hits(
     return np.stack([np.bincount(action, minlength=n_classes) for action in found])
 
 
-def _confusion(pairs: _Overlaps, n_classes: int) -> IntArray:
+def _confusion(pairs: OverlappingPairs, n_classes: int) -> IntArray:
     confusion = np.zeros((n_classes, n_classes), dtype=np.int64)
     np.add.at(confusion, (pairs.true_class, pairs.predicted_class), pairs.shared)
     return confusion

@@ -23,6 +23,7 @@ from uvast.files.writing import (
     swap,
     temporary_folder,
     unwritable,
+    write_bytes,
     write_json,
     write_text,
 )
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from uvast.files.records import (
         checked,
         first_fault,
+        parse_json,
         read_json,
         read_numbers,
         read_record,
@@ -47,6 +49,7 @@ __all__ = [
     "is_present",
     "missing",
     "open_file",
+    "parse_json",
     "read_bytes",
     "read_json",
     "read_numbers",
@@ -60,6 +63,7 @@ __all__ = [
     "temporary_folder",
     "unreadable",
     "unwritable",
+    "write_bytes",
     "write_json",
     "write_text",
 ]

@@ -99,7 +99,17 @@ def read_json(
     path: Path, *, error: type[UvastError] = CorruptFileError, remedy: str = RESTORE
 ) -> Any:
     """Plain JSON; a key twice in one object is an error, since one of them would be lost."""
-    text = read_text(path, largest=LARGEST_JSON)
+    return parse_json(read_text(path, largest=LARGEST_JSON), path, error=error, remedy=remedy)
+
+
+def parse_json(
+    text: str,
+    where: Path | str,
+    *,
+    error: type[UvastError] = CorruptFileError,
+    remedy: str = RESTORE,
+) -> Any:
+    """As `read_json`, of text that is here already; errors name `where` it is from."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -122,7 +132,7 @@ def read_json(
         what = str(fault)
     else:
         return value
-    raise error(what, where=path, remedy=remedy)
+    raise error(what, where=where, remedy=remedy)
 
 
 def read_toml(

@@ -94,6 +94,12 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes bytes atomically."""
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(content)
+
+
 def write_json(path: Path, value: object) -> None:
     """Writes JSON atomically, indented for a human reader."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")

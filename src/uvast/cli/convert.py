@@ -1,0 +1,174 @@
+"""`uvast convert`: annotation files from one tool's format to another's."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from uvast.cli.console import note, results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from uvast.exchange import FrameTimes, VideoAnnotations
+
+
+class OverlapRule(str, Enum):
+    """Which of several intervals at one time counts."""
+
+    error = "error"
+    first = "first"
+    last = "last"
+    longest = "longest"
+
+
+class GapRule(str, Enum):
+    """What frames without an interval are."""
+
+    background = "background"
+    unknown = "unknown"
+
+
+FpsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--fps",
+        metavar="RATE",
+        help="Frames a second, where files count frames: 25, 29.97, 30000/1001.",
+        show_default="as the files tell",
+    ),
+]
+GapsOption = Annotated[
+    GapRule,
+    typer.Option("--gaps", help="What frames without an interval are."),
+]
+BackgroundOption = Annotated[
+    str, typer.Option("--background", help="The name of the background class.")
+]
+TierOption = Annotated[
+    list[str] | None,
+    typer.Option("--tier", "--subject", help="Only this tier or subject; repeatable."),
+]
+MappingOption = Annotated[
+    Path | None,
+    typer.Option("--mapping", metavar="FILE", help="Lines 'old,new' that rename or merge labels."),
+]
+
+
+def convert(
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="An annotation file, or a folder of them.")
+    ],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="A new file, or a folder with a file a video.")
+    ],
+    read_as: Annotated[
+        str | None,
+        typer.Option("--from", metavar="FORMAT", help="Of IN.", show_default="by its content"),
+    ] = None,
+    write_as: Annotated[
+        str | None,
+        typer.Option("--to", metavar="FORMAT", help="Of OUT.", show_default="by its suffix"),
+    ] = None,
+    fps: FpsOption = None,
+    overlaps: Annotated[
+        OverlapRule | None,
+        typer.Option(help="Which interval counts.", show_default="all, where the format can"),
+    ] = None,
+    gaps: GapsOption = GapRule.background,
+    background: BackgroundOption = "background",
+    tier: TierOption = None,
+    label_from: Annotated[
+        str | None,
+        typer.Option(metavar="PARTS", help="Labels of several parts, such as label+modifier."),
+    ] = None,
+    mapping: MappingOption = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what exists.")] = False,
+) -> None:
+    """Convert annotation files: ELAN, BORIS, VIA, Label Studio, tables, subtitles and more.
+
+    Formats: uvast, elan, boris, boris-tabular, boris-aggregated, via, via-csv, label-studio,
+    label-studio-predictions, activitynet, csv, tsv, xlsx, audacity, srt, vtt, intervals, ms-tcn,
+    deepethogram; only read: cvat, datavyu, anvil, bento. What OUT cannot hold is listed.
+
+    Example: `uvast convert session.eaf session.csv`
+
+    Frame labels: `uvast convert project.boris labels/ --to ms-tcn --fps 25 --overlaps longest`
+
+    To pre-annotate: `uvast convert predictions/ tasks.json --to label-studio-predictions --fps 30`
+    """
+    from uvast.exchange import Target, format_named, read_annotations, write_annotations
+
+    times_of = constant_times(fps)
+    read_format = None if read_as is None else format_named(read_as, "--from")
+    write_format = None if write_as is None else format_named(write_as, "--to")
+    reading = read_annotations(source, read_format, times_of=times_of)
+    tell(reading.warnings)
+    videos = ruled(reading.videos, tier or [], label_from, mapping, overlaps)
+    target = Target(
+        str(out),
+        times_of,
+        gaps.value,
+        background,
+        OverlapRule.error.value if overlaps is None else overlaps.value,
+    )
+    files, warnings = write_annotations(out, videos, write_format, target, overwrite=overwrite)
+    tell(warnings)
+    _report(files, out, videos)
+
+
+def constant_times(fps: str | None) -> Callable[[str], FrameTimes | None]:
+    """The frame times that --fps stands for: the same for every video."""
+    from uvast.exchange import ConstantRate, parse_rate
+
+    times = None if fps is None else ConstantRate(parse_rate(fps))
+    return lambda _video: times
+
+
+def ruled(
+    videos: tuple[VideoAnnotations, ...],
+    tiers: list[str],
+    label_from: str | None,
+    mapping: Path | None,
+    overlaps: OverlapRule | None,
+) -> tuple[VideoAnnotations, ...]:
+    """The annotations after the rules that options stand for; says what they did."""
+    from uvast.exchange import labelled_from, on_tiers, renamed, without_overlaps
+    from uvast.exchange.files import read_pairs
+
+    done = []
+    if tiers:
+        done.append(on_tiers(videos, tiers))
+        videos = done[-1].videos
+    if label_from is not None:
+        done.append(labelled_from(videos, label_from))
+        videos = done[-1].videos
+    if mapping is not None:
+        done.append(renamed(videos, read_pairs(mapping)))
+        videos = done[-1].videos
+    if overlaps is not None:
+        done.append(without_overlaps(videos, overlaps.value))
+        videos = done[-1].videos
+    tell([sentence for one in done for sentence in one.notes])
+    return videos
+
+
+def tell(sentences: Iterable[str]) -> None:
+    """Notes on stderr; of several that differ only in their video, the first and their number."""
+    alike: dict[str, list[str]] = {}
+    for sentence in sentences:
+        alike.setdefault(sentence.partition(": ")[2] or sentence, []).append(sentence)
+    for first, *others in alike.values():
+        more = f" (and {len(others)} more like it)" if others else ""
+        note(f"note: {first}{more}")
+
+
+def _report(files: tuple[Path, ...], out: Path, videos: tuple[VideoAnnotations, ...]) -> None:
+    n_intervals = sum(len(video.intervals) for video in videos)
+    n_points = sum(len(video.points) for video in videos)
+    place = out if len(files) == 1 and files[0] == out else f"{out} ({len(files)} files)"
+    counts = f"{len(videos)} videos, {n_intervals} intervals, {n_points} points"
+    results.print(f"wrote {place}: {counts}")

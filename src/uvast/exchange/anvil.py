@@ -1,0 +1,92 @@
+"""Anvil XML: tracks of elements with attributes; UTF-16 occurs.
+
+By hand on the guarded tree; read only. A track that spans or refers to another one has its times.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uvast.exchange.clock import read_time
+from uvast.exchange.records import VideoAnnotations
+from uvast.exchange.source import Reading, counted, file_name
+from uvast.exchange.xml_tree import parse_xml
+
+if TYPE_CHECKING:
+    from uvast.exchange.records import Event
+    from uvast.exchange.source import Source
+    from uvast.exchange.xml_tree import Element
+
+    Times = dict[int, tuple[float, float]]
+
+_LABELS = ("type", "label", "token", "value", "name")
+"""The attribute that is the label; else it is the first."""
+
+
+def recognise(source: Source) -> bool:
+    """Whether it has Anvil's head and tracks."""
+    return "<annotation" in source.head and "<body" in source.text and "<track" in source.text
+
+
+def read(source: Source) -> Reading:
+    """The elements of all tracks that have times."""
+    root = parse_xml(source)
+    video = source.video
+    for element in root.walk():
+        if element.tag == "video" and file_name(element.get("src")):
+            video = file_name(element.get("src"))
+    events: list[Event] = []
+    warnings: list[str] = []
+    times: dict[str, Times] = {}
+    body = root.first("body")
+    for track in [] if body is None else [e for e in body.walk() if e.tag == "track"]:
+        name = track.get("name")
+        times[name] = {}
+        for number, element in enumerate(track.all("el")):
+            span = _span(source, track, element, times)
+            if span is None:
+                warnings.append(f"track {name}: elements without times are left out")
+                continue
+            index = element.get("index")
+            times[name][int(index) if index.isdigit() else number] = span
+            values = {one.get("name"): one.text for one in element.all("attribute") if one.text}
+            key = next((key for key in _LABELS if key in values), next(iter(values), None))
+            if key is None:
+                warnings.append(f"track {name}: elements without attributes are left out")
+                continue
+            label = values.pop(key)
+            comment = element.first("comment")
+            events.append(
+                source.event(
+                    f"line {element.line}",
+                    label,
+                    *span,
+                    tier=name,
+                    modifiers=tuple(values.values()),
+                    comment="" if comment is None else comment.text,
+                )
+            )
+    return Reading((VideoAnnotations(video, tuple(events)),), counted(warnings))
+
+
+def _span(
+    source: Source, track: Element, element: Element, times: dict[str, Times]
+) -> tuple[float, float] | None:
+    """Own times in seconds, or those of the elements of another track that it refers to."""
+    first, last = element.get("start"), element.get("end")
+    other = track.get("ref")
+    if other:
+        reference = element.get("ref") or first
+        last = last or reference
+        if not (reference.isdigit() and last.isdigit()):
+            return None
+        spans = times.get(other, {})
+        if int(reference) not in spans or int(last) not in spans:
+            raise source.fault(
+                f"refers to elements {reference} to {last} of track {other!r}, which do not exist",
+                f"line {element.line}",
+                "save it again with Anvil",
+            )
+        return spans[int(reference)][0], spans[int(last)][1]
+    start, end = read_time(first) if first else None, read_time(last) if last else None
+    return None if start is None or end is None else (start, end)

@@ -1,0 +1,98 @@
+"""Bento .annot: channels of `>label` blocks with rows `Start Stop Duration`.
+
+By hand; read only. Whole numbers are frames from 1 with the stop inclusive, others are seconds, as
+Bento itself decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from uvast.exchange.frames import rate_of
+from uvast.exchange.records import Span, VideoAnnotations
+from uvast.exchange.source import Reading, file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from uvast.exchange.frame_times import FrameTimes
+    from uvast.exchange.source import Source
+
+
+@dataclass(frozen=True)
+class _Row:
+    line: int
+    channel: str
+    label: str
+    start: float
+    stop: float
+
+
+def recognise(source: Source) -> bool:
+    """Whether its first line says so."""
+    return source.head.lstrip().lower().startswith("bento annotation file")
+
+
+def read(source: Source) -> Reading:
+    """All channels, each a tier."""
+    head: dict[str, str] = {}
+    rows = list(_rows(source, head))
+    movies = head.get("movie file(s)", "").split()
+    video = (file_name(movies[0]) if movies else "") or source.video
+    told = _number(source, head, "annotation framerate")
+    first = _number(source, head, "annotation start frame")
+    last = _number(source, head, "annotation stop frame")
+    by_frames = all(row.start.is_integer() and row.stop.is_integer() for row in rows)
+    times = source.times(video, told) if by_frames and rows else None
+    events = tuple(
+        source.event(f"line {row.line}", row.label, *_span(row, times), tier=row.channel)
+        for row in rows
+    )
+    observed = None
+    if times is not None and first is not None and last is not None and last >= first >= 1:
+        observed = (Span(*times.edges([int(first) - 1, int(last)]).tolist()),)
+    rate = told if times is None else rate_of(times)
+    return Reading((VideoAnnotations(video, events, observed, rate),))
+
+
+def _rows(source: Source, head: dict[str, str]) -> Iterator[_Row]:
+    channel = label = ""
+    before = ""
+    for number, line in source.lines():
+        text = line.strip()
+        if text.endswith("----------"):
+            channel, label = text.rstrip("-"), ""
+        elif text.startswith(">"):
+            label = text[1:]
+        elif label and text and not text.lower().startswith("start"):
+            cells = text.split()
+            try:
+                yield _Row(number, channel, label, float(cells[0]), float(cells[1]))
+            except (ValueError, IndexError):
+                raise source.fault(
+                    f"{text[:60]!r} is not start, stop and duration", f"line {number}"
+                ) from None
+        elif not channel:
+            key, colon, value = text.partition(":")
+            if colon:
+                before = key.lower()
+                head[before] = value.strip()
+            elif text and not head.get(before, "-"):
+                head[before] = text  # some programs put the movies on the next line
+
+
+def _span(row: _Row, times: FrameTimes | None) -> tuple[float, float]:
+    if times is None:
+        return row.start, row.stop
+    first, last = times.edges([max(int(row.start), 1) - 1, int(row.stop)]).tolist()
+    return first, last
+
+
+def _number(source: Source, head: dict[str, str], name: str) -> float | None:
+    text = head.get(name, "")
+    try:
+        value = float(text) if text else None
+    except ValueError:
+        raise source.fault(f"{name} {text!r} is no number") from None
+    return value if value and value > 0 else None

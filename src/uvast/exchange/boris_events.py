@@ -1,0 +1,178 @@
+"""What BORIS's files share: media in a row on one time line, and states that start and stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from uvast.exchange.records import Event, Span, VideoAnnotations
+from uvast.exchange.source import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from uvast.exchange.source import Source
+
+
+class Key(NamedTuple):
+    """What tells one state from another."""
+
+    subject: str
+    behavior: str
+    modifiers: tuple[str, ...]
+
+
+class Medium(NamedTuple):
+    """One video of an observation, from `start` to `end` on its time line."""
+
+    name: str
+    start: float
+    end: float
+
+
+def media_in_a_row(names: Sequence[str], lengths: Sequence[float | None]) -> tuple[Medium, ...]:
+    """Videos that play one after the other; the last may have no known end."""
+    found, start = [], 0.0
+    for name, length in zip(names, lengths, strict=True):
+        end = start + length if length else float("inf")
+        found.append(Medium(name, start, end))
+        start = end
+    return tuple(found)
+
+
+@dataclass
+class Observation:
+    """Collects the events of one observation.
+
+    Args:
+        source: the file.
+        media: its videos in order.
+        frame_rate: of the videos, if told.
+        observed: the span of its time line that was looked at, if told.
+    """
+
+    source: Source
+    media: tuple[Medium, ...]
+    frame_rate: float | None = None
+    observed: Span | None = None
+    warnings: list[str] = field(default_factory=list)
+    _events: dict[Medium, list[Event]] = field(default_factory=dict)
+    _open: dict[Key, tuple[str, float, str]] = field(default_factory=dict)
+    _last: float = 0.0
+
+    def toggle(self, spot: str, key: Key, time: float, comment: str = "") -> None:
+        """Starts a state, or stops it if it is on."""
+        if key in self._open:
+            self.stop(spot, key, time, comment)
+        else:
+            self.start(spot, key, time, comment)
+
+    def start(self, spot: str, key: Key, time: float, comment: str = "") -> None:
+        """A state starts; one that is on already goes on."""
+        self._last = max(self._last, time)
+        if key in self._open:
+            self.warnings.append(f"{key.behavior!r} starts twice; the second start is left out")
+        else:
+            self._open[key] = spot, time, comment
+
+    def stop(self, spot: str, key: Key, time: float, comment: str = "") -> None:
+        """A state ends."""
+        self._last = max(self._last, time)
+        if key not in self._open:
+            self.warnings.append(f"{key.behavior!r} stops without a start; it is left out")
+            return
+        began, start, said = self._open.pop(key)
+        if time < start:
+            raise self.source.fault(f"{key.behavior!r} stops before it starts ({began})", spot)
+        self.interval(spot, key, start, time, said or comment)
+
+    def interval(self, spot: str, key: Key, start: float, end: float, comment: str = "") -> None:
+        """An event with its times on the time line; it is cut where one video follows another."""
+        self._last = max(self._last, end)
+        parts = [m for m in self.media if m.start < end and start < m.end] or [self._at(start)]
+        if start == end:
+            parts = [self._at(start)]
+        if len(parts) > 1:
+            self.warnings.append(f"{key.behavior!r} runs on into the next video; it is cut there")
+        for medium in parts:
+            self._add(
+                spot,
+                medium,
+                key,
+                max(start, medium.start) - medium.start,
+                min(end, medium.end) - medium.start,
+                comment,
+            )
+
+    def point(self, spot: str, key: Key, time: float, comment: str = "") -> None:
+        """A moment on the time line."""
+        self._last = max(self._last, time)
+        medium = self._at(time)
+        self._add(spot, medium, key, time - medium.start, None, comment)
+
+    def videos(self) -> tuple[VideoAnnotations, ...]:
+        """One record a video; states that are still on end with the observation."""
+        for key, (spot, start, comment) in list(self._open.items()):
+            known = self.observed.end if self.observed else self.media[-1].end
+            end = max(known if known != float("inf") else self._last, start)
+            self.warnings.append(f"{key.behavior!r} never stops; it ends at {end:g} s")
+            self.interval(spot, key, start, end, comment)
+        self._open.clear()
+        return tuple(
+            VideoAnnotations(
+                medium.name,
+                tuple(self._events.get(medium, ())),
+                observed=self._observed_of(medium),
+                frame_rate=self.frame_rate,
+                duration=None if medium.end == float("inf") else medium.end - medium.start,
+            )
+            for medium in self.media
+        )
+
+    def _at(self, time: float) -> Medium:
+        return next((m for m in self.media if time < m.end), self.media[-1])
+
+    def _observed_of(self, medium: Medium) -> tuple[Span, ...] | None:
+        if self.observed is None:
+            return None
+        start = max(self.observed.start, medium.start) - medium.start
+        end = min(self.observed.end, medium.end) - medium.start
+        return (Span(start, end),) if start < end else ()
+
+    def _add(
+        self, spot: str, medium: Medium, key: Key, start: float, end: float | None, comment: str
+    ) -> None:
+        event = self.source.event(
+            spot,
+            key.behavior,
+            round(start, 6),
+            None if end is None else round(end, 6),
+            tier=key.subject,
+            modifiers=key.modifiers,
+            comment=comment,
+        )
+        self._events.setdefault(medium, []).append(event)
+
+
+def without_own_overlaps(video: VideoAnnotations) -> tuple[tuple[Event, ...], tuple[str, ...]]:
+    """Events as states can be: intervals of one key that overlap are one.
+
+    A state is on or off: it cannot start again before it stops.
+    """
+    latest: dict[Key, Event] = {}
+    found: list[Event] = list(video.points)
+    warnings = []
+    for event in video.intervals:
+        key = Key(event.tier, event.label, event.modifiers)
+        before = latest.get(key)
+        if before is not None and before.end is not None and event.start < before.end:
+            end = max(before.end, event.start + event.seconds)
+            warnings.append(
+                f"{event.label!r} overlaps itself; BORIS has it once, from start to end"
+            )
+            latest[key] = replace(before, end=end)
+            continue
+        if before is not None:
+            found.append(before)
+        latest[key] = event
+    return (*found, *latest.values()), counted(warnings)

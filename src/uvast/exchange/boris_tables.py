@@ -1,0 +1,233 @@
+"""BORIS's exports: tabular events (START, STOP, POINT rows) and aggregated events, v7 to v9.
+
+By hand: columns moved between versions, so they are found by name; older files have rows before
+the header.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from uvast.exchange.boris_events import (
+    Key,
+    Observation,
+    media_in_a_row,
+    without_own_overlaps,
+)
+from uvast.exchange.clock import format_seconds, later_by_a_millisecond, read_time
+from uvast.exchange.csv_rows import Row, csv_text, find_header, rows_of
+from uvast.exchange.records import merged
+from uvast.exchange.source import Reading, Written, counted, file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from uvast.exchange.records import Event, VideoAnnotations
+    from uvast.exchange.source import Source, Target
+
+_TABULAR = ({"time", "behavior", "behavior type"}, {"time", "behavior", "status"})
+_AGGREGATED = ({"behavior", "start (s)", "stop (s)"},)
+_NONE = {"", "na", "not found"}
+_ID = ("Observation id", "Observation date", "Description")
+_SOURCE = ("Observation type", "Source", "Time offset (s)")
+
+
+def recognise_tabular(source: Source) -> bool:
+    """Whether its header is that of tabular events."""
+    return _recognise(source, _TABULAR)
+
+
+def recognise_aggregated(source: Source) -> bool:
+    """Whether its header is that of aggregated events."""
+    return _recognise(source, _AGGREGATED)
+
+
+def _recognise(source: Source, wanted: Sequence[set[str]]) -> bool:
+    # Cheap and before rows are split: most files are no CSV at all.
+    head = source.head.lower()
+    if not any(all(name in head for name in one) for one in wanted):
+        return False
+    return find_header(rows_of(source), wanted) is not None
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A row's cells by the names of the header."""
+
+    columns: dict[str, int]
+
+    def get(self, row: Row, *names: str) -> str:
+        """The first of the columns that the row has; without BORIS's words for nothing."""
+        for name in names:
+            place = self.columns.get(name)
+            if place is not None and place < len(row.cells):
+                text = row.cells[place]
+                return "" if text.lower() in _NONE else text
+        return ""
+
+    def modifiers(self, row: Row) -> tuple[str, ...]:
+        """`Modifier #1`, `Modifier #2` …, or all of them in one cell by bars."""
+        names = sorted(self.columns, key=self.columns.__getitem__)
+        cells = [self.get(row, name) for name in names if name.startswith("modifier")]
+        return tuple(part for cell in cells for part in cell.split("|") if part)
+
+
+def read_tabular(source: Source) -> Reading:
+    """One event a row, states with a row for their start and one for their stop."""
+    observations: dict[str, Observation] = {}
+    for table, row in _rows(source, _TABULAR):
+        observation = _observation(source, table, row, observations)
+        key = Key(table.get(row, "subject"), table.get(row, "behavior"), table.modifiers(row))
+        time = _seconds(source, row, table.get(row, "time"))
+        status = table.get(row, "behavior type", "status").upper()
+        comment = table.get(row, "comment", "comment start")
+        if status == "START":
+            observation.start(row.spot, key, time, comment)
+        elif status == "STOP":
+            observation.stop(row.spot, key, time, comment)
+        elif status == "POINT":
+            observation.point(row.spot, key, time, comment)
+        else:
+            raise source.fault(
+                f"{status!r} is no type of event", row.spot, "write START, STOP or POINT"
+            )
+    return _reading(observations)
+
+
+def read_aggregated(source: Source) -> Reading:
+    """One event a row with its start and stop; the stop of a point is its start."""
+    observations: dict[str, Observation] = {}
+    for table, row in _rows(source, _AGGREGATED):
+        observation = _observation(source, table, row, observations)
+        key = Key(table.get(row, "subject"), table.get(row, "behavior"), table.modifiers(row))
+        start = _seconds(source, row, table.get(row, "start (s)"))
+        stop = _seconds(source, row, table.get(row, "stop (s)") or table.get(row, "start (s)"))
+        comment = table.get(row, "comment start", "comment")
+        if stop < start:
+            raise source.fault(f"stops at {stop:g} s and starts at {start:g} s", row.spot)
+        if stop == start:
+            observation.point(row.spot, key, start, comment)
+        else:
+            observation.interval(row.spot, key, start, stop, comment)
+    return _reading(observations)
+
+
+def _rows(source: Source, wanted: Sequence[set[str]]) -> Iterator[tuple[_Table, Row]]:
+    rows = iter(rows_of(source))
+    header = find_header(rows, wanted)
+    if header is None:
+        names = ", ".join(sorted(wanted[0]))
+        raise source.fault(
+            "has no header of BORIS", None, f"export it again, with the columns {names}"
+        )
+    table = _Table({name.lower(): place for place, name in reversed([*enumerate(header.cells)])})
+    for row in rows:
+        yield table, row
+
+
+def _observation(
+    source: Source, table: _Table, row: Row, known: dict[str, Observation]
+) -> Observation:
+    """The observation of a row; a table that names none has one for each video."""
+    own_video = file_name(table.get(row, "media file name", "media file path"))
+    name = table.get(row, "observation id") or own_video
+    if name not in known:
+        media = _media(table, row)
+        if len(media) < 2:
+            only = own_video or (media[0] if media else "") or name or source.video
+            length = table.get(row, "media duration (s)", "total length")
+            found = media_in_a_row([only], [_numbers(length)[0]])
+        else:
+            lengths = _numbers(table.get(row, "media duration (s)", "total length"))
+            found = media_in_a_row(media, [*lengths, *[None] * len(media)][: len(media)])
+        rates = _numbers(table.get(row, "fps", "fps (frame/s)"))
+        known[name] = Observation(source, found, rates[0])
+    return known[name]
+
+
+def _media(table: _Table, row: Row) -> list[str]:
+    """The first player's videos: `player #1:a.mp4;b.mp4|player #2:c.mp4`."""
+    first = table.get(row, "source").partition("|")[0]
+    first = first.removeprefix("player #1:").removeprefix("Player #1:")
+    return [file_name(path) for path in first.split(";") if file_name(path)]
+
+
+def _numbers(text: str) -> list[float | None]:
+    """Values joined by `;`, the first player's; at least one."""
+    parts = text.partition("|")[0].split(";")
+    return [read_time(part) or None for part in parts]
+
+
+def _seconds(source: Source, row: Row, text: str) -> float:
+    seconds = read_time(text)
+    if seconds is None:
+        raise source.fault(f"{text!r} is no time", row.spot, "write seconds, such as 12.5")
+    return seconds
+
+
+def _reading(observations: dict[str, Observation]) -> Reading:
+    found = merged(video for one in observations.values() for video in one.videos())
+    warnings = [text for one in observations.values() for text in one.warnings]
+    return Reading(found, counted(warnings))
+
+
+def write_tabular(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
+    """Tabular events as BORIS 9 has them."""
+    n_modifiers, modifier_names = _modifier_names(videos)
+    header = [*_ID, "Observation duration", *_SOURCE, "Media duration (s)", "FPS"]
+    header += ["Subject", "Behavior", "Behavioral category", *modifier_names, "Behavior type"]
+    header += ["Time", "Media file name", "Image index", "Image file path", "Comment"]
+    rows = [header]
+    warnings: list[str] = []
+    for video in videos:
+        events, told = without_own_overlaps(video)
+        warnings += told
+        moments: list[tuple[float, int, str, Event]] = []
+        for event in events:
+            if event.is_point:
+                moments.append((event.start, 1, "POINT", event))
+            else:
+                end = later_by_a_millisecond(event.start, event.start + event.seconds)
+                moments += [(event.start, 2, "START", event), (end, 0, "STOP", event)]
+        for time, _, status, event in sorted(moments, key=lambda row: (round(row[0], 3), row[1])):
+            row = [*_about(video)[:3], "", *_about(video)[3:], *_what(event, n_modifiers)]
+            row += [status, f"{time:.3f}", video.video, "", ""]
+            rows.append([*row, "" if status == "STOP" else event.comment])
+    return Written(csv_text(rows), counted(warnings))
+
+
+def write_aggregated(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
+    """Aggregated events as BORIS 9 has them."""
+    n_modifiers, modifier_names = _modifier_names(videos)
+    header = [*_ID, *_SOURCE, "Media duration (s)", "FPS (frame/s)"]
+    header += ["Subject", "Behavior", "Behavioral category", *modifier_names, "Behavior type"]
+    header += ["Start (s)", "Stop (s)", "Duration (s)", "Media file name"]
+    rows = [[*header, "Image index start", "Image index stop", "Comment start", "Comment stop"]]
+    for video in videos:
+        for event in video.events:
+            end = event.start if event.end is None else event.end
+            if event.end is not None:
+                end = later_by_a_millisecond(event.start, end)
+            row = [*_about(video), *_what(event, n_modifiers)]
+            row += ["POINT" if event.is_point else "STATE", f"{event.start:.3f}", f"{end:.3f}"]
+            row += ["NA" if event.is_point else f"{end - event.start:.3f}", video.video]
+            rows.append([*row, "", "", event.comment, ""])
+    return Written(csv_text(rows))
+
+
+def _modifier_names(videos: Sequence[VideoAnnotations]) -> tuple[int, list[str]]:
+    most = max((len(e.modifiers) for video in videos for e in video.events), default=0)
+    return most, [f"Modifier #{n}" for n in range(1, most + 1)]
+
+
+def _about(video: VideoAnnotations) -> list[str]:
+    length = "NA" if video.duration is None else format_seconds(video.duration)
+    rate = "NA" if video.frame_rate is None else format_seconds(video.frame_rate)
+    name = video.video
+    return [name, "", "", "Media file(s)", f"player #1:{name}", "0.0", length, rate]
+
+
+def _what(event: Event, n_modifiers: int) -> list[str]:
+    gaps = [""] * (n_modifiers - len(event.modifiers))
+    return [event.tier, event.label, "", *event.modifiers, *gaps]

@@ -1,0 +1,66 @@
+"""Rows of CSV and TSV text as spreadsheets of all countries write them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from uvast.exchange.source import Source
+
+_PREAMBLE = 100
+"""A header is looked for in so many rows."""
+
+
+class Row(NamedTuple):
+    """A row's cells, and where it stands."""
+
+    spot: str
+    cells: list[str]
+
+
+def rows_of(source: Source) -> Iterator[Row]:
+    """The rows that have something in them."""
+    reader = csv.reader(
+        (f"{line}\n" for _, line in source.lines()), delimiter=_delimiter(source), strict=True
+    )
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield Row(f"line {reader.line_num}", [cell.strip() for cell in cells])
+    except csv.Error as error:
+        spot = f"line {reader.line_num}"
+        remedy = "save it again as CSV, with quotes around cells that hold separators"
+        raise source.fault(f"cannot be read as CSV ({error})", spot, remedy) from None
+
+
+def find_header(rows: Iterable[Row], wanted: Sequence[set[str]]) -> Row | None:
+    """The first row that holds all column names of one of the sets, in small letters."""
+    for number, row in enumerate(rows):
+        names = {cell.lower() for cell in row.cells}
+        if any(one <= names for one in wanted):
+            return row
+        if number == _PREAMBLE:
+            return None
+    return None
+
+
+def csv_text(rows: Iterable[Sequence[object]], delimiter: str = ",") -> bytes:
+    """Rows as CSV in UTF-8."""
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter, lineterminator="\n").writerows(rows)
+    return out.getvalue().encode()
+
+
+def _delimiter(source: Source) -> str:
+    """The separator that most lines at the beginning have most of."""
+    lines = [line for line in source.head.split("\n", 60)[:60] if line.strip()]
+    votes = {
+        mark: sum(line.count(mark) >= max(line.count(other) for other in ",;\t") for line in lines)
+        for mark in "\t;,"
+        if any(mark in line for line in lines)
+    }
+    return max(votes, key=votes.__getitem__) if votes else ","

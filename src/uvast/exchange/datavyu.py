@@ -1,0 +1,76 @@
+"""Datavyu .opf: a zip whose `db` has columns of cells; only `db` and the video's name are read.
+
+By hand, and without YAML: of the `project` file one line is of use.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from uvast.exchange.archive import check_zip, member_names, read_member
+from uvast.exchange.records import VideoAnnotations
+from uvast.exchange.source import Reading, Source, counted, file_name
+
+if TYPE_CHECKING:
+    from uvast.exchange.records import Event
+
+_COLUMN = re.compile(r"(?P<name>.+?) \((?P<kind>[A-Z_]+),(?:true|false),.*?\)(?:-(?P<codes>.*))?")
+_CELL = re.compile(r"(\d+):(\d\d):(\d\d):(\d\d\d),(\d+):(\d\d):(\d\d):(\d\d\d),(.*)")
+_MEDIA = re.compile(r"^\s*-?\s*(?:feed|dataViewer|path|currentPath):\s*['\"]?(.+?)['\"]?\s*$", re.M)
+_SEPARATOR = re.compile(r"(?<!\\),")
+
+
+def recognise(source: Source) -> bool:
+    """Whether it is a zip file with Datavyu's members."""
+    return {"db", "project"} <= set(member_names(source))
+
+
+def read(source: Source) -> Reading:
+    """Cells of all columns; the first code is the label, the others are modifiers."""
+    check_zip(source)
+    project = Source(read_member(source, "project"), f"{source.place} (project)").text
+    paths = [file_name(match[1]) for match in _MEDIA.finditer(project)]
+    video = next((name for name in paths if "." in name), "") or source.video
+    cells = Source(read_member(source, "db"), f"{source.place} (db)")
+    tier = ""
+    events: list[Event] = []
+    warnings: list[str] = []
+    for number, line in cells.lines():
+        cell, column = _CELL.fullmatch(line), _COLUMN.fullmatch(line)
+        if cell is not None:
+            event = _event(cells, number, tier, cell, warnings)
+            events += [] if event is None else [event]
+        elif column is not None:
+            tier = column["name"]
+        elif line.strip() and not line.startswith("#"):
+            raise cells.fault(
+                f"{line[:60]!r} is neither a column nor a cell",
+                f"line {number}",
+                "save it again with Datavyu",
+            )
+    return Reading((VideoAnnotations(video, tuple(events)),), counted(warnings))
+
+
+def _event(
+    source: Source, number: int, tier: str, cell: re.Match[str], warnings: list[str]
+) -> Event | None:
+    hours, minutes, seconds, milliseconds = map(int, cell.groups()[:4])
+    start = hours * 3600 + minutes * 60 + seconds + milliseconds / 1000
+    hours, minutes, seconds, milliseconds = map(int, cell.groups()[4:8])
+    end = hours * 3600 + minutes * 60 + seconds + milliseconds / 1000
+    text = cell[9]
+    if text.startswith("(") and text.endswith(")"):
+        text = text[1:-1]
+        codes = [code.replace("\\,", ",").strip() for code in _SEPARATOR.split(text)]
+    else:
+        codes = [text.strip()]
+    named = [code for code in codes if code]
+    if not named:
+        warnings.append(f"column {tier}: a cell without a code is left out")
+        return None
+    if end == 0 and start > 0:
+        end = start  # Datavyu's way to leave an offset out
+        warnings.append(f"column {tier}: a cell without an offset is a point")
+    spot = f"line {number}"
+    return source.event(spot, named[0], start, end, tier=tier, modifiers=named[1:])

@@ -1,0 +1,206 @@
+"""Annotations in seconds <-> labels and timestamps of a video's frames."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.errors import InputError, LabelError
+from uvast.exchange.frame_times import ConstantRate, middles
+from uvast.exchange.overlaps import Overlaps, first_conflict, painted
+from uvast.exchange.records import Event, Span, VideoAnnotations
+from uvast.exchange.rules import BACKGROUND, Gaps, overlap_error, point_labels
+from uvast.segments import Segmentation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from uvast.exchange.frame_times import FrameTimes
+    from uvast.segments import IntArray
+
+UNKNOWN = -1
+"""The label of frames that nobody looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class FrameLabels:
+    """The labels of a video's frames, where they are known.
+
+    Args:
+        names: class names.
+        labels: places in `names` `(T,)`, `UNKNOWN` where nobody looked.
+        notes: what was changed on the way, one sentence each.
+    """
+
+    names: tuple[str, ...]
+    labels: IntArray
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def segmentation(self) -> Segmentation:
+        """The segments, of a video that is known as a whole."""
+        if (self.labels == UNKNOWN).any():
+            raise InputError("a video with unknown frames has no segmentation")
+        return Segmentation.from_labels(self.labels)
+
+    @cached_property
+    def unknown(self) -> tuple[tuple[int, int], ...]:
+        """The spans of frames `[start, end)` that nobody looked at."""
+        runs = Segmentation.from_labels(self.labels).segments
+        return tuple((run.start, run.end) for run in runs if run.action == UNKNOWN)
+
+
+def count_frames(video: VideoAnnotations, times: FrameTimes) -> int:
+    """T: the video's own, else as long as the file says, else up to the last event."""
+    if times.n_frames is not None:
+        return times.n_frames
+    observed = video.observed[-1].end if video.observed else 0.0
+    end = video.duration or max(video.end, observed)
+    return max(int(times.nearest_edges([end])[0]), 1 if video.events else 0)
+
+
+def guessed_length(video: VideoAnnotations, times: FrameTimes) -> tuple[str, ...]:
+    """A note if nobody knows how long the video is, and the frames end with the last event."""
+    if times.n_frames is not None or video.duration is not None:
+        return ()
+    return (f"{video.video}: its length is not known, the frames end with the last interval",)
+
+
+def frame_labels(
+    video: VideoAnnotations,
+    times: FrameTimes,
+    *,
+    names: Sequence[str] | None = None,
+    gaps: Gaps = "background",
+    background: str = BACKGROUND,
+    overlaps: Overlaps = "error",
+) -> FrameLabels:
+    """Intervals to the labels of frames.
+
+    Args:
+        video: its intervals; points are no labels of frames.
+        times: when its frames are shown.
+        names: the class names; None for those of this video, sorted, background first.
+        gaps: frames without an interval are background, or unknown. What lies outside of the
+            spans that were looked at is unknown in any case.
+        background: the name of the background class.
+        overlaps: which interval counts if several hold one frame.
+    """
+    n_frames = count_frames(video, times)
+    intervals = video.intervals
+    names = _names(video, names, background if gaps == "background" else None)
+    ids = {name: index for index, name in enumerate(names)}
+    starts = np.minimum(times.nearest_edges([e.start for e in intervals]), n_frames)
+    ends = np.minimum(times.nearest_edges([e.start + e.seconds for e in intervals]), n_frames)
+    kept = np.flatnonzero(ends > starts).tolist()
+    spans = list(zip(starts[kept].tolist(), ends[kept].tolist(), strict=True))
+    conflict = first_conflict(spans, [intervals[index].label for index in kept])
+    if conflict is not None and overlaps == "error":
+        raise overlap_error(video.video, *(intervals[kept[index]] for index in conflict))
+    labels = np.full(n_frames, ids[background] if gaps == "background" else UNKNOWN)
+    for first, last in _unobserved(video, times, n_frames):
+        labels[first:last] = UNKNOWN
+    for index, start, end in painted(spans, overlaps):
+        labels[int(start) : int(end)] = ids[intervals[kept[index]].label]
+    notes = [f"{video.video}: intervals overlap, the {overlaps} counts"] if conflict else []
+    if len(kept) < len(intervals):
+        n_lost = len(intervals) - len(kept)
+        notes.append(f"{video.video}: {n_lost} intervals last no frame or lie after the end")
+    return FrameLabels(names, labels, tuple(notes))
+
+
+def from_frame_labels(
+    video: str, labels: IntArray, names: Sequence[str], times: FrameTimes
+) -> VideoAnnotations:
+    """Labels of frames `(T,)` to intervals; unknown frames were not observed.
+
+    Args:
+        video: its name.
+        labels: places in `names`, or `UNKNOWN`.
+        names: class names.
+        times: when its frames are shown.
+    """
+    runs = Segmentation.from_labels(labels).segments
+    edges = times.edges(np.arange(len(labels) + 1)).tolist()
+    known = [run for run in runs if run.action != UNKNOWN]
+    return VideoAnnotations(
+        video,
+        tuple(Event(names[run.action], edges[run.start], edges[run.end]) for run in known),
+        observed=tuple(Span(edges[run.start], edges[run.end]) for run in known),
+        frame_rate=rate_of(times),
+        duration=edges[-1] if len(labels) else None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FrameTimestamps:
+    """One annotated frame a segment, as data/timestamps files have them.
+
+    Args:
+        timestamps: frames `(S,)`, strictly increasing.
+        labels: what happens there.
+    """
+
+    timestamps: IntArray
+    labels: tuple[str, ...]
+
+
+def frame_timestamps(video: VideoAnnotations, times: FrameTimes) -> FrameTimestamps:
+    """Points to timestamps: those of labels that are never intervals."""
+    only = set(point_labels(video))
+    points = [event for event in video.points if event.label in only]
+    frames = times.frames_at([event.start for event in points])
+    twice = [frame for frame, count in Counter(frames.tolist()).items() if count > 1]
+    if twice:
+        pair = [e for e, frame in zip(points, frames, strict=True) if frame == twice[0]]
+        raise LabelError(
+            f"{pair[0].label!r} and {pair[1].label!r} are both at frame {twice[0]}",
+            where=video.video,
+            remedy="a frame has one timestamp: move or remove one of them, or choose a --tier",
+        )
+    return FrameTimestamps(frames, tuple(event.label for event in points))
+
+
+def from_timestamps(
+    video: str, timestamps: IntArray, labels: Sequence[str], times: FrameTimes
+) -> VideoAnnotations:
+    """Timestamps `(S,)` to points in the middles of their frames."""
+    seconds = middles(times, timestamps).tolist()
+    points = tuple(Event(label, time) for label, time in zip(labels, seconds, strict=True))
+    return VideoAnnotations(video, points, frame_rate=rate_of(times))
+
+
+def rate_of(times: FrameTimes) -> float | None:
+    """The constant rate, or None for times that vary."""
+    return float(times.rate) if isinstance(times, ConstantRate) else None
+
+
+def _names(
+    video: VideoAnnotations, names: Sequence[str] | None, background: str | None
+) -> tuple[str, ...]:
+    own = sorted({event.label for event in video.intervals})
+    first = () if background is None else (background,)
+    if names is None:
+        return (*first, *(name for name in own if name not in first))
+    absent = sorted({*own, *first} - set(names))
+    if absent:
+        raise LabelError(
+            f"label {absent[0]!r} is not among the classes",
+            where=video.video,
+            remedy=f"add it or map it to one of {', '.join(names[:12])}",
+        )
+    return tuple(names)
+
+
+def _unobserved(video: VideoAnnotations, times: FrameTimes, n_frames: int) -> list[tuple[int, int]]:
+    if video.observed is None:
+        return []
+    edges = [0]
+    for span in video.observed:
+        edges += times.nearest_edges([span.start, span.end]).tolist()
+    edges.append(n_frames)
+    return [(edges[i], edges[i + 1]) for i in range(0, len(edges), 2) if edges[i] < edges[i + 1]]

@@ -1,0 +1,106 @@
+"""uvast's own JSON: everything a record holds, the form in which projects keep annotations."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from uvast.errors import InputError
+from uvast.exchange.records import Event, Span, VideoAnnotations
+from uvast.exchange.source import Reading, Written
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from uvast.exchange.source import Source, Target
+
+VERSION = 1
+_MARK = "uvast annotations"
+_REMEDY = "restore it, or write it again with uvast convert"
+
+Text = Annotated[str, Field(max_length=10_000)]
+Time = Annotated[float, Field(ge=0, le=1e9)]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class _Event(_Record):
+    label: Annotated[Text, Field(min_length=1)]
+    start: Time
+    end: Time | None = None
+    tier: Text = ""
+    modifiers: Annotated[list[Text], Field(max_length=100)] = []
+    annotator: Text = ""
+    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
+    comment: Text = ""
+
+
+class _Video(_Record):
+    video: Annotated[Text, Field(min_length=1)]
+    events: Annotated[list[_Event], Field(max_length=10_000_000)] = []
+    observed: list[tuple[Time, Time]] | None = None
+    frame_rate: Annotated[float, Field(gt=0)] | None = None
+    duration: Annotated[float, Field(gt=0)] | None = None
+
+
+class _File(_Record):
+    format: Literal["uvast annotations"]
+    version: Literal[1]
+    videos: list[_Video]
+
+
+def recognise(source: Source) -> bool:
+    """Whether it says so."""
+    return source.head.lstrip()[:1] == "{" and f'"{_MARK}"' in source.head
+
+
+def read(source: Source) -> Reading:
+    """All videos."""
+    value = source.json()
+    if isinstance(value, dict) and value.get("format") == _MARK and value.get("version") != VERSION:
+        raise source.fault(
+            f"has version {value.get('version')!r}, this uvast reads {VERSION}",
+            None,
+            "install a newer uvast",
+        )
+    found = []
+    for video in source.checked(_File, value, _REMEDY).videos:
+        spans = None if video.observed is None else tuple(Span(*one) for one in video.observed)
+        events = tuple(
+            source.event(f"video {video.video}, event {number}", **dict(event))
+            for number, event in enumerate(video.events, start=1)
+        )
+        try:
+            found.append(
+                VideoAnnotations(video.video, events, spans, video.frame_rate, video.duration)
+            )
+        except InputError as error:
+            raise source.fault(error.what, f"video {video.video}", error.remedy) from None
+    return Reading(tuple(found))
+
+
+def write(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
+    """One event a line, so that files compare well."""
+    parts = []
+    for video in videos:
+        events = ",\n".join(f"    {_filled(event)}" for event in video.events)
+        about = _filled(video, leave_out=("events",))
+        parts.append(f'  {about[:-1]}, "events": [\n{events}\n  ]}}')
+    body = ",\n".join(parts)
+    text = f'{{"format": "{_MARK}", "version": {VERSION}, "videos": [\n{body}\n]}}\n'
+    return Written(text.encode())
+
+
+def _filled(record: Event | VideoAnnotations, leave_out: tuple[str, ...] = ()) -> str:
+    """What differs from a field's default, as JSON."""
+    values = {
+        field.name: getattr(record, field.name)
+        for field in fields(record)
+        if field.name not in leave_out and getattr(record, field.name) != field.default
+    }
+    return json.dumps(values, ensure_ascii=False)

@@ -1,0 +1,152 @@
+"""What is done to annotations between reading and writing; every rule tells when it acts.
+
+A rule takes records and gives records with notes, one sentence for each thing it changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Literal, get_args
+
+from uvast.errors import ConfigError, LabelError
+from uvast.exchange.overlaps import Overlaps, first_conflict, painted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from uvast.exchange.records import Event, VideoAnnotations
+
+Gaps = Literal["background", "unknown"]
+GAPS: tuple[Gaps, ...] = get_args(Gaps)
+
+BACKGROUND = "background"
+
+_PARTS: Mapping[str, Callable[[Event], Sequence[str]]] = {
+    "label": lambda event: (event.label,),
+    "tier": lambda event: (event.tier,),
+    "modifier": lambda event: event.modifiers,
+}
+_SYNONYMS = {"behavior": "label", "behaviour": "label", "subject": "tier", "modifiers": "modifier"}
+
+
+@dataclass(frozen=True)
+class Ruled:
+    """Records after a rule, and what it did."""
+
+    videos: tuple[VideoAnnotations, ...]
+    notes: tuple[str, ...] = ()
+
+
+def on_tiers(videos: Sequence[VideoAnnotations], tiers: Iterable[str]) -> Ruled:
+    """Only the events of some tiers or subjects."""
+    wanted = set(tiers)
+    known = sorted({event.tier for video in videos for event in video.events if event.tier})
+    unknown = sorted(wanted - set(known))
+    if unknown:
+        similar = get_close_matches(unknown[0], known, n=1)
+        remedy = f"choose from {', '.join(known)}" if known else "leave the option out"
+        raise LabelError(
+            f"no tier or subject {unknown[0]!r}",
+            where="--tier",
+            remedy=f"did you mean {similar[0]!r}?" if similar else remedy,
+        )
+    return _kept(videos, lambda event: event.tier in wanted, "are on other tiers and left out")
+
+
+def labelled_from(videos: Sequence[VideoAnnotations], recipe: str) -> Ruled:
+    """Labels made of parts: `label+modifier`, `tier+label`; joined by a blank.
+
+    `behavior` and `subject` are other words for label and tier.
+    """
+    names = [_SYNONYMS.get(part.strip(), part.strip()) for part in recipe.lower().split("+")]
+    for name in names:
+        if name not in _PARTS:
+            raise ConfigError(
+                f"{recipe!r} is made of unknown parts",
+                where="--label-from",
+                remedy="join label, modifier and tier by +, such as label+modifier",
+            )
+
+    def renamed(event: Event) -> Event:
+        words = [word for name in names for word in _PARTS[name](event) if word]
+        return replace(event, label=" ".join(words) or event.label)
+
+    return Ruled(tuple(_mapped(video, renamed) for video in videos))
+
+
+def renamed(videos: Sequence[VideoAnnotations], names: Mapping[str, str]) -> Ruled:
+    """Labels by a mapping; several may get one name, and those of an empty name are left out."""
+    present = {label for video in videos for label in video.labels}
+    notes = [
+        f"the mapping names {label!r}, which no annotation has"
+        for label in names
+        if label not in present
+    ]
+    dropped = {label for label, name in names.items() if not name}
+    kept = _kept(
+        videos,
+        lambda event: event.label not in dropped,
+        "are left out because the mapping gives their labels no name",
+    )
+    found = tuple(
+        _mapped(video, lambda event: replace(event, label=names.get(event.label, event.label)))
+        for video in kept.videos
+    )
+    return Ruled(found, (*notes, *kept.notes))
+
+
+def without_overlaps(videos: Sequence[VideoAnnotations], how: Overlaps) -> Ruled:
+    """One interval at a time; points stay."""
+    notes = []
+    found = []
+    for video in videos:
+        intervals = video.intervals
+        spans = [(event.start, event.start + event.seconds) for event in intervals]
+        conflict = first_conflict(spans, [event.label for event in intervals])
+        if conflict is None:
+            found.append(video)
+            continue
+        if how == "error":
+            raise overlap_error(video.video, *(intervals[index] for index in conflict))
+        pieces = [
+            replace(intervals[piece.place], start=piece.start, end=piece.end)
+            for piece in painted(spans, how)
+        ]
+        notes.append(f"{video.video}: intervals overlap, the {how} counts")
+        found.append(replace(video, events=(*pieces, *video.points)))
+    return Ruled(tuple(found), tuple(notes))
+
+
+def overlap_error(video: str, first: Event, second: Event) -> LabelError:
+    """For two intervals that are said to happen at once."""
+    shown = " and ".join(
+        f"{event.label!r} ({event.start:g} to {event.end:g} s)" for event in (first, second)
+    )
+    return LabelError(
+        f"{shown} overlap",
+        where=video,
+        remedy="correct them, choose a --tier, or say --overlaps first, last or longest",
+    )
+
+
+def point_labels(video: VideoAnnotations) -> tuple[str, ...]:
+    """The labels that are only ever points: they become timestamps."""
+    lasting = {event.label for event in video.intervals}
+    return tuple(label for label in video.labels if label not in lasting)
+
+
+def _kept(videos: Sequence[VideoAnnotations], keep: Callable[[Event], bool], why: str) -> Ruled:
+    dropped = Counter[str]()
+    found = []
+    for video in videos:
+        events = tuple(event for event in video.events if keep(event))
+        dropped[video.video] += len(video.events) - len(events)
+        found.append(replace(video, events=events))
+    n_dropped = dropped.total()
+    return Ruled(tuple(found), (f"{n_dropped} annotations {why}",) if n_dropped else ())
+
+
+def _mapped(video: VideoAnnotations, change: Callable[[Event], Event]) -> VideoAnnotations:
+    return replace(video, events=tuple(change(event) for event in video.events))

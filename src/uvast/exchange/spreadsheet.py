@@ -1,0 +1,101 @@
+"""XLSX tables, the columns as in `tables`; by openpyxl (the extra `tables`), after a zip check.
+
+A library: the format is large, and openpyxl reads row by row without running anything.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from datetime import datetime, time, timedelta
+from typing import TYPE_CHECKING, Any
+
+from uvast.errors import ConfigError
+from uvast.exchange.archive import check_zip, member_names, refuse_declarations
+from uvast.exchange.csv_rows import Row
+from uvast.exchange.source import Written
+from uvast.exchange.tables import read_rows, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from uvast.exchange.records import VideoAnnotations
+    from uvast.exchange.source import Reading, Source, Target
+
+_NUMBERS = ("start", "end", "time", "confidence")
+
+
+def recognise(source: Source) -> bool:
+    """Whether it is a zip file with a workbook inside."""
+    return "xl/workbook.xml" in member_names(source)
+
+
+def read(source: Source) -> Reading:
+    """The first sheet."""
+    check_zip(source)
+    refuse_declarations(source)
+    return read_rows(source, _rows(source))
+
+
+def _rows(source: Source) -> Iterator[Row]:
+    library = _openpyxl()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # styles and extensions that are of no use here
+            book = library.load_workbook(io.BytesIO(source.content), read_only=True, data_only=True)
+        for number, cells in enumerate(book.worksheets[0].iter_rows(values_only=True), start=1):
+            texts = [_text(cell) for cell in cells]
+            if any(texts):
+                yield Row(f"row {number}", texts)
+    except (KeyError, ValueError, TypeError, AttributeError, IndexError, SyntaxError) as error:
+        raise source.fault(
+            f"cannot be read as a workbook ({type(error).__name__})",
+            None,
+            "save it again as .xlsx, or as CSV",
+        ) from None
+
+
+def _text(cell: object) -> str:
+    """A cell as text; times of day and lengths of time become seconds."""
+    if cell is None:
+        return ""
+    if isinstance(cell, time):
+        return repr(cell.hour * 3600 + cell.minute * 60 + cell.second + cell.microsecond / 1e6)
+    if isinstance(cell, timedelta):
+        return repr(cell.total_seconds())
+    if isinstance(cell, datetime):
+        return cell.isoformat()
+    return repr(cell) if isinstance(cell, float) else str(cell).strip()
+
+
+def write(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
+    """One sheet; numbers are numbers, and no text is ever a formula."""
+    library = _openpyxl()
+    book = library.Workbook(write_only=True)
+    sheet = book.create_sheet("annotations")
+    header, *rows = table_of(videos)
+    sheet.append(header)
+    for row in rows:
+        cells = []
+        for name, text in zip(header, row, strict=True):
+            is_number = name in _NUMBERS and text
+            cell = library.cell.WriteOnlyCell(sheet, float(text) if is_number else text or None)
+            if not is_number and text:
+                cell.data_type = "s"
+            cells.append(cell)
+        sheet.append(cells)
+    out = io.BytesIO()
+    book.save(out)
+    return Written(out.getvalue())
+
+
+def _openpyxl() -> Any:
+    try:
+        import openpyxl
+        import openpyxl.cell
+    except ModuleNotFoundError:
+        raise ConfigError(
+            "XLSX needs openpyxl, which is not installed",
+            remedy="pip install 'uvast[tables]', or save the table as CSV",
+        ) from None
+    return openpyxl

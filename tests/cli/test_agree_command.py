@@ -1,0 +1,74 @@
+"""`uvast agree` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from uvast.cli.main import app
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> tuple[Path, Path]:
+    first, second = tmp_path / "ann.csv", tmp_path / "bo.txt"
+    first.write_text("video,start,end,label\nv.mp4,0,2,cut\nv.mp4,2,4,stir\n", encoding="utf-8")
+    second.write_text("0.0\t2.5\tcut\n2.5\t4.0\tstir\n", encoding="utf-8")
+    return first, second
+
+
+def run(*arguments: object):
+    result = CliRunner().invoke(app, ["agree", *map(str, arguments)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def rows(output: str) -> list[list[str]]:
+    lines = (line for line in output.splitlines() if line.startswith("│"))
+    return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
+
+
+def test_tables_for_a_person(sides):
+    result = run(*sides, "--fps", "10")
+    assert rows(result.stdout) == [
+        ["v.mp4", "40", "0.750", "100.0", "100.0", "100.0", "100.0", "87.5"],
+        ["starts", "1", "0.500", "0.500", "0.500"],
+        ["ends", "1", "0.500", "0.500", "0.500"],
+        ["background", "0", "0", "0"],
+        ["cut", "0", "20", "0"],
+        ["stir", "0", "5", "15"],
+    ]
+    assert "2 of 2 and 2 segments match" in result.stdout
+    assert result.stderr == ""
+
+
+def test_json_for_a_script(sides):
+    values = json.loads(run(*sides, "--json").stdout)
+    assert values["kappa"] == pytest.approx(0.74)
+    assert values["f1@50"] == 100
+    assert values["labels"] == ["background", "cut", "stir"]
+    assert values["starts"]["mean_shift_seconds"] == pytest.approx(0.5, abs=0.05)
+    assert list(values["videos"]) == ["v.mp4"]
+    assert values["notes"] == ["v.mp4: compared at 25 frames a second"]
+
+
+def test_a_mapping_brings_two_vocabularies_together(sides, tmp_path):
+    mapping = tmp_path / "m.csv"
+    mapping.write_text("stir,cut\n", encoding="utf-8")
+    values = json.loads(run(*sides, "--mapping", mapping, "--json").stdout)
+    assert values["acc"] == 100
+
+
+def test_agreeing_never_imports_torch(sides):
+    code = (
+        "import sys; from uvast.cli.main import main\n"
+        f"sys.argv = ['uvast', 'agree', *{list(map(str, sides))!r}, '--fps', '10']\n"
+        "try:\n    main()\n"
+        "finally:\n    print('torch' in sys.modules, file=sys.stderr)"
+    )
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (finished.returncode, finished.stderr.strip()) == (0, "False")

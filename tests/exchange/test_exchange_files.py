@@ -1,0 +1,98 @@
+"""Files and folders of annotations on disk, and writers' own warnings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from exchange_records import RATE, written
+
+from uvast.errors import LabelError
+from uvast.exchange import (
+    Event,
+    Span,
+    Target,
+    VideoAnnotations,
+    format_named,
+    read_annotations,
+    write_annotations,
+)
+
+TARGET = Target("out", times_of=lambda _: RATE)
+
+
+def test_a_folder_is_one_set_of_videos(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("0.0\t1.0\tcut\n")
+    (tmp_path / "b.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nstir\n")
+    (tmp_path / "more.csv").write_text("video,start,end,label\na,2,3,chop\n")
+    (tmp_path / ".hidden").write_bytes(b"\xff\xff")
+    found = read_annotations(tmp_path)
+    assert {video.video: video.labels for video in found.videos} == {
+        "a": ("chop", "cut"), "b": ("stir",),
+    }  # fmt: skip
+
+
+def test_an_empty_folder(tmp_path: Path):
+    with pytest.raises(LabelError, match=r"holds no files; give a folder of annotations"):
+        read_annotations(tmp_path)
+
+
+def test_files_are_named_after_videos_without_their_suffix(tmp_path: Path):
+    names = ["a.MP4", "b.v2", "c", "../d.avi"]
+    videos = [VideoAnnotations(name, (Event("x", 0, 1),)) for name in names]
+    files, _ = write_annotations(tmp_path / "out", videos, format_named("srt"), TARGET)
+    assert [path.name for path in files] == ["a.srt", "b.v2.srt", "c.srt", ".._d.srt"]
+    assert all(path.parent == tmp_path / "out" for path in files)
+    twins = [VideoAnnotations(name, (Event("x", 0, 1),)) for name in ("a.mp4", "a.avi")]
+    with pytest.raises(LabelError, match=r"videos a.mp4 and a.avi would be one file; rename one"):
+        write_annotations(tmp_path / "other", twins, format_named("srt"), TARGET)
+    assert not (tmp_path / "other").exists()
+
+
+def test_one_fault_leaves_nothing_behind(tmp_path: Path):
+    overlapping = (Event("x", 0.0, 2.0), Event("y", 1.0, 3.0))
+    videos = [VideoAnnotations("a", (Event("x", 0, 1),)), VideoAnnotations("b", overlapping)]
+    with pytest.raises(LabelError, match=r"overlap"):
+        write_annotations(tmp_path / "out", videos, format_named("ms-tcn"), TARGET)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "events", "warning"),
+    [
+        ("elan", (Event("x", 0.0, 2.0, "t"), Event("y", 1.0, 3.0, "t")),
+         "tier t: ELAN holds one annotator and one annotation at a time; 1 go to tier t (2)"),
+        ("boris", (Event("x", 0.0, 2.0), Event("x", 1.0, 3.0)),
+         "'x' overlaps itself; BORIS has it once, from start to end"),
+        ("boris-tabular", (Event("x", 0.0, 2.0), Event("x", 1.0, 3.0)),
+         "'x' overlaps itself; BORIS has it once, from start to end"),
+        ("boris", (Event("x", 0.0, 2.0), Event("x", 5.0)),
+         "'x' has intervals and points; its points are 'x (point)'"),
+        ("label-studio", (Event("x", 1.0, 1.03),),
+         "v: an interval of one frame is a point in Label Studio"),
+        ("srt", (Event("<b>x</b>", 1.0, 2.0),),
+         "SRT takes a part of '<b>x</b>' for formatting"),
+    ],
+)  # fmt: skip
+def test_what_only_some_records_lose_is_told_too(kind, events, warning):
+    assert warning in written(format_named(kind), [VideoAnnotations("v", events)]).warnings
+
+
+def test_boris_holds_one_observed_span():
+    video = VideoAnnotations("v", (Event("x", 1.0, 2.0),), observed=(Span(0, 3), Span(5, 6)))
+    warnings = written(format_named("boris"), [video]).warnings
+    assert warnings == (
+        "v: BORIS holds one observed span; it is written from the start of the first to the end "
+        "of the last",
+    )
+
+
+def test_intervals_that_overlap_themselves_are_one_in_boris(tmp_path: Path):
+    video = VideoAnnotations(
+        "v", (Event("x", 0.0, 2.0), Event("x", 1.0, 3.0), Event("x", 3.0, 4.0))
+    )
+    for name, suffix in (("boris", "boris"), ("boris-tabular", "csv")):
+        path = tmp_path / f"v.{suffix}"
+        write_annotations(path, [video], format_named(name), TARGET)
+        events = read_annotations(path).videos[0].events
+        assert [(e.start, e.end) for e in events] == [(0.0, 3.0), (3.0, 4.0)]

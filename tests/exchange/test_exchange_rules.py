@@ -1,0 +1,138 @@
+"""Records and the rules on them: tiers, labels of parts, mappings, overlaps, names of videos."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from uvast.errors import ConfigError, InputError, LabelError
+from uvast.exchange import (
+    Event,
+    Span,
+    VideoAnnotations,
+    labelled_from,
+    match_videos,
+    on_tiers,
+    renamed,
+    without_overlaps,
+)
+from uvast.exchange.files import read_pairs
+
+VIDEO = VideoAnnotations(
+    "v.mp4",
+    (
+        Event("run", 1.0, 2.0, "cat", ("fast", "left")),
+        Event("run", 1.5, 3.0, "dog"),
+        Event("jump", 4.0, None, "cat"),
+    ),
+)
+
+
+def labels(ruled) -> list[str]:
+    return [event.label for video in ruled.videos for event in video.events]
+
+
+def test_texts_stay_on_one_line_and_an_interval_of_no_length_is_a_point():
+    event = Event(" a\n\tb\x00 ", 1.0, 1.0, modifiers=("", " x "), comment="c\r\nd")
+    assert event == Event("a b", 1.0, None, modifiers=("x",), comment="c d")
+    assert Event("می‌خواهم", 0.0).label == "می‌خواهم"  # with the joiner it is written with
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        (("", 1.0), "an event at 1 s without a label"),
+        (("a", -1.0), "'a' is at -1 s; times count seconds from the video's start"),
+        (("a", float("nan")), "'a' is at nan s"),
+        (("a", 2.0, 1.0), "'a' starts at 2 s and ends at 1 s"),
+        (("a", 1.0, 2.0, "", (), "", 1.5), "'a' has a confidence of 1.5; write it as a share"),
+    ],
+)
+def test_events_that_cannot_be(values, sentence):
+    with pytest.raises(InputError, match=sentence):
+        Event(*values)
+
+
+def test_a_record_does_not_depend_on_order():
+    other = VideoAnnotations("v.mp4", VIDEO.events[::-1])
+    assert other == VIDEO
+    assert VideoAnnotations("v", observed=(Span(3, 4), Span(1, 2), Span(2, 2.5))).observed == (
+        Span(1, 2.5), Span(3, 4),
+    )  # fmt: skip
+
+
+def test_chosen_tiers():
+    ruled = on_tiers([VIDEO], ["dog"])
+    assert labels(ruled) == ["run"]
+    assert ruled.notes == ("2 annotations are on other tiers and left out",)
+    with pytest.raises(LabelError, match=r"--tier: no tier or subject 'dgo'; did you mean 'dog'"):
+        on_tiers([VIDEO], ["dgo"])
+
+
+def test_labels_of_several_parts():
+    assert labels(labelled_from([VIDEO], "behavior+modifier")) == ["run fast left", "run", "jump"]
+    assert labels(labelled_from([VIDEO], "subject + label")) == ["cat run", "dog run", "cat jump"]
+    with pytest.raises(ConfigError, match=r"--label-from: 'colour' is made of unknown parts"):
+        labelled_from([VIDEO], "colour")
+
+
+def test_a_mapping_renames_merges_and_drops():
+    ruled = renamed([VIDEO], {"run": "move", "jump": "", "fly": "move"})
+    assert labels(ruled) == ["move", "move"]
+    assert ruled.notes == (
+        "the mapping names 'fly', which no annotation has",
+        "1 annotations are left out because the mapping gives their labels no name",
+    )
+
+
+def test_mapping_files(tmp_path: Path):
+    path = tmp_path / "m.csv"
+    path.write_text("from;to\n# a note\nrun;move\njump;\n", encoding="utf-8")
+    assert read_pairs(path) == {"run": "move", "jump": ""}
+    path.write_text("run,move\nrun,walk\n", encoding="utf-8")
+    with pytest.raises(LabelError, match=r"m.csv, line 2: 'run' gets two names, 'move' and 'walk'"):
+        read_pairs(path)
+    path.write_text("run,move,fast\n", encoding="utf-8")
+    with pytest.raises(LabelError, match=r"m.csv, line 1: has more than two columns"):
+        read_pairs(path)
+
+
+def test_overlaps_in_seconds_keep_points_and_tell():
+    events = (Event("a", 0.0, 10.0), Event("b", 2.0, 3.0, "t"), Event("p", 2.5))
+    ruled = without_overlaps([VideoAnnotations("v", events)], "last")
+    assert ruled.videos[0].events == (
+        Event("a", 0.0, 2.0), Event("b", 2.0, 3.0, "t"), Event("p", 2.5), Event("a", 3.0, 10.0),
+    )  # fmt: skip
+    assert ruled.notes == ("v: intervals overlap, the last counts",)
+    same = (Event("a", 0.0, 10.0), Event("a", 2.0, 3.0))
+    assert without_overlaps([VideoAnnotations("v", same)], "error").notes == ()
+
+
+NAMES = ["Talk_01.mp4", "Talk_02.mp4", "größe.avi", "a.mp4", "a.avi"]
+
+
+@pytest.mark.parametrize(
+    ("name", "video"),
+    [("Talk_01.mp4", "Talk_01.mp4"), ("Talk_01", "Talk_01.mp4"), ("talk_02.MOV", "Talk_02.mp4"),
+     ("gro\u0308ße", "größe.avi"), ("a.avi", "a.avi")],
+)  # fmt: skip
+def test_videos_match_by_name_stem_and_case(name, video):
+    assert match_videos([name], NAMES) == {name: video}
+
+
+def test_an_exact_name_goes_before_a_stem():
+    assert match_videos(["a"], ["a.mp4", "a"]) == {"a": "a"}
+    assert match_videos(["A"], ["a", "A"]) == {"A": "A"}
+
+
+def test_a_table_of_names_and_what_matches_nothing():
+    assert match_videos(["x"], NAMES, table={"x": "Talk_01"}) == {"x": "Talk_01.mp4"}
+    with pytest.raises(LabelError) as error:
+        match_videos(["Tolk_01"], NAMES, where="labels.csv")
+    assert str(error.value) == (
+        "labels.csv: video 'Tolk_01' is not among the 5 videos; nearest are Talk_01.mp4, "
+        "Talk_02.mp4; rename it or give a table of names"
+    )
+    with pytest.raises(LabelError, match=r"video 'a' can be a.mp4 or a.avi; say which in a table"):
+        match_videos(["a"], NAMES)

@@ -1,0 +1,558 @@
+"""Files as the tools write them, by hand after real ones; and what is wrong with some."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from fractions import Fraction
+
+import pytest
+
+from uvast.errors import CorruptFileError, LabelError
+from uvast.exchange import ConstantRate, Event, Source, Span, recognised
+from uvast.exchange.formats import format_named, read
+
+AT_25 = ConstantRate(Fraction(25))
+
+
+def reading(content: str | bytes, place: str, kind: str | None = None, times=None):
+    raw = content.encode() if isinstance(content, str) else content
+    source = Source(raw, place, times_of=lambda _: times)
+    found = recognised(source)
+    if kind is not None:
+        assert found.name == kind
+    return read(found, source)
+
+
+def spans(video) -> list[tuple[str, float, float | None]]:
+    return [
+        (e.label, round(e.start, 6), None if e.end is None else round(e.end, 6))
+        for e in video.events
+    ]
+
+
+ELAN = """<?xml version="1.0" encoding="UTF-8"?>
+<ANNOTATION_DOCUMENT AUTHOR="" DATE="2020-01-01T00:00:00+00:00" FORMAT="3.0" VERSION="3.0">
+  <HEADER MEDIA_FILE="" TIME_UNITS="milliseconds">
+    <MEDIA_DESCRIPTOR MEDIA_URL="file:///C:/data/talk.wav" MIME_TYPE="audio/x-wav"/>
+    <MEDIA_DESCRIPTOR MEDIA_URL="file:///C:/data/my%20talk.mp4" MIME_TYPE="video/mp4"
+      TIME_ORIGIN="500"/>
+  </HEADER>
+  <TIME_ORDER>
+    <TIME_SLOT TIME_SLOT_ID="ts1" TIME_VALUE="1000"/>
+    <TIME_SLOT TIME_SLOT_ID="ts2"/>
+    <TIME_SLOT TIME_SLOT_ID="ts3"/>
+    <TIME_SLOT TIME_SLOT_ID="ts4" TIME_VALUE="4000"/>
+  </TIME_ORDER>
+  <TIER LINGUISTIC_TYPE_REF="default-lt" TIER_ID="words" ANNOTATOR="Ann">
+    <ANNOTATION><ALIGNABLE_ANNOTATION ANNOTATION_ID="a1" TIME_SLOT_REF1="ts1"
+      TIME_SLOT_REF2="ts2"><ANNOTATION_VALUE>one</ANNOTATION_VALUE></ALIGNABLE_ANNOTATION></ANNOTATION>
+    <ANNOTATION><ALIGNABLE_ANNOTATION ANNOTATION_ID="a2" TIME_SLOT_REF1="ts2"
+      TIME_SLOT_REF2="ts3"><ANNOTATION_VALUE>two &amp; a half</ANNOTATION_VALUE>
+      </ALIGNABLE_ANNOTATION></ANNOTATION>
+    <ANNOTATION><ALIGNABLE_ANNOTATION ANNOTATION_ID="a3" TIME_SLOT_REF1="ts3"
+      TIME_SLOT_REF2="ts4"><ANNOTATION_VALUE></ANNOTATION_VALUE></ALIGNABLE_ANNOTATION></ANNOTATION>
+  </TIER>
+  <TIER LINGUISTIC_TYPE_REF="sub" PARENT_REF="words" TIER_ID="parts">
+    <ANNOTATION><REF_ANNOTATION ANNOTATION_ID="a4" ANNOTATION_REF="a1">
+      <ANNOTATION_VALUE>o</ANNOTATION_VALUE></REF_ANNOTATION></ANNOTATION>
+    <ANNOTATION><REF_ANNOTATION ANNOTATION_ID="a5" ANNOTATION_REF="a1" PREVIOUS_ANNOTATION="a4">
+      <ANNOTATION_VALUE>ne</ANNOTATION_VALUE></REF_ANNOTATION></ANNOTATION>
+  </TIER>
+</ANNOTATION_DOCUMENT>
+"""
+
+
+def test_elan_interpolates_open_slots_and_follows_references():
+    found = reading(ELAN, "x.eaf", "elan")
+    video = found.videos[0]
+    assert video.video == "my talk.mp4"
+    assert spans(video) == [
+        ("o", 1.5, 2.0), ("one", 1.5, 2.5), ("ne", 2.0, 2.5), ("two & a half", 2.5, 3.5),
+    ]  # fmt: skip
+    assert {e.annotator for e in video.events if e.tier == "words"} == {"Ann"}
+    assert found.warnings == (
+        "tier words: a time that ELAN leaves open is put evenly between its neighbours (2 times)",
+        "tier words: an annotation without text is left out",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('TIME_VALUE="4000"', 'TIME_VALUE="4s"',
+         "x.eaf, line 12: TIME_VALUE '4s' is no number; correct it or remove it"),
+        (' TIME_VALUE="4000"', "",
+         "x.eaf, line 17: time slot 'ts2' has no time and no neighbours that have one; give the "
+         "annotation a time in ELAN"),
+        ('TIME_SLOT_REF2="ts4"', 'TIME_SLOT_REF2="ts9"',
+         "x.eaf, line 20: time slot 'ts9' does not exist; correct it or remove it"),
+        ('ANNOTATION_REF="a1"', 'ANNOTATION_REF="a7"',
+         "x.eaf, line 24: refers to annotation 'a7', which has no time; correct it or remove it"),
+        ("milliseconds", "NTSC-frames",
+         "x.eaf, line 2: counts time in 'NTSC-frames'; save it again with ELAN, in milliseconds"),
+    ],
+)  # fmt: skip
+def test_faults_of_elan_name_their_line(old, new, sentence):
+    with pytest.raises(LabelError) as error:
+        reading(ELAN.replace(old, new), "x.eaf")
+    assert str(error.value) == sentence
+
+
+def boris(events, **changes) -> str:
+    observation = {
+        "file": {"1": ["C:\\videos\\a.mp4", "/data/b.mp4"], "2": []},
+        "type": "MEDIA",
+        "time offset": 0.0,
+        "media_info": {
+            "length": {"C:\\videos\\a.mp4": 10.0, "/data/b.mp4": 20.0},
+            "fps": {"C:\\videos\\a.mp4": 25.0},
+        },
+        "events": events,
+        "observation time interval": [0, 0],
+    }
+    project = {
+        "project_format_version": "7.0",
+        "behaviors_conf": {
+            "0": {"type": "State event", "key": "r", "code": "run"},
+            "1": {"type": "Point event", "key": "j", "code": "jump"},
+        },
+        "observations": {"obs": observation | changes},
+    }
+    return json.dumps(project)
+
+
+def test_boris_states_toggle_and_time_runs_on_over_media():
+    events = [
+        [1.0, "cat", "run", "fast|left", "quick"],
+        [2.0, "dog", "run", "", ""],
+        [3.0, "cat", "run", "fast|left", ""],
+        [8.0, "cat", "jump", "", "", 200],
+        [12.0, "dog", "run", "", ""],
+        [15.0, "cat", "run", "", ""],
+    ]
+    found = reading(boris(events), "p.boris", "boris")
+    first, second = found.videos
+    assert (first.video, first.duration, first.frame_rate) == ("a.mp4", 10.0, 25.0)
+    assert spans(first) == [("run", 1.0, 3.0), ("run", 2.0, 10.0), ("jump", 8.0, None)]
+    assert first.events[0] == Event("run", 1.0, 3.0, "cat", ("fast", "left"), comment="quick")
+    assert spans(second) == [("run", 0.0, 2.0), ("run", 5.0, 20.0)]
+    assert found.warnings == (
+        "observation obs: 'run' runs on into the next video; it is cut there",
+        "observation obs: 'run' never stops; it ends at 30 s",
+    )
+
+
+def test_a_boris_observation_of_a_part_of_the_video():
+    found = reading(boris([], **{"observation time interval": [2, 12]}), "p.boris")
+    assert [video.observed for video in found.videos] == [(Span(2, 10),), (Span(0, 2),)]
+
+
+def test_faults_of_boris_name_the_event():
+    with pytest.raises(
+        LabelError, match=r"p.boris, observation obs, event 1: \[\"x\", .* no event"
+    ):
+        reading(boris([["x", "", "run", "", ""]]), "p.boris")
+    with pytest.raises(
+        LabelError, match=r"behaviors_conf.0.code: field required; save the project"
+    ):
+        reading('{"behaviors_conf": {"0": {}}, "observations": {}}', "p.boris")
+
+
+def test_boris_codes_that_the_ethogram_lacks_are_points():
+    found = reading(boris([[1.0, "", "fly", "", ""]]), "p.boris")
+    assert spans(found.videos[0]) == [("fly", 1.0, None)]
+    assert found.warnings == (
+        "observation obs: 'fly' is not in the ethogram; it is read as points",
+    )
+
+
+OLD_BORIS = """Observation id,cats 1,,,,,,,
+,,,,,,,,
+Media file(s),,,,,,,,
+Player #1,/data/cat.avi,,,,,,,
+,,,,,,,,
+Time,Media file path,Total length,FPS,Subject,Behavior,Behavioral category,Comment,Status
+0.5,/data/cat.avi,60.0,25,tom,run,,,START
+2.25,/data/cat.avi,60.0,25,tom,jump,,high,POINT
+3.0,/data/cat.avi,60.0,25,tom,run,,,STOP
+4.0,/data/cat.avi,60.0,25,tom,run,,,START
+"""
+
+
+def test_older_boris_tables_have_rows_before_the_header():
+    found = reading(OLD_BORIS, "old.csv", "boris-tabular")
+    video = found.videos[0]
+    assert (video.video, video.duration, video.frame_rate) == ("cat.avi", 60.0, 25.0)
+    assert spans(video) == [("run", 0.5, 3.0), ("jump", 2.25, None), ("run", 4.0, 60.0)]
+    assert found.warnings == ("'run' never stops; it ends at 60 s",)
+
+
+TABULAR_9 = (
+    "Observation id,Observation date,Description,Observation duration,Observation type,Source,"
+    "Time offset (s),Media duration (s),FPS,Subject,Behavior,Behavioral category,Modifier #1,"
+    "Modifier #2,Behavior type,Time,Media file name,Image index,Image file path,Comment\n"
+    "o,2024-01-01,,5,Media file(s),player #1:a.mp4;b.mp4,0,10.000;5.000,25.000;25.000,s,run,,f,,"
+    "START,2.0,a.mp4,50,NA,\n"
+    "o,2024-01-01,,5,Media file(s),player #1:a.mp4;b.mp4,0,10.000;5.000,25.000;25.000,s,run,,f,,"
+    "STOP,4.0,a.mp4,100,NA,\n"
+    "o,2024-01-01,,5,Media file(s),player #1:a.mp4;b.mp4,0,10.000;5.000,25.000;25.000,s,jump,,,,"
+    "POINT,11.5,b.mp4,37,NA,\n"
+)
+
+
+def test_boris_9_with_several_media_and_rates_in_one_cell():
+    first, second = reading(TABULAR_9, "t.csv", "boris-tabular").videos
+    assert spans(first) == [("run", 2.0, 4.0)]
+    assert first.events[0].modifiers == ("f",)
+    assert (second.video, second.duration, second.frame_rate) == ("b.mp4", 5.0, 25.0)
+    assert spans(second) == [("jump", 1.5, None)]
+
+
+def test_boris_aggregated_points_have_no_duration():
+    text = (
+        "Observation id,FPS (frame/s),Subject,Behavior,Behavior type,Start (s),Stop (s),"
+        "Duration (s),Media file name,Comment start\n"
+        "o,NA,,run,STATE,1.5,2.5,1.0,v.mp4,\no,NA,,jump,POINT,3.5,3.5,NA,v.mp4,oh\n"
+    )
+    video = reading(text, "a.csv", "boris-aggregated").videos[0]
+    assert spans(video) == [("run", 1.5, 2.5), ("jump", 3.5, None)]
+    assert (video.frame_rate, video.events[1].comment) == (None, "oh")
+    with pytest.raises(LabelError, match=r"a.csv, line 2: 'soon' is no time; write seconds"):
+        reading(text.replace("1.5,2.5", "soon,2.5"), "a.csv")
+
+
+VIA = {
+    "project": {"pname": "x", "vid_list": ["1"]},
+    "attribute": {
+        "1": {"aname": "TEMPORAL-SEGMENTS", "anchor_id": "FILE1_Z2_XY0", "type": 4,
+              "options": {"0": "cut", "1": "stir"}},
+        "2": {"aname": "hand", "anchor_id": "FILE1_Z2_XY0", "type": 1, "options": {}},
+    },
+    "file": {"1": {"fid": "1", "fname": "soup.mp4", "type": 4, "loc": 1, "src": ""}},
+    "view": {"1": {"fid_list": ["1"]}},
+    "metadata": {
+        "1_a": {"vid": "1", "flg": 0, "z": [1.5, 2.5], "xy": [], "av": {"1": "1", "2": "left"}},
+        "1_b": {"vid": "1", "flg": 0, "z": [3], "xy": [], "av": {"1": "0"}},
+        "1_c": {"vid": "1", "flg": 0, "z": [4], "xy": [2, 1, 1, 5, 5], "av": {"1": "0"}},
+    },
+}  # fmt: skip
+
+
+def test_via_options_texts_moments_and_regions():
+    found = reading(json.dumps(VIA), "p.json", "via")
+    video = found.videos[0]
+    assert video.video == "soup.mp4"
+    assert spans(video) == [("left", 1.5, 2.5), ("stir", 1.5, 2.5), ("cut", 3.0, None)]
+    assert [event.tier for event in video.events] == ["hand", "", ""]
+    assert found.warnings == ("regions of the picture are left out",)
+
+
+def test_both_csv_exports_of_via():
+    segments = (
+        "# Exported using VGG Image Annotator (http://www.robots.ox.ac.uk/~vgg/software/via)\n"
+        "# CSV_HEADER = metadata_id,file_list,temporal_segment_start,temporal_segment_end,"
+        "metadata\n"
+        '"1_a","[""soup.mp4""]",1.5,2.5,"{""TEMPORAL-SEGMENTS"":""cut""}"\n'
+    )
+    everything = (
+        '# ATTRIBUTE = {"1":{"aname":"hand","options":{"7":"left"}}}\n'
+        "# CSV_HEADER = metadata_id,file_list,flags,temporal_coordinates,spatial_coordinates,"
+        "metadata\n"
+        '"1_a","[""soup.mp4""]",0,"[1.5,2.5]","[]","{""1"":""7""}"\n'
+    )
+    assert reading(segments, "a.csv", "via-csv").videos[0].events == (Event("cut", 1.5, 2.5),)
+    second = reading(everything, "a.csv", "via-csv").videos[0]
+    assert second.events == (Event("left", 1.5, 2.5, "hand"),)
+    with pytest.raises(LabelError, match=r"a.csv, line 3: has 4 columns, not 5"):
+        reading(segments.replace("1.5,2.5", "1.5"), "a.csv")
+
+
+def result(kind="timelinelabels", **value):
+    return {"type": kind, "from_name": "timeline", "to_name": "video", "value": value}
+
+
+def test_label_studio_annotations_go_before_predictions():
+    task = {
+        "id": 7,
+        "data": {"video": "/data/upload/1/ab12-soup.mp4"},
+        "annotations": [
+            {"completed_by": {"email": "ann@lab"}, "result": [
+                result(ranges=[{"start": 1, "end": 25}, {"start": 51, "end": 51}],
+                       timelinelabels=["cut"]),
+                result("timeserieslabels", start=3.5, end=4.5, instant=False,
+                       timeserieslabels=["stir"]),
+                result("videorectangle", sequence=[]),
+            ]},
+            {"was_cancelled": True, "result": []},
+        ],
+        "predictions": [{"model_version": "m", "result": []}],
+    }  # fmt: skip
+    found = reading(json.dumps([task]), "e.json", "label-studio", times=AT_25)
+    video = found.videos[0]
+    assert video.video == "ab12-soup.mp4"
+    assert spans(video) == [("cut", 0.0, 1.0), ("cut", 2.02, None), ("stir", 3.5, 4.5)]
+    assert {event.annotator for event in video.events} == {"ann@lab"}
+    assert found.warnings == (
+        "task 7: a skipped annotation is left out",
+        "task 7: predictions are left out, as there are annotations",
+        "task 7: results of type 'videorectangle' are left out",
+    )
+
+
+def test_label_studio_predictions_have_scores():
+    one = result(ranges=[{"start": 1, "end": 50}], timelinelabels=["cut"]) | {"score": 0.75}
+    task = {"data": {"video": "v.mp4", "fps": 25},
+            "predictions": [{"model_version": "net", "result": [one]}]}  # fmt: skip
+    video = reading(json.dumps(task), "e.json", "label-studio").videos[0]
+    assert video.events == (Event("cut", 0.0, 2.0, annotator="net", confidence=0.75),)
+
+
+def test_label_studio_json_min():
+    """As the SDK's converter writes it."""
+    task = {
+        "video": "/data/local-files/?d=soup.mp4", "id": 3, "annotator": 1, "lead_time": 2.5,
+        "hand": [{"ranges": [{"start": 45, "end": 85}], "timelinelabels": ["cut"]}],
+    }  # fmt: skip
+    found = reading(json.dumps([task]), "min.json", "label-studio", times=AT_25)
+    assert found.videos[0].video == "soup.mp4"
+    assert found.videos[0].events == (Event("cut", 1.76, 3.4, "hand", annotator="1"),)
+    assert found.warnings == ()
+
+
+def test_label_studio_needs_a_frame_rate():
+    task = {"data": {"video": "v.mp4"}, "annotations": [
+        {"result": [result(ranges=[{"start": 1, "end": 2}], timelinelabels=["a"])]}]}  # fmt: skip
+    with pytest.raises(LabelError) as error:
+        reading(json.dumps(task), "e.json")
+    assert str(error.value) == (
+        "e.json: counts frames, and the frame rate of v.mp4 is not known; pass --fps, "
+        "such as --fps 25"
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"database": {"v": {"duration": 9, "annotations": [{"segment": [1, 2], "label": "a"}]}}},
+        {"v": {"duration_second": 9, "annotations": [{"segment": [1, 2], "label": "a"}]}},
+        {"results": {"v": [{"segment": [1, 2], "label": "a", "score": 0.5}]}},
+    ],
+)
+def test_dialects_of_activitynet(value):
+    video = reading(json.dumps(value), "a.json", "activitynet").videos[0]
+    assert spans(video) == [("a", 1.0, 2.0)]
+    assert video.duration == (None if "results" in value else 9)
+
+
+def test_a_fault_of_activitynet_names_the_annotation():
+    value = {"v": {"annotations": [{"segment": [3, 2], "label": "a"}]}}
+    with pytest.raises(LabelError) as error:
+        reading(json.dumps(value), "a.json")
+    assert str(error.value) == (
+        "a.json, video v, annotation 1: 'a' starts at 3 s and ends at 2 s; "
+        "exchange its times or remove it"
+    )
+
+
+SHEET = (
+    "Video;Start;End;Label;Weather\nv.mp4;1,5;00:02,5;cut;sun\n/data/v.mp4;1:02:03,25;;look;rain\n"
+)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        SHEET.encode(),
+        b"\xef\xbb\xbf" + SHEET.encode(),
+        SHEET.encode("utf-16"),
+        SHEET.encode("utf-16-le"),
+        SHEET.replace("\n", "\r\n").encode(),
+        SHEET.replace("\n", "\r").encode(),
+        ("My labels\n\nmade in March\n" + SHEET).encode(),
+        SHEET.replace(";", "\t").encode(),
+        SHEET.replace(",", ".").replace(";", ",").encode(),
+    ],
+    ids=["semicolons", "bom", "utf-16", "no bom", "crlf", "cr", "preamble", "tabs", "commas"],
+)
+def test_tables_of_all_countries(content):
+    found = reading(content, "t.csv", "tsv" if b"\t" in content and b"\0" not in content else "csv")
+    assert spans(found.videos[0]) == [("cut", 1.5, 2.5), ("look", 3723.25, None)]
+    assert found.warnings == ("column 'weather' is not used",)
+
+
+def test_tables_by_frames_and_of_points():
+    frames = reading("video,start_frame,end_frame,label\nv,0,25,a\n", "t.csv", times=AT_25)
+    assert spans(frames.videos[0]) == [("a", 0.0, 1.0)]
+    points = reading("label,frame\na,25\n", "some/v.csv", times=AT_25).videos[0]
+    assert (points.video, spans(points)) == ("v", [("a", 1.02, None)])
+    with_rate = reading("video,frame,label,fps\nv,50,a,50\n", "t.csv").videos[0]
+    assert (with_rate.frame_rate, spans(with_rate)) == (50.0, [("a", 1.01, None)])
+
+
+def test_predictions_of_uvast_are_read_by_their_seconds():
+    text = (
+        "label,start,end,confidence,start_seconds,end_seconds\n"
+        "cut,0,30,0.9000,0.000,1.000\nstir,30,60,0.5000,1.000,2.000\n"
+    )
+    found = reading(text, "v.csv", "csv")
+    assert spans(found.videos[0]) == [("cut", 0.0, 1.0), ("stir", 1.0, 2.0)]
+    assert found.videos[0].events[0].confidence == 0.9
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        ("v,noon,2,a", "t.csv, line 2: 'noon' is no time; write seconds, mm:ss or hh:mm:ss.mmm"),
+        ("v,1:75,2,a", "t.csv, line 2: '1:75' is no time; write seconds, mm:ss or hh:mm:ss.mmm"),
+        ("v,3,2,a", "t.csv, line 2: 'a' starts at 3 s and ends at 2 s; exchange its times or "
+                    "remove it"),
+        ("v,1,2,", "t.csv, line 2: has no label; name it or remove the row"),
+        ('v,1,2,"a', "t.csv, line 3: cannot be read as CSV (unexpected end of data); save it again "
+                     "as CSV, with quotes around cells that hold separators"),
+    ],
+)  # fmt: skip
+def test_a_fault_of_a_table_names_its_line(row, sentence):
+    with pytest.raises(LabelError) as error:
+        read(format_named("csv"), Source(f"video,start,end,label\n{row}\n".encode(), "t.csv"))
+    assert str(error.value) == sentence
+
+
+def test_audacity_points_and_frequencies():
+    text = "0.500000\t1.500000\tcut\n\\\t100.0\t200.0\n2.000000\t2.000000\tlook\n3.0\t4.0\t\n"
+    found = reading(text, "soup.txt", "audacity")
+    assert found.videos[0].video == "soup"
+    assert spans(found.videos[0]) == [("cut", 0.5, 1.5), ("look", 2.0, None)]
+    assert found.warnings == (
+        "frequency ranges are left out",
+        "a label without text is left out",
+    )
+
+
+def test_subtitles():
+    srt = (
+        "1\r\n00:00:01,000 --> 00:00:02,500\r\n<i>cut</i>\r\nthe meat\r\n\r\n"
+        "2\r\n00:00:03,000 --> 00:00:04,000\r\n"
+    )
+    found = reading(srt, "v.srt", "srt")
+    assert spans(found.videos[0]) == [("cut the meat", 1.0, 2.5)]
+    assert found.warnings == ("a cue without text is left out",)
+    vtt = (
+        "WEBVTT - made by hand\n\nNOTE\n1 --> is no time\n\nSTYLE\n::cue {}\n\n"
+        "cue-1\n00:01.000 --> 00:02.500 line:0\n<v Ann>a &lt;b&gt; <c.x>c</c>\n"
+    )
+    video = reading(vtt, "v.vtt", "vtt").videos[0]
+    assert video.events == (Event("a <b> c", 1.0, 2.5, "Ann"),)
+    with pytest.raises(LabelError, match=r"v.vtt, line 3: .* has no valid times"):
+        reading("WEBVTT\n\n00:99:01.000 --> 00:00:02.000\nx\n", "v.vtt")
+
+
+def test_lines_of_frames_count_from_one_with_inclusive_ends():
+    """The look-alike of knot_tying: blanks at the ends, CRLF, two neighbours of one label."""
+    text = "3 5 G12 \r\n6 8 G13 \r\n9 9 G13 \r\n"
+    video = reading(text, "knots/S01.txt", "intervals", times=AT_25).videos[0]
+    assert video.video == "S01"
+    assert spans(video) == [("G12", 0.08, 0.2), ("G13", 0.2, 0.32), ("G13", 0.32, 0.36)]
+    for bad in ("0 4 a", "5 4 a", "1 4", "1.5 4 a"):
+        with pytest.raises(LabelError, match=r"S.txt, line 1: "):
+            read(format_named("intervals"), Source(bad.encode(), "S.txt"))
+
+
+def test_an_empty_line_among_frame_labels():
+    with pytest.raises(LabelError, match=r"v.txt, line 2: has no label"):
+        read(format_named("ms-tcn"), Source(b"a\n\nb\n", "v.txt", times_of=lambda _: AT_25))
+
+
+def test_cvat_tracks_are_on_until_outside():
+    text = """<?xml version="1.0"?><annotations><version>1.1</version><meta><task>
+    <name>t</name><size>100</size><source>walk.mp4</source></task></meta>
+    <track id="0" label="person">
+      <box frame="10" outside="0"><attribute name="action">walk</attribute></box>
+      <box frame="20" outside="0"><attribute name="action">run</attribute></box>
+      <box frame="30" outside="1"><attribute name="action">run</attribute></box>
+      <box frame="80" outside="0"><attribute name="action">run</attribute></box>
+    </track></annotations>"""
+    video = reading(text, "a.xml", "cvat", times=AT_25).videos[0]
+    assert video.video == "walk.mp4"
+    assert [(e.start, e.end, e.modifiers) for e in video.events] == [
+        (0.4, 0.8, ("walk",)), (0.8, 1.2, ("run",)), (3.2, 4.0, ("run",)),
+    ]  # fmt: skip
+    assert video.observed == (Span(0.0, 4.0),)
+
+
+def opf(db: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("project", "!project\nname: x\nviewerSettings:\n- feed: /data/baby.mp4\n")
+        archive.writestr("db", db)
+    return out.getvalue()
+
+
+def test_datavyu_cells():
+    db = (
+        "#4\nlook (MATRIX,true,)-code01|NOMINAL,code02|NOMINAL\n"
+        "00:00:01:500,00:00:02:250,(mum,left\\, up)\n00:00:03:000,00:00:00:000,(toy,)\n"
+        "00:00:04:000,00:00:05:000,(,)\nnote (TEXT,true,)\n01:00:00:001,01:00:00:002,hello\n"
+    )
+    found = reading(opf(db), "s.opf", "datavyu")
+    video = found.videos[0]
+    assert video.video == "baby.mp4"
+    assert video.events == (
+        Event("mum", 1.5, 2.25, "look", ("left, up",)),
+        Event("toy", 3.0, None, "look"),
+        Event("hello", 3600.001, 3600.002, "note"),
+    )
+    assert len(found.warnings) == 2
+    with pytest.raises(LabelError, match=r"s.opf \(db\), line 3: 'huh' is neither a column nor"):
+        reading(opf(db.replace("00:00:01:500,00:00:02:250,(mum,left\\, up)", "huh")), "s.opf")
+
+
+def test_anvil_in_utf_16_with_a_track_that_spans_another():
+    text = """<?xml version="1.0" encoding="UTF-16"?><annotation><head>
+    <video src="talk.avi"/></head><body>
+    <track name="gesture" type="primary">
+      <el index="0" start="1.5" end="2.5"><attribute name="hand">left</attribute>
+        <attribute name="type">beat</attribute></el>
+      <el index="1" start="3.0" end="4.0"><attribute name="type">point</attribute></el></track>
+    <track name="unit" type="span" ref="gesture">
+      <el index="0" start="0" end="1"><attribute name="type">phrase</attribute></el></track>
+    </body></annotation>"""
+    video = reading(text.encode("utf-16"), "t.anvil", "anvil").videos[0]
+    assert video.video == "talk.avi"
+    assert video.events == (
+        Event("beat", 1.5, 2.5, "gesture", ("left",)),
+        Event("phrase", 1.5, 4.0, "unit"),
+        Event("point", 3.0, 4.0, "gesture"),
+    )
+
+
+BENTO = (
+    "Bento annotation file\nMovie file(s):\nmice.seq\n\nStimulus name:\n"
+    "Annotation start frame: 1\nAnnotation stop frame: 100\nAnnotation framerate: 25.000000\n\n"
+    "List of channels:\nCh1\n\nList of annotations:\nattack\nmount\n\n"
+    "Ch1----------\n>attack\nStart\t Stop\t Duration\n26\t50\t25\n\n>mount\nStart\tStop\tDuration\n"
+)
+
+
+def test_bento_by_frames_and_by_seconds():
+    video = reading(BENTO, "m.annot", "bento").videos[0]
+    assert (video.video, video.frame_rate) == ("mice.seq", 25.0)
+    assert video.events == (Event("attack", 1.0, 2.0, "Ch1"),)
+    assert video.observed == (Span(0.0, 4.0),)
+    by_seconds = reading(BENTO.replace("26\t50", "1.04\t2"), "m.annot").videos[0]
+    assert by_seconds.events == (Event("attack", 1.04, 2.0, "Ch1"),)
+
+
+def test_what_nobody_recognises():
+    with pytest.raises(LabelError, match=r"x.dat: is of no format that can be recognised"):
+        reading("hello\nworld\n", "x.dat")
+    with pytest.raises(CorruptFileError, match=r"x.json: is not valid JSON"):
+        read(format_named("uvast"), Source(b"{", "x.json"))
+
+
+def test_a_newer_native_file():
+    text = '{"format": "uvast annotations", "version": 2, "videos": []}'
+    with pytest.raises(LabelError, match=r"has version 2, this uvast reads 1; install a newer"):
+        reading(text, "v.json", "uvast")
