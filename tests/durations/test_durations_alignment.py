@@ -24,7 +24,7 @@ FUNCTIONS = [
 ]
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=repr)
+@pytest.mark.parametrize("function", FUNCTIONS)
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 8), st.booleans())
 def test_durations_are_positive_and_sum_to_the_frames(
@@ -44,14 +44,14 @@ def test_durations_are_positive_and_sum_to_the_frames(
         assert np.isfinite(found.score)
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=repr)
+@pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_transcript_that_does_not_fit_is_refused(function):
     for transcript, message in (([0, 1, 2], "3 actions for 2 frames"), ([], "at least one action")):
         with pytest.raises(InputError, match=message):
             function(np.zeros((2, 3)), np.array(transcript, dtype=int))
 
 
-@pytest.mark.parametrize("function", FUNCTIONS[:4], ids=repr)
+@pytest.mark.parametrize("function", FUNCTIONS[:4])
 def test_a_planted_segmentation_is_found(function):
     truth = Segmentation(np.array([0, 1, 2, 0]), np.array([30, 50, 20, 40]))
     found = function(planted_frames(truth, 3), truth.transcript)
