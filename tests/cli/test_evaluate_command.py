@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from uvast.cli.evaluate import Protocol
+from uvast.cli.evaluate import ProtocolName
 from uvast.cli.main import app
 from uvast.data import DatasetSpec, Split, write_spec, write_splits
 from uvast.errors import InputError, MissingFileError, OutputError
 from uvast.evaluation import PROTOCOLS
+from uvast.files import write_json
+from uvast.inference.output import MANIFEST, Manifest
 
 TRUTH = {"v1": "AABB", "v2": "AAAA", "v3": "BBBB"}
 
@@ -87,6 +90,7 @@ def test_json_has_the_promised_keys(run):
         "acc": 87.5,
         **shared,
         "videos": 3,
+        "in_training": 0,
         "splits": {
             "1": {"acc": 75, **shared, "videos": 1},
             "2": {"acc": 100, **shared, "videos": 2},
@@ -176,10 +180,10 @@ def test_a_class_called_background_is_pointed_out(run, data):
 
 def test_trimmed_videos_are_pointed_out(run, data, predictions):
     write_spec(data, DatasetSpec(tolerance=0.1, feature_axis="time-first"))
-    (data / "features").mkdir()
     for folder in (data / "groundTruth", predictions):
-        (folder / "v1.txt").write_text("A\n" * 20)
-    for name, n_frames in (("v1", 19), ("v2", 4), ("v3", 4)):
+        write_texts(folder, {name: text * 5 for name, text in TRUTH.items()})
+    (data / "features").mkdir()
+    for name, n_frames in (("v1", 19), ("v2", 20), ("v3", 20)):
         np.save(data / "features" / f"{name}.npy", np.zeros((n_frames, 2), np.float32))
     assert run().stderr == (
         "note: 1 video trimmed: labels and features differ by up to 1 frame (first: v1)\n"
@@ -201,7 +205,7 @@ def test_options_that_cannot_be_right(run, options, sentence):
 
 
 def test_the_command_offers_every_protocol():
-    assert tuple(one.value for one in Protocol) == PROTOCOLS
+    assert tuple(one.value for one in ProtocolName) == PROTOCOLS
 
 
 def test_the_python_call_checks_its_protocol_too(data, predictions):
@@ -228,3 +232,58 @@ def test_a_run_is_no_folder_of_predictions(run, tmp_path):
     sentence = "run: is a run, not a folder of predictions; segment first: uvast segment "
     with pytest.raises(MissingFileError, match=sentence):
         run("--split", "1", folder=tmp_path / "run")
+
+
+def learned(folder, dataset, train, **more):
+    manifest = Manifest(
+        model="/gone/run",
+        checkpoint="0" * 64,
+        options={},
+        formats=("txt",),
+        videos=dict.fromkeys(TRUTH, "/gone/features.npy"),
+        dataset=str(dataset.resolve()),
+        train=train,
+        **more,
+    )
+    write_json(folder / MANIFEST, dataclasses.asdict(manifest))
+
+
+def test_videos_that_were_trained_on_are_told_and_marked(run, data, predictions):
+    learned(predictions, data, ("v1", "v3"))
+    result = run("--per-video")
+    assert "warning: 2 of the 3 videos scored were used in training" in " ".join(
+        result.stderr.split()
+    )
+    marks = {row[0]: row[-1] for row in rows(result.stdout) if row[0] in TRUTH}
+    assert marks == {"v1": "used", "v2": "", "v3": "used"}
+    values = json.loads(run("--per-video", "--json").stdout)
+    assert values["in_training"] == 2
+    assert {one["video"]: one["in_training"] for one in values["per_video"]} == {
+        "v1": True,
+        "v2": False,
+        "v3": True,
+    }
+
+
+def test_each_split_has_its_own_model(run, data, tmp_path):
+    folder = tmp_path / "by split"
+    for split, names in {1: ["v1"], 2: ["v2", "v3"]}.items():
+        write_texts(folder / f"split{split}", {name: TRUTH[name] for name in names})
+    learned(folder / "split1", data, ("v2", "v3"))
+    learned(folder / "split2", data, ("v2",))
+    values = json.loads(run("--per-video", "--json", folder=folder).stdout)
+    assert [one["video"] for one in values["per_video"] if one["in_training"]] == ["v2"]
+
+
+def test_without_a_manifest_nothing_is_marked(run):
+    result = run("--per-video")
+    assert "training" not in result.output
+    assert json.loads(run("--json").stdout)["in_training"] == 0
+
+
+def test_the_split_that_was_predicted_is_the_one_that_is_scored(run, data, tmp_path):
+    folder = tmp_path / "one side"
+    write_texts(folder, {"v1": "AAAB"})
+    learned(folder, data, (), split=1)
+    values = json.loads(run("--json", folder=folder).stdout)
+    assert (list(values["splits"]), values["videos"]) == (["1"], 1)

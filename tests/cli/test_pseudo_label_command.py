@@ -24,8 +24,8 @@ ROWS = [
     "midpoint",
     "unconstrained k-medoids",
     "constrained k-medoids",
-    "constrained k-medoids, prior 0.25",
-    "class models, prior 0.25",
+    "constrained k-medoids + prior 0.25",
+    "class models + prior 0.25",
 ]
 
 
@@ -83,7 +83,7 @@ def test_json_has_the_same_scores(run, tiny_path, tmp_path):
     right = np.concatenate(
         [out.source_labels(name) == dataset.source_labels(name) for name in dataset.names]
     )
-    acc = found["scores"]["class models, prior 0.25"]["acc"]
+    acc = found["scores"]["class models + prior 0.25"]["acc"]
     assert acc == pytest.approx(100 * right.mean())
 
 

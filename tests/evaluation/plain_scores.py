@@ -1,4 +1,4 @@
-"""The scores again, independently: plain Python on sets of frames, straight from METHOD section 11.
+"""The scores again, independently: plain Python on sets of frames, straight from docs/metrics.md.
 
 Slow and obvious. The videos to compare on are here too.
 """

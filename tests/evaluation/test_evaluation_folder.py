@@ -118,11 +118,11 @@ def test_sampled_predictions_are_scored_at_the_original_rate(data, predictions):
 
 def test_predictions_are_trimmed_as_the_labels_are(data, predictions):
     write_spec(data, DatasetSpec(tolerance=0.1, feature_axis="time-first"))
+    write_texts(data / "groundTruth", {name: text * 5 for name, text in TRUTH.items()})
     (data / "features").mkdir()
     for name in TRUTH:
         np.save(data / "features" / f"{name}.npy", np.zeros((19, 2), np.float32))
-    write_texts(data / "groundTruth", {"v1": "A" * 10 + "B" * 10, "v2": "A" * 20})
-    write_texts(predictions, {"v1": "A" * 10 + "B" * 9, "v2": "A" * 19 + "B"})
+    write_texts(predictions, {"v1": ("AABB" * 5)[:19], "v2": "A" * 19 + "B"})
     assert evaluate(predictions, data, 1).acc == 100
 
 

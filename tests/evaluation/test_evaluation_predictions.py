@@ -30,7 +30,9 @@ def read(tmp_path):
     def read_text(text: str, n_frames: int, classes: Vocabulary = CLASSES, **options):
         path = tmp_path / "video.txt"
         path.write_bytes(text.encode())
-        return read_prediction(path, classes, n_frames=n_frames, **options).labels.tolist()
+        return read_prediction(
+            path, classes, n_frames=n_frames, **options
+        ).segmentation.labels.tolist()
 
     return read_text
 
@@ -67,7 +69,9 @@ def test_a_class_may_start_with_a_hash(read):
 def test_class_names_with_blanks_take_one_line_each(read):
     classes = Vocabulary(("cut", "pour milk"))
     assert read("cut\npour milk\n", 2, classes) == [0, 1]
-    with pytest.raises(LabelError, match=r"label 2: unknown label 'pour'; write one label a line"):
+    with pytest.raises(
+        LabelError, match=r"label 2: unknown label 'pour'; write one label per line"
+    ):
         read(HEADER + "cut pour milk", 2, classes)
 
 
@@ -101,7 +105,9 @@ def test_sampling_and_repeating_back_is_what_the_model_saw(tmp_path_factory, lab
     n_frames = max(1, len(labels) * rate - min(cut, rate - 1))
     path = tmp_path_factory.mktemp("predictions") / "video"
     write_prediction(path, Segmentation.from_labels(labels), CLASSES)
-    found = read_prediction(path, CLASSES, n_frames=n_frames, sampling_rate=rate).labels
+    found = read_prediction(
+        path, CLASSES, n_frames=n_frames, sampling_rate=rate
+    ).segmentation.labels
     assert found.tolist() == [labels[frame // rate] for frame in range(n_frames)]
 
 
@@ -127,7 +133,8 @@ def test_paths_may_be_plain_text(tmp_path):
     write_prediction(f"{folder}/split1/a.txt", Segmentation([1, 0], [2, 1]), CLASSES)
     found = find_predictions(folder_of_split(folder, 1), ["a"])
     assert find_predictions(f"{folder}/split1", ["a"]) == found
-    assert read_prediction(str(found["a"]), CLASSES, n_frames=3).labels.tolist() == [1, 1, 0]
+    read = read_prediction(str(found["a"]), CLASSES, n_frames=3)
+    assert read.segmentation.labels.tolist() == [1, 1, 0]
 
 
 def test_files_are_found_with_and_without_suffix(tmp_path):

@@ -100,6 +100,7 @@ def test_the_worst_video_comes_first_and_equals_are_sorted_by_name():
     assert worst_first(videos)[0].as_dict() == {
         "video": "b",
         "frames": 9,
+        "in_training": False,
         "acc": 1,
         "edit": 2,
         "f1@10": 3,

@@ -8,7 +8,16 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from planted_report import CLASSES, EVIL, EVIL_VIDEO, PREDICTIONS, TRUTHS
+from planted_report import (
+    CLASSES,
+    CLICKS,
+    EVIL,
+    EVIL_VIDEO,
+    PREDICTIONS,
+    SURE,
+    TRUTHS,
+    tracks,
+)
 from playwright.sync_api import Browser, sync_playwright
 
 from uvast.report.compare import compare
@@ -49,13 +58,19 @@ def planted() -> Report:
         notes=(f"Mind {EVIL}",),
         vocabulary=CLASSES,
         frames_per_second=10.0,
-        comparison=compare(TRUTHS, PREDICTIONS, CLASSES, main=1),
+        comparison=compare(
+            {"frames": tracks(PREDICTIONS["frames"]), "viterbi <b>": SURE},
+            TRUTHS,
+            CLASSES,
+            in_training={None: ["good"]},
+            main=1,
+        ),
         attention=Attention(EVIL_VIDEO, truth, (AttentionMap(EVIL, target),)),
         pseudo_labels=compare(
+            {"constrained": tracks(TRUTHS), "unconstrained": tracks(PREDICTIONS["frames"])},
             TRUTHS,
-            {"constrained": TRUTHS, "unconstrained": PREDICTIONS["frames"]},
             CLASSES,
-            timestamps={EVIL_VIDEO: np.array([5, 20, 60, 90])},
+            clicks=CLICKS,
         ),
         charts=(
             Chart("Stage 1: loss", (1.0, 2.0, 3.0), {"loss": (3.0, 2.0, 1.0)}),
@@ -66,6 +81,17 @@ def planted() -> Report:
             ),
         ),
         files={"config.toml": f"[model]\nkind = '{EVIL}'\n"},
+    )
+
+
+@pytest.fixture(scope="session")
+def unscored() -> Report:
+    """Predictions, clicks and confidences without any ground truth or frame rate."""
+    return Report(
+        "new videos",
+        {"Predictions": "new"},
+        vocabulary=CLASSES,
+        comparison=compare({"new": SURE}, {}, CLASSES, clicks=CLICKS),
     )
 
 

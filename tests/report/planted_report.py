@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from uvast.data import Timestamps
+from uvast.evaluation import Track
 from uvast.segments import Segmentation
 from uvast.vocabulary import Vocabulary
 
@@ -18,6 +20,13 @@ def segmentation(*runs: tuple[int, int]) -> Segmentation:
     )
 
 
+def tracks(
+    found: dict[str, Segmentation], split: int | None = None
+) -> dict[int | None, dict[str, Track]]:
+    """Segmentations of one side as a comparison takes them."""
+    return {split: {name: Track(one) for name, one in found.items()}}
+
+
 TRUTHS = {
     EVIL_VIDEO: segmentation((0, 10), (1, 30), (2, 40), (0, 20)),
     "good": segmentation((3, 25), (1, 25)),
@@ -29,3 +38,10 @@ PREDICTIONS = {
     },
     "viterbi <b>": {EVIL_VIDEO: segmentation((0, 50), (2, 50)), "good": TRUTHS["good"]},
 }
+SURE = {
+    None: {
+        EVIL_VIDEO: Track(PREDICTIONS["viterbi <b>"][EVIL_VIDEO], np.array([0.25, 0.75])),
+        "good": Track(TRUTHS["good"], np.array([1.0, 0.5])),
+    }
+}
+CLICKS = {EVIL_VIDEO: Timestamps(np.array([5, 20, 60, 90]), np.array([0, 1, 2, 0]))}

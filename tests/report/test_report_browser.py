@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from planted_report import EVIL, EVIL_VIDEO
+from planted_report import EVIL, EVIL_VIDEO, tracks
 from playwright.sync_api import Browser, Page, expect
 
 from uvast.report import Report, write_page
+from uvast.report.action_times import action_times
 from uvast.report.compare import compare
 from uvast.segments import Segmentation
 from uvast.vocabulary import Vocabulary
@@ -106,7 +107,7 @@ def test_a_tap_tells_too(planted: Report, opened: Opener) -> None:
 def test_arrow_keys_walk_over_segments_and_cells(planted: Report, opened: Opener) -> None:
     page = opened(planted)
     truth = page.locator("#video-list .track").first
-    page.locator("#order").focus()
+    page.locator("#confidence").focus()
     page.keyboard.press("Tab")
     expect(truth).to_be_focused()
     expect(page.locator("#tip b")).to_have_text("background")
@@ -152,8 +153,11 @@ def test_few_classes_have_readable_percents_in_the_confusion_matrix(
     true = Segmentation([0, 1, 0], [10, 20, 10])
     predicted = Segmentation([0, 1, 0], [10, 20, 10])
     wrong = Segmentation([0, 1, 0], [10, 22, 8])
-    compared = compare({"v": true, "w": true}, {"x": {"v": predicted, "w": wrong}}, vocabulary)
-    page = opened(Report("r", {}, vocabulary=vocabulary, comparison=compared), DESKTOP, scheme)
+    found = {"x": tracks({"v": predicted, "w": wrong})}
+    compared = compare(found, {"v": true, "w": true}, vocabulary)
+    # with a frame rate, no mark of an axis looks like a percent
+    report = Report("r", {}, vocabulary=vocabulary, frames_per_second=10.0, comparison=compared)
+    page = opened(report, DESKTOP, scheme)
     page.locator("#matrix canvas").scroll_into_view_if_needed()
     page.evaluate(RECORD)
     page.set_viewport_size({"width": 500, "height": 900})
@@ -165,11 +169,11 @@ def test_few_classes_have_readable_percents_in_the_confusion_matrix(
 def test_the_chosen_decoding_changes_scores_and_confusion(planted: Report, opened: Opener) -> None:
     page = opened(planted)
     assert planted.comparison is not None
-    for way, scores in zip(planted.comparison.ways, planted.comparison.scores, strict=True):
-        page.locator("#way").select_option(label=way)
+    for name, scores in zip(planted.comparison.decodings, planted.comparison.scores, strict=True):
+        page.locator("#decoding").select_option(label=name)
         expect(page.locator("#summary dd").last).to_have_text(f"{scores.acc:.1f}")
-        expect(page.locator("#scores tr.chosen th")).to_have_text(way)
-        expect(page.locator("#video-list .line.chosen").first).to_contain_text(way)
+        expect(page.locator("#scores tr.chosen th")).to_have_text(name)
+        expect(page.locator("#video-list .line.chosen").first).to_contain_text(name)
 
 
 def test_timelines_come_and_go_with_the_screen(opened: Opener) -> None:
@@ -177,8 +181,8 @@ def test_timelines_come_and_go_with_the_screen(opened: Opener) -> None:
     truths = {
         f"video {i:03d}": Segmentation(np.array([0, 1]), np.array([10 + i, 10])) for i in range(300)
     }
-    found = {"one": {n: Segmentation(t.transcript, t.durations) for n, t in truths.items()}}
-    report = Report("many", {}, vocabulary=classes, comparison=compare(truths, found, classes))
+    compared = compare({"one": tracks(truths)}, truths, classes)
+    report = Report("many", {}, vocabulary=classes, comparison=compared)
     page = opened(report)
     expect(page.locator("#video-list .video")).to_have_count(24)
     page.locator("#video-list .more").click()
@@ -187,7 +191,7 @@ def test_timelines_come_and_go_with_the_screen(opened: Opener) -> None:
     last = page.locator("#video-list .video").last
     expect(last.locator("canvas")).to_have_count(0)
     last.scroll_into_view_if_needed()
-    expect(last.locator("canvas")).to_have_count(2)
+    expect(last.locator("canvas")).to_have_count(3)  # truth, prediction, axis
     expect(page.locator("#video-list .video").first.locator("canvas")).to_have_count(0)
     assert page.locator("#video-list canvas").count() < 100
     assert page.evaluate("document.documentElement.scrollHeight") == height  # nothing moved
@@ -196,6 +200,94 @@ def test_timelines_come_and_go_with_the_screen(opened: Opener) -> None:
     expect(page.locator("#found")).to_have_text("10 of 300 videos")
     page.locator("#order").select_option("length")
     expect(page.locator("#video-list h3").first).to_have_text("video 129")
+
+
+@pytest.mark.parametrize(
+    ("n_frames", "rate", "marks"),
+    [
+        (2400, 10.0, ["0:00", "0:30", "1:00", "4:00"]),
+        (90_000, 10.0, ["0:00", "1:00:00", "2:00:00", "30:00"]),
+        (12, 10.0, ["0:00.0", "0:00.2", "0:01.2"]),
+        (1000, None, ["0", "100", "1000"]),
+        (7, None, ["0", "1", "7"]),
+    ],
+)
+def test_every_timeline_has_an_axis_of_time(
+    opened: Opener, n_frames: int, rate: float | None, marks: list[str]
+) -> None:
+    classes = Vocabulary(("a",))
+    compared = compare({"x": tracks({"v": Segmentation([0], [n_frames])})}, {}, classes)
+    page = opened(Report("r", {}, vocabulary=classes, frames_per_second=rate, comparison=compared))
+    page.locator("#video-list .axis canvas").scroll_into_view_if_needed()
+    page.evaluate(RECORD)
+    page.set_viewport_size({"width": 1000, "height": 900})
+    assert set(marks) <= {text for text, _ in page.evaluate(WRITTEN)}
+
+
+def test_time_in_each_action_follows_video_and_decoding(planted: Report, opened: Opener) -> None:
+    page = opened(planted)
+    rows = page.locator("#time-table tbody tr")
+
+    def texts() -> list[str]:
+        return [" ".join(one.split()) for one in rows.all_inner_texts()]
+
+    assert planted.comparison is not None
+    assert planted.vocabulary is not None
+    for index, name in enumerate(planted.comparison.decodings):
+        page.locator("#decoding").select_option(label=name)
+        segmentations = [one.tracks[index].segmentation for one in planted.comparison.videos]
+        expected = sorted(
+            action_times(segmentations, planted.vocabulary), key=lambda one: -one.n_frames
+        )
+        for text, one in zip(texts(), expected, strict=False):
+            mean = np.floor(one.mean_frames + 0.5) / 10  # as JavaScript rounds
+            assert text.startswith(
+                f"{planted.vocabulary.names[one.action]} {one.n_segments} "
+                f"0:{one.n_frames / 10:04.1f} 0:{mean:04.1f} {100 * one.share:.1f} %"
+            )
+    page.locator("#time-video").select_option(label="good")
+    assert texts() == [
+        f"{EVIL} 1 0:02.5 0:02.5 50.0 % 0:02.5",
+        "_stir & 'mix' 1 0:02.5 0:02.5 50.0 % 0:02.5",
+    ]
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE])
+def test_without_truth_clicks_and_confidence_are_drawn(
+    unscored: Report, opened: Opener, size: tuple[int, int]
+) -> None:
+    page = opened(unscored, size)
+    expect(page.locator("#summary")).to_be_hidden()
+    assert page.locator("#scores").count() == page.locator("#confusion").count() == 0
+    expect(page.locator("#confidence")).to_be_checked()
+    expect(page.locator("#video-list h3").first).to_have_text(EVIL_VIDEO)  # the least sure
+    expect(page.locator("#video-list .figures").first).to_have_text("100 frames · 50 % sure")
+    first = page.locator("#video-list .video").first
+    assert first.locator(".line > span:first-child").all_inner_texts()[:2] == ["clicks", "new"]
+    clicks = first.locator(".track.points")
+    expect(clicks).to_have_attribute("aria-label", f"{EVIL_VIDEO}, clicks, 4 clicks")
+    clicks.focus()
+    page.keyboard.press("ArrowRight")
+    expect(clicks).to_have_attribute("aria-valuetext", f"{EVIL}, frame 20")
+    track = first.locator(".track").last
+    track.focus()
+    page.keyboard.press("End")
+    expect(track).to_have_attribute("aria-valuetext", "$cut_$, frames 50–100 · 75 % sure")
+    pale = "(element) => [...element.querySelector('canvas').getContext('2d')" + (
+        ".getImageData(5, 1, 1, 1).data]"
+    )
+    before = track.evaluate(pale)
+    page.locator("#confidence").uncheck()
+    assert first.locator(".track").last.evaluate(pale) != before
+    assert page.evaluate("document.documentElement.scrollWidth") == size[0]
+
+
+def test_videos_of_the_training_and_splits_are_marked(planted: Report, opened: Opener) -> None:
+    page = opened(planted)
+    marked = page.locator("#video-list .video", has=page.locator(".badge"))
+    expect(marked).to_have_count(1)
+    expect(marked.locator("h3")).to_have_text("good")
+    expect(marked.locator(".badge")).to_have_text("used in training")
 
 
 def test_a_benchmark_needs_no_drawings(benchmark_report: Report, opened: Opener) -> None:

@@ -1,4 +1,4 @@
-"""Runs and predictions to reports."""
+"""Runs to reports."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ import pytest
 import uvast
 from uvast.config import Config
 from uvast.data import Dataset
-from uvast.errors import ConfigError, LabelError, UvastError
-from uvast.evaluation import evaluate_in_detail, write_prediction
-from uvast.report import Report, report_predictions, report_run
-from uvast.report.of_run import ways_of
+from uvast.errors import ConfigError, UvastError
+from uvast.report import Report, report_run
+from uvast.report.of_run import decodings_to_show
 from uvast.report.pseudo_labels import compare_pseudo_labels
-from uvast.segments import Segmentation
 from uvast.training import train
 
 
@@ -54,12 +52,12 @@ def full(runs: dict[str, Path]) -> Report:
     return report_run(runs["clicks"], compare_with=runs["plain"])
 
 
-def test_every_way_is_scored_on_the_test_side(full: Report, tiny: Dataset) -> None:
+def test_every_decoding_is_scored_on_the_test_side(full: Report, tiny: Dataset) -> None:
     assert full.comparison is not None
-    assert full.comparison.ways == (
+    assert full.comparison.decodings == (
         *("frames", "alignment", "viterbi", "fifa", "semi-markov", "best"),
     )
-    assert full.comparison.ways[full.comparison.main] == "viterbi"  # the config's own
+    assert full.comparison.decodings[full.comparison.main] == "viterbi"  # the config's own
     assert [video.name for video in full.comparison.videos] == sorted(tiny.side(1, "test"))
     for video in full.comparison.videos:
         assert video.true == tiny.source_segmentation(video.name)
@@ -68,16 +66,16 @@ def test_every_way_is_scored_on_the_test_side(full: Report, tiny: Dataset) -> No
     assert {"Stage 1: cross attention", "Stage 2: alignment"} <= {c.title for c in full.charts}
 
 
-def test_the_models_own_decoding_is_a_way_and_the_main_one(
+def test_the_models_own_decoding_is_shown_and_the_main_one(
     runs: dict[str, Path], tiny_path: Path
 ) -> None:
     made = report_run(runs["explicit"]).comparison
     assert made is not None
-    assert made.ways == ("frames", "viterbi", "fifa", "semi-markov", "best", "as configured")
-    assert made.ways[made.main] == "as configured"
+    assert made.decodings == ("frames", "viterbi", "fifa", "semi-markov", "best", "as configured")
+    assert made.decodings[made.main] == "as configured"
     expected = uvast.segment(runs["explicit"], tiny_path, split=1)
     for video in made.videos:
-        assert video.predicted[made.main] == expected[video.name].segmentation
+        assert video.tracks[made.main].segmentation == expected[video.name].segmentation
 
 
 @pytest.mark.parametrize(
@@ -94,24 +92,28 @@ def test_the_models_own_decoding_is_a_way_and_the_main_one(
         ("ms-tcn", {}, False),
     ],
 )
-def test_only_a_decoding_that_no_way_has_is_added(
+def test_only_a_decoding_that_is_not_listed_is_added(
     runs: dict[str, Path], run: str, own: dict[str, object], added: bool
 ) -> None:
     loaded = uvast.load(runs[run])
     changes = {f"decode.{name}": value for name, value in own.items()}
     segmenter = replace(loaded, config=loaded.config.replaced(**changes))
-    ways = ways_of(segmenter)
-    assert ("as configured" in ways) == added
+    found = decodings_to_show(segmenter)
+    assert ("as configured" in found) == added
     if added:
-        assert segmenter.options(**ways["as configured"]) == segmenter.options()
+        assert segmenter.options(**found["as configured"]) == segmenter.options()
 
 
-def test_a_way_is_what_the_model_predicts(full: Report, runs: dict[str, Path], tiny_path) -> None:
+def test_a_decoding_is_what_the_model_predicts(
+    full: Report, runs: dict[str, Path], tiny_path
+) -> None:
     expected = uvast.segment(runs["clicks"], tiny_path, split=1, transcript="semi-markov")
     assert full.comparison is not None
-    way = full.comparison.ways.index("semi-markov")
+    index = full.comparison.decodings.index("semi-markov")
     for video in full.comparison.videos:
-        assert video.predicted[way] == expected[video.name].segmentation
+        track = video.tracks[index]
+        np.testing.assert_array_equal(track.confidences, expected[video.name].confidences)
+        assert track.segmentation == expected[video.name].segmentation
 
 
 def test_attention_maps_of_both_runs_have_a_row_a_segment(full: Report, tiny: Dataset) -> None:
@@ -136,10 +138,10 @@ def test_a_dataset_of_another_rate_is_seen_at_the_models(
     for part in ("features", "groundTruth", "splits", "mapping.txt"):
         (tmp_path / part).symlink_to(tiny.path / part)
     (tmp_path / "dataset.toml").write_text("sampling_rate = 2\n")
-    way = {"only": ["frames"], "video": min(tiny.side(1, "test"))}
-    own, other = (report_run(runs["plain"], dataset=d, **way) for d in (tiny.path, tmp_path))
-    assert [v.predicted for v in other.comparison.videos] == [
-        v.predicted for v in own.comparison.videos
+    options = {"only": ["frames"], "video": min(tiny.side(1, "test"))}
+    own, other = (report_run(runs["plain"], dataset=d, **options) for d in (tiny.path, tmp_path))
+    assert [v.tracks[0].segmentation for v in other.comparison.videos] == [
+        v.tracks[0].segmentation for v in own.comparison.videos
     ]
     for one, expected in zip(other.attention.maps, own.attention.maps, strict=True):
         np.testing.assert_array_equal(one.weights, expected.weights)
@@ -167,7 +169,7 @@ def test_attention_maps_of_folders_of_one_name_are_told_apart(
 def test_pseudo_labels_of_the_training_side_are_compared(full: Report, tiny: Dataset) -> None:
     found = full.pseudo_labels
     assert found is not None
-    assert found.ways == (
+    assert found.decodings == (
         "midpoint",
         "unconstrained k-medoids",
         "constrained k-medoids",
@@ -176,12 +178,12 @@ def test_pseudo_labels_of_the_training_side_are_compared(full: Report, tiny: Dat
     )
     assert {video.name for video in found.videos} == set(tiny.side(1, "train"))
     for video in found.videos:
-        assert video.timestamps is not None
+        assert video.clicks is not None
+        assert video.true is not None
         # A click lies in a segment of its action, in the truth and in all that keep the order.
-        for one in (video.true, video.predicted[0], *video.predicted[2:]):
-            np.testing.assert_array_equal(
-                one.labels[video.timestamps], video.true.labels[video.timestamps]
-            )
+        kept = [track.segmentation for i, track in enumerate(video.tracks) if i != 1]
+        for one in (video.true, *kept):
+            np.testing.assert_array_equal(one.labels[video.clicks.frames], video.clicks.transcript)
 
 
 def test_pseudo_labels_of_many_videos_are_a_sample(tiny: Dataset) -> None:
@@ -202,12 +204,12 @@ def test_a_frame_wise_model_has_no_attention(runs: dict[str, Path]) -> None:
     assert made.attention is None
     assert made.pseudo_labels is None
     assert made.comparison is not None
-    assert made.comparison.ways == ("frames", "semi-markov")
+    assert made.comparison.decodings == ("frames", "semi-markov")
     total = 2 * len(made.comparison.videos)
     assert told == [(i + 1, total) for i in range(total)]
     with pytest.raises(ConfigError, match="has no cross-attention"):
         report_run(runs["ms-tcn"], only=["frames"], compare_with=runs["plain"])
-    with pytest.raises(ConfigError, match="no way 'alignment' for this model"):
+    with pytest.raises(ConfigError, match="this model has no decoding 'alignment'; choose from"):
         report_run(runs["ms-tcn"], only=["alignment"])
 
 
@@ -226,41 +228,77 @@ def test_wrong_arguments_are_told_before_the_work(
     arguments: dict[str, str],
     message: str,
 ) -> None:
-    monkeypatch.setattr("uvast.report.of_run._predictions", lambda *_, **__: pytest.fail("work"))
+    monkeypatch.setattr(
+        "uvast.report.of_run.segment_with_decodings", lambda *_, **__: pytest.fail("work")
+    )
     if "compare_with" in arguments:
         arguments = {"compare_with": runs[arguments["compare_with"]]}
     with pytest.raises(UvastError, match=message):
         report_run(runs[run], **arguments)
 
 
-def test_own_ways_and_a_chosen_video(runs: dict[str, Path], tiny: Dataset) -> None:
+def test_own_decodings_and_a_chosen_video(runs: dict[str, Path], tiny: Dataset) -> None:
     name = min(tiny.side(1, "test"))
-    ways = {"mine": {"transcript": "frames", "durations": "none", "mode_filter": 5}}
-    made = report_run(runs["plain"], ways=ways, video=name)
+    mine = {"mine": {"transcript": "frames", "durations": "none", "mode_filter": 5}}
+    made = report_run(runs["plain"], decodings=mine, video=name)
     assert made.comparison is not None
-    assert made.comparison.ways == ("mine",)
+    assert made.comparison.decodings == ("mine",)
     assert made.attention is not None
     assert made.attention.video == name
     # Trained on full labels in chunks: a row is a chunk.
     assert made.attention.true == tiny.source_segmentation(name).chunked(0.17)
-    with pytest.raises(ConfigError, match="way 'bare' gives no durations"):
-        report_run(runs["plain"], ways={"bare": {"transcript": "decoder", "durations": "none"}})
+    bare = {"bare": {"transcript": "decoder", "durations": "none"}}
+    with pytest.raises(ConfigError, match="decoding 'bare' gives no durations"):
+        report_run(runs["plain"], decodings=bare)
 
 
 def test_scores_on_trained_videos_say_so(runs: dict[str, Path], tiny: Dataset) -> None:
     made = report_run(runs["plain"], split=2, only=["frames"])
-    n_seen = len(set(tiny.side(2, "test")) & set(tiny.side(1, "train")))
-    assert n_seen
-    assert made.notes[0].startswith(f"{n_seen} of the {len(tiny.side(2, 'test'))} videos were")
+    seen = set(tiny.side(2, "test")) & set(tiny.side(1, "train"))
+    assert seen == set(tiny.side(2, "test"))
+    assert made.notes[0].startswith("All videos scored were used in training")
+    assert made.comparison is not None
+    assert {one.name for one in made.comparison.videos if one.in_training} == seen
 
 
-def test_a_dataset_without_labels_cannot_be_scored(
+def test_a_run_on_clicks_alone_has_timelines_without_scores(
+    runs: dict[str, Path], tiny: Dataset, tmp_path: Path
+) -> None:
+    for part in ("features", "splits", "mapping.txt", "dataset.toml", "timestamps.json"):
+        (tmp_path / part).symlink_to(tiny.path / part)
+    clicks = tiny.timestamps()
+    made = report_run(runs["clicks"], dataset=tmp_path, only=["frames"])
+    assert made.comparison is not None
+    assert made.comparison.scores == ()
+    assert made.attention is None
+    assert made.facts["Videos"] == "4 videos, the test side of split 1; none with ground truth"
+    for video in made.comparison.videos:
+        assert video.true is None
+        assert video.clicks == clicks[video.name]
+        assert video.tracks[0].confidence is not None
+    assert made.pseudo_labels is not None
+    assert made.pseudo_labels.scores == ()
+    assert {one.name for one in made.pseudo_labels.videos} == set(tiny.side(1, "train"))
+    with pytest.raises(UvastError, match="label this video"):
+        report_run(runs["clicks"], dataset=tmp_path, only=["frames"], video=min(tiny.names))
+
+
+def test_some_videos_without_labels_do_not_stop_the_scores_of_the_others(
     runs: dict[str, Path], tiny: Dataset, tmp_path: Path
 ) -> None:
     for part in ("features", "splits", "mapping.txt", "dataset.toml"):
         (tmp_path / part).symlink_to(tiny.path / part)
-    with pytest.raises(LabelError, match="no video to score has labels"):
-        report_run(runs["plain"], dataset=tmp_path)
+    labelled = sorted(tiny.side(1, "test"))[:2]
+    (tmp_path / "groundTruth").mkdir()
+    for name in labelled:
+        shutil.copy(tiny.labels_path(name), tmp_path / "groundTruth")
+    made = report_run(runs["plain"], dataset=tmp_path, only=["frames"]).comparison
+    whole = report_run(runs["plain"], only=["frames"]).comparison
+    assert made is not None
+    assert whole is not None
+    assert made.scores[0].n_videos == 2
+    scores = {one.name: one.scores for one in made.videos if one.scores}
+    assert scores == {one.name: one.scores for one in whole.videos if one.name in labelled}
 
 
 def test_another_dataset_s_classes_are_refused(
@@ -272,26 +310,3 @@ def test_another_dataset_s_classes_are_refused(
     (tmp_path / "mapping.txt").write_text("".join(f"{i} {n}\n" for i, n in enumerate(names)))
     with pytest.raises(ConfigError, match="has other classes than the model"):
         report_run(runs["plain"], dataset=tmp_path)
-
-
-def test_predictions_of_all_splits_are_averaged(tiny: Dataset, tmp_path: Path) -> None:
-    generator = np.random.default_rng(0)
-    for number in tiny.splits:
-        for name in tiny.side(number, "test"):
-            labels = tiny.source_labels(name).copy()
-            labels[generator.integers(0, len(labels), 5)] = 0
-            path = tmp_path / f"split{number}" / f"{name}.txt"
-            write_prediction(path, Segmentation.from_labels(labels), tiny.vocabulary)
-    made = report_predictions(tmp_path, tiny.path)
-    expected = evaluate_in_detail(tmp_path, tiny, per_class=True)
-    assert made.comparison is not None
-    assert made.comparison.scores[0] == expected.scores
-    assert [v.scores[0] for v in made.comparison.videos] == [
-        one.scores for one in sorted(expected.videos, key=lambda one: one.video)
-    ]
-    one_split = report_predictions(tmp_path, tiny, 2)
-    assert one_split.comparison is not None
-    assert (
-        one_split.comparison.scores[0]
-        == evaluate_in_detail(tmp_path, tiny, 2, per_class=True).scores
-    )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from page_reader import PageReader
-from planted_report import CLASSES, EVIL, EVIL_VIDEO, PREDICTIONS, TRUTHS
+from planted_report import CLASSES, EVIL, EVIL_VIDEO, PREDICTIONS, TRUTHS, tracks
 
 from uvast.report import Report, write_page
 from uvast.report.compare import compare
@@ -26,6 +26,7 @@ def test_every_section_is_there_once_and_linked(planted: Report) -> None:
     assert sections == [
         "scores",
         "videos",
+        "times",
         "classes",
         "confusion",
         "attention",
@@ -77,14 +78,19 @@ def test_segmentations_survive_their_packing(planted: Report) -> None:
     data = PageReader(page(planted)).data
     for video in data["comparison"]["videos"]:
         name = video["name"]
-        expected = [TRUTHS[name], *(way[name] for way in PREDICTIONS.values())]
+        expected = [TRUTHS[name], *(found[name] for found in PREDICTIONS.values())]
         unpacked = [
-            Segmentation(np.array(track[::2]), np.array(track[1::2])) for track in video["tracks"]
+            Segmentation(np.array(track[::2]), np.array(track[1::2]))
+            for track in (video["truth"], *video["tracks"])
         ]
         assert unpacked == expected
         assert video["frames"] == expected[0].n_frames
-    assert data["pseudoLabels"]["videos"][0]["timestamps"] == [5, 20, 60, 90]
-    assert "timestamps" not in data["pseudoLabels"]["videos"][1]
+    evil, good = data["comparison"]["videos"]
+    assert (evil["sure"], good["sure"]) == ([[], [25, 75]], [[], [100, 50]])
+    assert good["inTraining"] is True
+    assert "inTraining" not in evil
+    assert data["pseudoLabels"]["videos"][0]["clicks"] == [0, 5, 1, 20, 2, 60, 0, 90]
+    assert "clicks" not in data["pseudoLabels"]["videos"][1]
     (one,) = data["attention"]["maps"]
     levels = np.frombuffer(base64.b64decode(one["levels"]), np.uint8).reshape(4, one["columns"])
     assert levels.argmax(0).tolist() == TRUTHS[EVIL_VIDEO].segment_of_frame.tolist()
@@ -95,19 +101,27 @@ def test_scores_classes_and_order_are_in_the_data(planted: Report) -> None:
     comparison = data["comparison"]
     assert data["scoreNames"] == list(SCORE_NAMES)
     assert comparison["main"] == 1
-    assert [way["name"] for way in comparison["ways"]] == list(PREDICTIONS)
-    assert comparison["ways"][0]["order"] == [0, 1]  # the perfect video is last
+    assert [one["name"] for one in comparison["decodings"]] == list(PREDICTIONS)
+    assert comparison["decodings"][0]["order"] == [0, 1]  # the perfect video is last
     assert comparison["videos"][1]["scores"] == [[100.0] * 5] * 2
-    assert [row[0] for row in comparison["ways"][0]["classes"]] == [1, 2, 3]
-    assert comparison["ways"][1]["confusion"][1][0] == 30
-    assert comparison["ways"][1]["classes"][2][1:4] == [100.0, 100.0, 100.0]
+    assert [row[0] for row in comparison["scores"][0]["classes"]] == [1, 2, 3]
+    assert comparison["scores"][1]["confusion"][1][0] == 30
+    assert comparison["scores"][1]["classes"][2][1:4] == [100.0, 100.0, 100.0]
+
+
+def test_without_truth_there_are_timelines_and_times_alone(unscored: Report) -> None:
+    found = PageReader(page(unscored))
+    assert [one["id"] for one in found.tags("section")] == ["videos", "times"]
+    for video in found.data["comparison"]["videos"]:
+        assert not {"truth", "scores"} & set(video)
+    assert found.data["comparison"]["scores"] == []
 
 
 def test_the_best_of_each_column_is_bold(benchmark_report: Report) -> None:
     assert PageReader(page(benchmark_report)).texts["strong"] == [
         *("90.0", "85.0", "70.0", "75.0", "82.0")
     ]
-    alone = compare(TRUTHS, {"one": PREDICTIONS["frames"]}, CLASSES)
+    alone = compare({"one": tracks(PREDICTIONS["frames"])}, TRUTHS, CLASSES)
     text = page(Report("t", {}, vocabulary=CLASSES, comparison=alone))
     assert "strong" not in PageReader(text).texts
 
@@ -131,9 +145,9 @@ def test_thousands_of_videos_stay_small(tmp_path: Path) -> None:
 
     names = [f"P{i:02d}_cam01_{i:04d}" for i in range(1712)]
     truths = {name: drawn(7) for name in names}
-    ways = {"frames": {name: drawn(100) for name in names}}
-    ways["viterbi"] = {name: drawn(8) for name in names}
-    compared = compare(truths, ways, classes)
+    decodings = {"frames": {name: drawn(100) for name in names}}
+    decodings["viterbi"] = {name: drawn(8) for name in names}
+    compared = compare({d: tracks(found) for d, found in decodings.items()}, truths, classes)
     write_page(
         Report("Breakfast", {}, vocabulary=classes, comparison=compared), tmp_path / "r.html"
     )

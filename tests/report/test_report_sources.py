@@ -7,23 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from uvast.errors import CheckpointError, CorruptFileError, MissingFileError
+from uvast.errors import CorruptFileError, MissingFileError
 from uvast.report import report_benchmark, report_kind
-from uvast.report.sources import RunFiles, training_charts
+from uvast.report.sources import training_charts
+from uvast.runs import RunFolder
 
 LOG = """stage,epoch,learning_rate,loss,frame,segment,alignment,validation_acc,validation_score
 1,1,0.1,3.0,1.0,2.0,,,
 1,2,0.1,2.0,0.5,1.5,,50.0,50.0
 2,1,0.1,0.7,,,0.7,60.0,60.0
 """
-RUN = {"dataset": "d", "split": 1, "supervision": "full", "timestamps": None, "train": ["v"]}
 
 
-def write_run(path: Path, values: dict[str, object], log: str = LOG) -> Path:
-    (path / "run.json").write_text(json.dumps(values))
-    (path / "config.toml").write_text("[model]\n")
+def read_log(path: Path, log: str = LOG) -> list[dict[str, float]]:
     (path / "log.csv").write_text(log)
-    return path
+    return RunFolder(path).read_log()
 
 
 def test_a_folder_is_told_by_its_files(tmp_path: Path) -> None:
@@ -39,9 +37,7 @@ def test_a_folder_is_told_by_its_files(tmp_path: Path) -> None:
 
 
 def test_each_loss_of_each_stage_has_a_chart(tmp_path: Path) -> None:
-    charts = {
-        one.title: one for one in training_charts(RunFiles.read(write_run(tmp_path, RUN)).log)
-    }
+    charts = {one.title: one for one in training_charts(read_log(tmp_path))}
     assert list(charts) == [
         "Stage 1: loss",
         "Stage 1: frame",
@@ -57,9 +53,7 @@ def test_each_loss_of_each_stage_has_a_chart(tmp_path: Path) -> None:
 
 
 def test_epochs_that_diverged_are_left_out(tmp_path: Path) -> None:
-    log = RunFiles.read(
-        write_run(tmp_path, RUN, LOG.replace("1.5", "nan").replace("0.7", "inf"))
-    ).log
+    log = read_log(tmp_path, LOG.replace("1.5", "nan").replace("0.7", "inf"))
     charts = {one.title: one for one in training_charts(log)}
     assert charts["Stage 1: segment"].epochs == (1.0,)
     assert "Stage 2: alignment" not in charts
@@ -67,18 +61,7 @@ def test_epochs_that_diverged_are_left_out(tmp_path: Path) -> None:
 
 def test_a_run_without_a_finished_epoch_has_no_charts(tmp_path: Path) -> None:
     header = LOG.splitlines()[0] + "\n"
-    assert training_charts(RunFiles.read(write_run(tmp_path, RUN, header)).log) == ()
-    (tmp_path / "log.csv").unlink()
-    assert RunFiles.read(tmp_path).log == ()
-
-
-def test_broken_files_are_named(tmp_path: Path) -> None:
-    write_run(tmp_path, RUN, LOG.replace("3.0", "three"))
-    with pytest.raises(CorruptFileError, match=r"log\.csv, line 2: loss is .three., not a number"):
-        RunFiles.read(tmp_path)
-    write_run(tmp_path, {"dataset": "d"})
-    with pytest.raises(CheckpointError, match=r"run\.json.*is not a run description"):
-        RunFiles.read(tmp_path)
+    assert training_charts(read_log(tmp_path, header)) == ()
 
 
 def test_a_benchmark_s_rows_are_read(tmp_path: Path) -> None:
@@ -94,6 +77,21 @@ def test_a_benchmark_s_rows_are_read(tmp_path: Path) -> None:
     assert found.spreads == {"Acc": 0.5}
     (tmp_path / "results.json").write_text("[]")
     assert report_benchmark(tmp_path).notes == ("No cell of this benchmark is finished.",)
-    (tmp_path / "results.json").write_text('[{"dataset": "d"}]')
-    with pytest.raises(CorruptFileError, match="is not a benchmark's results"):
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('[{"dataset": "d"}]', "0.model is missing; run the benchmark again"),
+        ('{"dataset": "d"}', "not a list"),
+        ('[{"dataset": 3}]', "0.dataset is 3, not text"),
+        ("[1e999]", "not"),
+        ("[" * 5000, "results.json"),
+        ("", "results.json: is not valid JSON"),
+    ],
+)
+def test_broken_results_are_one_sentence(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "results.json").write_text(content)
+    with pytest.raises(CorruptFileError) as caught:
         report_benchmark(tmp_path)
+    assert message in str(caught.value)

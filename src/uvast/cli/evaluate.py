@@ -14,12 +14,12 @@ from uvast.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from uvast.data import Dataset
-    from uvast.evaluation import ClassScores, Evaluation, Scores, VideoScores
+    from uvast.evaluation import ClassScores, Evaluation, Scores
     from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
 
 
-class Protocol(str, Enum):
+class ProtocolName(str, Enum):
     """How the last segment ends."""
 
     standard = "standard"
@@ -34,14 +34,17 @@ def evaluate(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="The dataset's folder.")],
     split: Annotated[
         int | None,
-        typer.Option(help="Score the test side of one split.", show_default="the mean over all"),
+        typer.Option(
+            help="Score the test side of one split.",
+            show_default="the one that was predicted, or the mean over all",
+        ),
     ] = None,
     protocol: Annotated[
-        Protocol,
+        ProtocolName,
         typer.Option(
             help="`legacy` ends the last segment one frame early, as published code does."
         ),
-    ] = Protocol.standard,
+    ] = ProtocolName.standard,
     per_class: Annotated[bool, typer.Option("--per-class", help="Also F1 of each class.")] = False,
     per_video: Annotated[
         bool, typer.Option("--per-video", help="Also each video's scores, the worst first.")
@@ -57,9 +60,10 @@ def evaluate(
 ) -> None:
     """Score predictions: Acc, Edit and F1@10/25/50.
 
-    A prediction has one label a line, or the MS-TCN recognition format (a header line, then all
-    labels on one line), at the original frame rate or at the dataset's sampling rate. Predictions
-    of split N may lie in a folder `splitN` or `split_N`.
+    A prediction is a text file with one label per line or in the MS-TCN recognition format (a
+    header line, then all labels on one line), at the original frame rate or at the dataset's
+    sampling rate, or what uvast segment writes. Predictions of split N may lie in a folder
+    `splitN` or `split_N`. Videos that the model was trained on are counted and marked.
 
     Example: `uvast evaluate predictions/ data/gtea`
 
@@ -68,13 +72,16 @@ def evaluate(
     As published: `uvast evaluate results/ data/50salads --protocol legacy --json`
     """
     from uvast.data import Dataset
-    from uvast.evaluation import evaluate_in_detail
+    from uvast.evaluation import evaluate_in_detail, folder_of_split
     from uvast.evaluation.scores import HEADINGS, score_row
     from uvast.files import check_absent
+    from uvast.report.provenance import learned_by_model, manifest_of, predicted_split
 
     if confusion is not None and not overwrite:
         check_absent(confusion)
     opened = Dataset.open(dataset)
+    if split is None:
+        split = predicted_split(manifest_of(predictions), opened.path)
     found = evaluate_in_detail(
         predictions,
         opened,
@@ -83,7 +90,13 @@ def evaluate(
         per_class=per_class,
         confusion=confusion is not None,
     )
-    _print_notes(opened)
+    found = found.marked(
+        {
+            number: learned_by_model(manifest_of(folder_of_split(predictions, number)), opened.path)
+            for number in found.splits or [None]
+        }
+    )
+    _print_notes(opened, found)
     if confusion is not None and found.scores.confusion is not None:
         _write_confusion(confusion, found.scores.confusion, opened.vocabulary)
     if as_json:
@@ -99,14 +112,34 @@ def evaluate(
         columns = ["class", *headings[:3], "true", "predicted"]
         print_table("Classes", columns, [_class_row(one) for one in found.scores.per_class])
     if per_video:
-        several = len(found.splits) > 1
-        columns = ["video", *(["split"] if several else []), "frames", *headings]
-        rows = [_video_row(one, several=several) for one in found.videos]
-        print_table("Videos, the worst first", columns, rows)
+        _print_videos(found, headings)
 
 
-def _print_notes(dataset: Dataset) -> None:
+def _print_videos(found: Evaluation, headings: list[str]) -> None:
+    from uvast.evaluation.scores import score_row
+
+    several, learned = len(found.splits) > 1, found.n_in_training > 0
+    columns = ["video", *["split"] * several, "frames", *headings, *["training"] * learned]
+    rows = [
+        [
+            one.video,
+            *[str(one.split)] * several,
+            str(one.n_frames),
+            *score_row(one.scores.columns()),
+            *["used" if one.in_training else ""] * learned,
+        ]
+        for one in found.videos
+    ]
+    print_table("Videos, the worst first", columns, rows)
+
+
+def _print_notes(dataset: Dataset, found: Evaluation) -> None:
     """What changes the scores and does not show in them."""
+    from uvast.report.provenance import training_note
+
+    learned = training_note(len(found.videos), found.n_in_training)
+    if learned is not None:
+        note(f"warning: {learned[0].lower()}{learned[1:]}")
     trimmed = dataset.trim_summary()
     if trimmed is not None:
         note(f"note: {trimmed}")
@@ -119,6 +152,7 @@ def _print_notes(dataset: Dataset) -> None:
 
 def _as_json(found: Evaluation, *, per_video: bool) -> dict[str, object]:
     values = _without_confusion(found.scores)
+    values["in_training"] = found.n_in_training
     values["splits"] = {number: _without_confusion(one) for number, one in found.splits.items()}
     if per_video:
         values["per_video"] = [one.as_dict() for one in found.videos]
@@ -133,13 +167,6 @@ def _without_confusion(scores: Scores) -> dict[str, object]:
 def _class_row(one: ClassScores) -> list[str]:
     f1 = ["–" if value != value else f"{value:.1f}" for value in one.f1.values()]
     return [one.name, *f1, str(one.n_true), str(one.n_predicted)]
-
-
-def _video_row(one: VideoScores, *, several: bool) -> list[str]:
-    from uvast.evaluation.scores import score_row
-
-    split = [str(one.split)] if several else []
-    return [one.video, *split, str(one.n_frames), *score_row(one.scores.columns())]
 
 
 def _write_confusion(path: Path, frames: IntArray, classes: Vocabulary) -> None:

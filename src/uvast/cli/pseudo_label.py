@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -115,9 +114,8 @@ def pseudo_label(
     if table and all(opened.has_labels(name) for name in entries):
         scores = _compare(opened, entries, chosen, labelled, inputs)
     # last, so that an error of any kind leaves nothing behind
-    restored = _at_source_rate(opened, labelled)
     drawn = entries if sample_timestamps is not None else None
-    write_pseudo_labels(out, opened, restored, drawn)
+    write_pseudo_labels(out, opened, labelled, drawn)
     if as_json:
         rows = {row: one.as_dict() for row, one in scores.items()}
         print_json({"out": str(out), "videos": list(entries), "scores": rows})
@@ -126,7 +124,7 @@ def pseudo_label(
         title = f"{opened.name}, {len(entries)} videos, pseudo-labels against ground truth"
         printed = [[row, *score_row(one.columns())] for row, one in scores.items()]
         print_table(title, ["", *HEADINGS.values()], printed)
-    note(f"wrote {len(restored)} videos to {out}")
+    note(f"wrote {len(labelled)} videos to {out}")
     if model is None and drawn is None:
         note(f"training makes the same by itself: {_training(dataset, timestamps, chosen)}")
     else:
@@ -207,14 +205,13 @@ def _labelled(
     options: PseudoLabelOptions,
     features: Mapping[str, Features] | None,
 ) -> dict[str, Segmentation]:
-    """Pseudo-segmentations at the model's rate, behind a progress bar."""
-    from uvast.supervision import pseudo_segmentations
+    """Pseudo-segmentations at the source rate, behind a progress bar."""
+    from uvast.evaluation.pseudo_labels import make_pseudo_labels
 
     with progress_bar() as bar:
         task = bar.add_task("pseudo-labels", total=None)
-        found = pseudo_segmentations(
+        found = make_pseudo_labels(
             dataset,
-            timestamps,
             timestamps,
             options,
             features=features,
@@ -222,15 +219,6 @@ def _labelled(
         )
         bar.remove_task(task)  # class models may need fewer rounds than the bar has
     return found
-
-
-def _at_source_rate(
-    dataset: Dataset, labelled: Mapping[str, Segmentation]
-) -> dict[str, Segmentation]:
-    rate = dataset.spec.sampling_rate
-    return {
-        name: one.upsampled(rate, dataset.source_frames(name)) for name, one in labelled.items()
-    }
 
 
 def _compare(
@@ -241,26 +229,18 @@ def _compare(
     features: Mapping[str, Features] | None,
 ) -> dict[str, Scores]:
     """The paper's table: every method against the ground truth, pooled over videos."""
-    from uvast.evaluation import score
-    from uvast.supervision import pseudo_segmentations
+    from uvast.evaluation.pseudo_labels import (
+        make_pseudo_labels,
+        methods_to_compare,
+        score_pseudo_labels,
+    )
 
-    rows = {
-        "midpoint": replace(chosen, method="midpoint"),
-        "unconstrained k-medoids": replace(chosen, method="unconstrained"),
-        "constrained k-medoids": replace(chosen, method="k-medoids", prior=0.0),
-        f"constrained k-medoids, prior {chosen.prior:g}": replace(chosen, method="k-medoids"),
-        f"class models, prior {chosen.prior:g}": replace(chosen, method="class-model"),
-    }
-    true = {name: dataset.source_segmentation(name) for name in timestamps}
+    rows = methods_to_compare(chosen)
     scores: dict[str, Scores] = {}
     with progress_bar() as progress:
         for row in progress.track(rows, description="comparing"):
             found = labelled
             if rows[row] != chosen:
-                found = pseudo_segmentations(
-                    dataset, timestamps, timestamps, rows[row], features=features
-                )
-            found = _at_source_rate(dataset, found)
-            pairs = [(found[name].first(one.n_frames), one) for name, one in true.items()]
-            scores[row] = score(pairs, dataset.vocabulary)
+                found = make_pseudo_labels(dataset, timestamps, rows[row], features=features)
+            scores[row] = score_pseudo_labels(dataset, found).scores
     return scores

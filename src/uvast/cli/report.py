@@ -1,7 +1,8 @@
-"""`uvast report`: one page about a run, a benchmark, or predictions."""
+"""`uvast report`: one page about a run, a benchmark, predictions or pseudo-labels."""
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,6 @@ import typer
 from uvast.cli.console import note, progress_bar
 from uvast.cli.options import DeviceOption, WorkersOption, names_of
 from uvast.errors import ConfigError
-from uvast.files import check_absent
 
 if TYPE_CHECKING:
     from uvast.report import Report
@@ -20,19 +20,25 @@ def report(
     source: Annotated[
         Path,
         typer.Argument(
-            metavar="RUN|BENCHMARK|PREDICTIONS", help="The folder to report on.", show_default=False
+            metavar="RUN|BENCHMARK|PREDICTIONS|LABELS",
+            help="The folder to report on.",
+            show_default=False,
         ),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="The HTML file to write; --figures can do without.")
+        Path | None,
+        typer.Option(help="The HTML file to write.", show_default="a temporary one with --open"),
     ] = None,
     dataset: Annotated[
         Path | None,
-        typer.Option(help="The dataset's folder; predictions need it.", show_default="the run's"),
+        typer.Option(
+            help="The dataset's folder, to score predictions or labels that do not name it.",
+            show_default="the run's, or the one that was predicted",
+        ),
     ] = None,
     split: Annotated[
         int | None,
-        typer.Option(help="Score this split's test side.", show_default="the run's own, or all"),
+        typer.Option(help="Show this split's test side.", show_default="the run's own, or all"),
     ] = None,
     compare: Annotated[
         Path | None,
@@ -42,14 +48,15 @@ def report(
         bool | None,
         typer.Option(
             "--pseudo-labels/--no-pseudo-labels",
-            help="Compare pseudo-labels of the training videos with the truth.",
+            help="Show pseudo-labels of the training videos, by every method.",
             show_default="if the run was trained on timestamps",
         ),
     ] = None,
-    ways: Annotated[
+    decodings: Annotated[
         str | None,
-        typer.Option(help="Ways of decoding, by commas.", show_default="all of the model's"),
+        typer.Option(help="Decodings by name, by commas.", show_default="all of the model's"),
     ] = None,
+    ways: Annotated[str | None, typer.Option(hidden=True)] = None,
     video: Annotated[
         str | None,
         typer.Option(help="The video of the attention maps.", show_default="one of middling score"),
@@ -58,41 +65,54 @@ def report(
         Path | None,
         typer.Option(metavar="DIR", help="Also write figures as PNG and SVG (extra `report`)."),
     ] = None,
+    times: Annotated[
+        Path | None,
+        typer.Option(metavar="CSV", help="Also write the time spent in each action as a table."),
+    ] = None,
     device: DeviceOption = "auto",
     workers: WorkersOption = 0,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a page and figures that exist.")
+        bool, typer.Option("--overwrite", help="Replace files that exist.")
     ] = False,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
-    """Write one HTML page: scores, classes, timelines, attention, training, configuration.
+    """Write one HTML page: scores, timelines, times, classes, attention, training, configuration.
 
-    The page needs no network and no other file.
+    It draws whatever there is: predictions with their confidence, clicks, pseudo-labels, and the
+    ground truth, with scores, where it is known. The page needs no network and no other file.
 
     Example: `uvast report runs/gtea-1 --out report.html`
+
+    New videos: `uvast report predictions/ --open --times times.csv`
 
     Any predictions: `uvast report predictions/ --dataset data/gtea --split 1 --out report.html`
 
     The paper's figures: `uvast report run --compare other-run --figures figures`
     """
-    from uvast.report import check_figures, report_kind, write_figures, write_page
+    from uvast.files import check_absent
+    from uvast.report import check_figures, report_kind, write_action_times
 
-    if out is None and figures is None:
-        raise ConfigError("nothing to write", remedy="pass --out report.html or --figures DIR")
-    if out is not None and not overwrite:
-        check_absent(out)
+    if out is None and figures is None and times is None and not show:
+        raise ConfigError(
+            "nothing to write",
+            remedy="pass --out report.html, --open, --figures DIR or --times CSV",
+        )
+    if not overwrite:
+        check_absent(*(path for path in (out, times) if path is not None))
     kind = report_kind(source)
     if figures is not None:
         check_figures(figures, kind, overwrite=overwrite)
     only_of_runs = {
         "--compare": compare,
         "--pseudo-labels": pseudo_labels,
-        "--ways": ways,
+        "--decodings": decodings or ways,
         "--video": video,
     }
     for name, value in only_of_runs.items():
         if value is not None and kind != "run":
             raise ConfigError(f"{name} goes with a run", where=source, remedy="leave it out")
+    if times is not None and kind == "benchmark":
+        raise ConfigError("a benchmark has no timelines", where="--times", remedy="leave it out")
     made = (
         _of_run(
             source,
@@ -100,7 +120,7 @@ def report(
             split=split,
             compare_with=compare,
             pseudo_labels=pseudo_labels,
-            only=names_of(ways or ""),
+            only=names_of(decodings or ways or ""),
             video=video,
             device=device,
             workers=workers,
@@ -108,6 +128,18 @@ def report(
         if kind == "run"
         else _of_results(source, kind, dataset, split)
     )
+    if times is not None:
+        write_action_times(made, times)
+        note(f"wrote {times}")
+    _write(made, out, figures, show=show)
+
+
+def _write(made: Report, out: Path | None, figures: Path | None, *, show: bool) -> None:
+    from uvast.report import write_figures, write_page
+
+    if out is None and show:
+        # kept: the browser may read it long after this command has ended
+        out = Path(tempfile.mkdtemp(prefix="uvast-report-")) / "report.html"
     if out is not None:
         write_page(made, out)
         note(f"wrote {out}")
@@ -134,10 +166,8 @@ def _of_results(source: Path, kind: str, dataset: Path | None, split: int | None
 
     if kind == "benchmark":
         return report_benchmark(source)
-    if dataset is None:
+    if dataset is None and split is not None:
         raise ConfigError(
-            "holds neither a run nor a benchmark",
-            where=source,
-            remedy="for a folder of predictions, name their dataset with --dataset",
+            "a split of which dataset?", where="--split", remedy="pass --dataset, too"
         )
     return report_predictions(source, dataset, split)

@@ -1,8 +1,9 @@
 """Scores: Acc, Edit and F1@10/25/50 of segmentations, or of a folder of predictions."""
 
-from uvast.evaluation.evaluate import evaluate, evaluate_in_detail, read_predictions
+from uvast.evaluation.evaluate import evaluate, evaluate_in_detail
 from uvast.evaluation.metrics import Counts, count, edit_score, score, sum_counts
 from uvast.evaluation.predictions import (
+    Track,
     find_predictions,
     folder_of_split,
     read_prediction,
@@ -28,6 +29,7 @@ __all__ = [
     "Evaluation",
     "ScoreProtocol",
     "Scores",
+    "Track",
     "VideoScores",
     "count",
     "edit_score",
@@ -38,7 +40,6 @@ __all__ = [
     "folder_of_split",
     "mean_scores",
     "read_prediction",
-    "read_predictions",
     "score",
     "score_sides",
     "sum_counts",

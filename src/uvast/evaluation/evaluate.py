@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,28 +11,13 @@ from uvast.evaluation.predictions import find_predictions, folder_of_split, read
 from uvast.evaluation.scoring import score_sides
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from uvast.evaluation.predictions import Track
     from uvast.evaluation.scores import ScoreProtocol, Scores
     from uvast.evaluation.scoring import Evaluation
-    from uvast.segments import Segmentation
 
 _N_SHOWN = 10
-
-
-@dataclass(frozen=True, eq=False)
-class ReadPredictions:
-    """The predictions of a folder, with what they are scored against.
-
-    Args:
-        truths: the ground truth of each video at the source rate.
-        predictions: split to video to segmentation at the source rate.
-        sides: split to the videos on its test side; under None for a dataset without splits.
-    """
-
-    truths: Mapping[str, Segmentation]
-    predictions: Mapping[int | None, Mapping[str, Segmentation]]
-    sides: Mapping[int | None, tuple[str, ...]]
 
 
 def evaluate(
@@ -74,11 +58,22 @@ def evaluate_in_detail(
     """As `evaluate`, with the scores of each split and of each video."""
     if isinstance(dataset, Path | str):
         dataset = Dataset.open(Path(dataset))
-    found = read_predictions(predictions, dataset, split)
+    sides = sides_to_score(dataset, split)
+    files = prediction_files(Path(predictions), sides, asked_for=split)
+    truths = {
+        video: dataset.source_segmentation(video) for videos in sides.values() for video in videos
+    }
+    found = {
+        number: {
+            video: read_for_dataset(path, dataset, video, truths[video].n_frames).segmentation
+            for video, path in paths.items()
+        }
+        for number, paths in files.items()
+    }
     return score_sides(
-        found.truths,
-        found.predictions,
-        found.sides,
+        truths,
+        found,
+        sides,
         dataset.vocabulary,
         protocol=protocol,
         per_class=per_class,
@@ -86,33 +81,7 @@ def evaluate_in_detail(
     )
 
 
-def read_predictions(
-    folder: Path | str, dataset: Dataset, split: int | None = None
-) -> ReadPredictions:
-    """Reads the predictions of one split's test side, or of all; arguments as `evaluate` has."""
-    sides = _sides(dataset, split)
-    files = _prediction_files(Path(folder), sides, asked_for=split)
-    truths = {
-        video: dataset.source_segmentation(video) for videos in sides.values() for video in videos
-    }
-
-    def read(video: str, path: Path) -> Segmentation:
-        return read_prediction(
-            path,
-            dataset.vocabulary,
-            n_frames=truths[video].n_frames,
-            sampling_rate=dataset.spec.sampling_rate,
-            untrimmed=dataset.trimmed.get(video, ()),
-        )
-
-    predictions = {
-        number: {video: read(video, path) for video, path in paths.items()}
-        for number, paths in files.items()
-    }
-    return ReadPredictions(truths, predictions, sides)
-
-
-def _sides(dataset: Dataset, split: int | None) -> dict[int | None, tuple[str, ...]]:
+def sides_to_score(dataset: Dataset, split: int | None) -> dict[int | None, tuple[str, ...]]:
     """The videos to score, by split; under None for a dataset without splits."""
     if split is not None:
         return {split: dataset.side(split, "test")}
@@ -121,12 +90,34 @@ def _sides(dataset: Dataset, split: int | None) -> dict[int | None, tuple[str, .
     return {number: dataset.side(number, "test") for number in sorted(dataset.splits)}
 
 
-def _prediction_files(
-    folder: Path, sides: Mapping[int | None, tuple[str, ...]], *, asked_for: int | None
+def read_for_dataset(path: Path, dataset: Dataset, video: str, n_frames: int) -> Track:
+    """A prediction of a dataset's video, which has so many frames at the source rate."""
+    return read_prediction(
+        path,
+        dataset.vocabulary,
+        n_frames=n_frames,
+        sampling_rate=dataset.spec.sampling_rate,
+        untrimmed=dataset.trimmed.get(video, ()),
+    )
+
+
+def prediction_files(
+    folder: Path,
+    sides: Mapping[int | None, Sequence[str]],
+    *,
+    asked_for: int | None,
+    tables_first: bool = False,
 ) -> dict[int | None, dict[str, Path]]:
-    """The files of each side; an error that names all videos without a prediction."""
+    """The files of each side; an error that names all videos without a prediction.
+
+    Args:
+        folder: the predictions; those of split N may lie in a folder of their own inside.
+        sides: split to videos.
+        asked_for: the split that the user named; others are advised if it is None.
+        tables_first: as in `find_predictions`.
+    """
     found = {
-        number: find_predictions(folder_of_split(folder, number), videos)
+        number: find_predictions(folder_of_split(folder, number), videos, tables_first=tables_first)
         for number, videos in sides.items()
     }
     absent = {

@@ -1,4 +1,4 @@
-"""Acc, Edit and F1@10/25/50 (METHOD section 11), in numpy alone.
+"""Acc, Edit and F1@10/25/50 (docs/metrics.md), in numpy alone.
 
 Each video becomes `Counts`; counts add up, in any order and in any process, and become `Scores`.
 Nothing is ever expanded to frames: two segmentations of one video have at most S + S' overlapping

@@ -1,22 +1,30 @@
-"""Prediction files: one label a line, or the recognition format of MS-TCN and its successors.
+"""Prediction files: frame labels (one per line, or as MS-TCN writes them), or tables of segments.
 
-The recognition format has a header line that starts with `#`, then all labels on one line,
-separated by blanks. Files are called `<video>.txt` or `<video>`.
+MS-TCN and its successors write a header line that starts with `#`, then all labels on one line,
+separated by blanks. Files are called `<video>.txt` or `<video>`; in their absence the tables of
+segments, `<video>.json` or `<video>.csv`, are read (see `segment_files`).
 """
 
 from __future__ import annotations
 
-from itertools import chain, repeat
+from dataclasses import dataclass
+from itertools import chain, groupby, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from uvast.data.label_files import write_labels
 from uvast.errors import CorruptFileError, LabelError, MissingFileError
+from uvast.evaluation.scoring import fit
+from uvast.evaluation.segment_files import SUFFIXES, NamedSegments, read_segments
 from uvast.files import missing, read_text
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+
+    from numpy.typing import NDArray
 
     from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
@@ -37,14 +45,47 @@ def folder_of_split(folder: str | Path, split: int | None) -> Path:
     return next((path for path in candidates if path.is_dir()), folder)
 
 
-def find_predictions(folder: str | Path, videos: Iterable[str]) -> dict[str, Path | None]:
-    """Each video's prediction file, None where there is none."""
+def find_predictions(
+    folder: str | Path, videos: Iterable[str], *, tables_first: bool = False
+) -> dict[str, Path | None]:
+    """Each video's prediction file, None where there is none.
+
+    Args:
+        folder: where they lie.
+        videos: which videos.
+        tables_first: prefer tables of segments, which tell confidences, to frame labels.
+    """
     folder = Path(folder)
     if folder.is_file():
         raise MissingFileError("is a file, not a folder", where=folder, remedy=_FOLDER)
     if not folder.is_dir():
         raise missing(folder, remedy=_FOLDER)
-    return {video: _find(folder, video) for video in videos}
+    return {video: _find(folder, video, tables_first=tables_first) for video in videos}
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """One segmentation of a video, to be drawn or scored.
+
+    Args:
+        segmentation: at the source rate.
+        confidences: how sure the model is of each segment `(S,)`, 0 to 1; None if unknown.
+    """
+
+    segmentation: Segmentation
+    confidences: NDArray[np.float64] | None = None
+
+    @property
+    def confidence(self) -> float | None:
+        """The mean over all frames."""
+        if self.confidences is None:
+            return None
+        return float(np.average(self.confidences, weights=self.segmentation.durations))
+
+    def first(self, n_frames: int) -> Track:
+        """The first frames."""
+        cut = fit(self.segmentation, n_frames)
+        return Track(cut, None if self.confidences is None else self.confidences[: len(cut)])
 
 
 def read_prediction(
@@ -54,11 +95,11 @@ def read_prediction(
     n_frames: int,
     sampling_rate: int = 1,
     untrimmed: Collection[int] = (),
-) -> Segmentation:
+) -> Track:
     """A prediction at the original frame rate.
 
     Args:
-        path: a file of either format.
+        path: a file of any format.
         classes: the dataset's classes.
         n_frames: the video's length at the original frame rate.
         sampling_rate: the dataset's; a prediction at the sampled rate is repeated back.
@@ -66,42 +107,58 @@ def read_prediction(
             dataset trims them to `n_frames`; a prediction of such a length is trimmed alike.
     """
     path = Path(path)
-    labels = _read_labels(path, classes)
+    confidences = None
+    if path.suffix in SUFFIXES:
+        table, sampling_rate = read_segments(path), 1  # always at the original rate
+        read = Segmentation(classes.encode(table.labels, where=str(path)), table.durations)
+        confidences = table.confidences
+    else:
+        read = Segmentation.from_labels(_read_labels(path, classes))
     for length in (n_frames, *untrimmed):
-        restored = _at_source_rate(labels, length, sampling_rate)
+        restored = _at_source_rate(read, length, sampling_rate)
         if restored is not None:
-            return Segmentation.from_labels(restored[:n_frames])
-    raise _wrong_length(len(labels), n_frames, sampling_rate, path)
+            return Track(restored, confidences).first(n_frames)
+    raise _wrong_length(read.n_frames, n_frames, sampling_rate, path)
 
 
 def write_prediction(path: str | Path, segmentation: Segmentation, classes: Vocabulary) -> None:
-    """Writes one label a line, the form that groundTruth files have too."""
+    """Writes one label per line, the form that groundTruth files have too."""
     runs = map(repeat, classes.decode(segmentation.transcript), segmentation.durations.tolist())
     write_labels(Path(path), chain.from_iterable(runs))
 
 
-def _find(folder: Path, video: str) -> Path | None:
-    found = [path for path in (folder / f"{video}.txt", folder / video) if path.is_file()]
-    if len(found) > 1:
+def read_named_segments(path: Path) -> NamedSegments:
+    """A prediction of any format as it stands: no classes and no length are known."""
+    if path.suffix in SUFFIXES:
+        return read_segments(path)
+    names, _ = _read_names(path)
+    runs = [(name, sum(1 for _ in run)) for name, run in groupby(names)]
+    return NamedSegments(tuple(name for name, _ in runs), np.array([n for _, n in runs]))
+
+
+def _find(folder: Path, video: str, *, tables_first: bool) -> Path | None:
+    frames = [path for path in (folder / f"{video}.txt", folder / video) if path.is_file()]
+    if len(frames) > 1:
         raise LabelError(
-            f"two predictions of one video: {found[0].name} and {found[1].name}",
+            f"two predictions of one video: {frames[0].name} and {frames[1].name}",
             where=folder,
             remedy="remove one of them",
         )
+    tables = [path for path in (folder / f"{video}{one}" for one in SUFFIXES) if path.is_file()]
+    found = [*tables, *frames] if tables_first else [*frames, *tables]
     return found[0] if found else None
 
 
-def _at_source_rate(labels: IntArray, n_frames: int, sampling_rate: int) -> IntArray | None:
-    """Labels `(n_frames,)`, or None if these are not the labels of so many frames."""
-    if len(labels) == n_frames:
-        return labels
+def _at_source_rate(read: Segmentation, n_frames: int, sampling_rate: int) -> Segmentation | None:
+    """A segmentation of `n_frames`, or None if this is not one of so many frames."""
+    if read.n_frames == n_frames:
+        return read
     n_sampled = -(-n_frames // sampling_rate)
-    if len(labels) == n_sampled:
-        return Segmentation.from_labels(labels).upsampled(sampling_rate, n_frames).labels
+    if read.n_frames == n_sampled:
+        return read.upsampled(sampling_rate, n_frames)
     # Published code repeats every sampled frame and does not cut the last one to the video's end.
-    if len(labels) == n_sampled * sampling_rate:
-        repeats = labels.reshape(n_sampled, sampling_rate)
-        return labels[:n_frames] if (repeats == repeats[:, :1]).all() else None
+    if read.n_frames == n_sampled * sampling_rate and not (read.ends % sampling_rate).any():
+        return read.first(n_frames)
     return None
 
 
@@ -120,26 +177,43 @@ def _wrong_length(n_labels: int, n_frames: int, sampling_rate: int, path: Path) 
 
 
 def _read_labels(path: Path, classes: Vocabulary) -> IntArray:
+    names, has_header = _read_names(path, classes.names)
+    if not has_header:
+        return classes.encode(names, where=str(path))
+    try:
+        return classes.encode(names)
+    except LabelError as error:
+        place = next(i for i, name in enumerate(names, 1) if name not in classes.names)
+        remedy = error.remedy
+        if any(len(name.split()) > 1 for name in classes.names):
+            remedy = "write one label per line without a header: class names here have blanks"
+        raise LabelError(
+            error.what, where=f"{path}, line 2, label {place}", remedy=remedy
+        ) from None
+
+
+def _read_names(path: Path, known: Collection[str] = ()) -> tuple[list[str], bool]:
+    """The label of each frame, and whether the file has a header.
+
+    Args:
+        path: a file of frame labels.
+        known: class names; one of them may start with `#`.
+    """
     lines = [line.strip() for line in read_text(path).rstrip().split("\n")]
     if lines == [""]:
         raise LabelError("holds no labels", where=path, remedy="predict the video again")
-    has_header = lines[0].startswith("#") and lines[0] not in classes.names
-    if not has_header:
-        return classes.encode(lines, where=str(path))
+    if not lines[0].startswith("#") or lines[0] in known:
+        if "" in lines:
+            raise LabelError(
+                "a line without a label",
+                where=f"{path}, line {lines.index('') + 1}",
+                remedy="write one label per line",
+            )
+        return lines, False
     if len(lines) != 2:
         raise CorruptFileError(
             f"has a header and {len(lines) - 1} more lines, not one line of labels",
             where=path,
-            remedy="write the labels on the second line, or one a line without a header",
+            remedy="write the labels on the second line, or one per line without a header",
         )
-    labels = lines[1].split()
-    try:
-        return classes.encode(labels)
-    except LabelError as error:
-        place = next(i for i, label in enumerate(labels, 1) if label not in classes.names)
-        remedy = error.remedy
-        if any(len(name.split()) > 1 for name in classes.names):
-            remedy = "write one label a line without a header: class names here have blanks"
-        raise LabelError(
-            error.what, where=f"{path}, line 2, label {place}", remedy=remedy
-        ) from None
+    return lines[1].split(), True

@@ -101,18 +101,21 @@ class VideoScores:
         n_frames: its length at the original frame rate.
         scores: its scores, as if it were alone.
         split: the split it was scored for, if there are any.
+        in_training: whether the model was trained on it, or its epoch chosen by it.
     """
 
     video: str
     n_frames: int
     scores: Scores
     split: int | None = None
+    in_training: bool = False
 
     def as_dict(self) -> dict[str, object]:
         """For JSON."""
         split = {} if self.split is None else {"split": self.split}
         scores = self.scores.as_dict()
-        return {"video": self.video, **split, "frames": self.n_frames} | {
+        length = {"frames": self.n_frames, "in_training": self.in_training}
+        return {"video": self.video, **split, **length} | {
             key: value for key, value in scores.items() if key not in ("protocol", "videos")
         }
 

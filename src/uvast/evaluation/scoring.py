@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from uvast.errors import InputError
@@ -11,7 +11,7 @@ from uvast.evaluation.scores import VideoScores, mean_scores, worst_first
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from uvast.evaluation.metrics import Counts
     from uvast.evaluation.scores import ScoreProtocol, Scores
@@ -33,6 +33,18 @@ class Evaluation:
     scores: Scores
     splits: Mapping[int, Scores]
     videos: tuple[VideoScores, ...]
+
+    @property
+    def n_in_training(self) -> int:
+        """Scores of videos that the model learned from: they are no results."""
+        return sum(one.in_training for one in self.videos)
+
+    def marked(self, learned: Mapping[int | None, Collection[str]]) -> Evaluation:
+        """The same with those videos marked that the model behind each split learned from."""
+        videos = tuple(
+            replace(one, in_training=one.video in learned.get(one.split, ())) for one in self.videos
+        )
+        return replace(self, videos=videos)
 
 
 def score_sides(

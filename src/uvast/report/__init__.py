@@ -5,6 +5,7 @@ sources     which of the three a path is
 of_run, of_predictions, of_benchmark      a path to a `Report`
 page, figures      a `Report` to an HTML file, or to PNG and SVG files
 palette     the colours of classes, shared by both
+action_times       the time spent in each action, also as CSV
 
 What needs torch (`report_run`) is imported when it is first used.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from uvast.report.action_times import write_action_times
 from uvast.report.content import Report
 from uvast.report.figures import check_figures, write_figures
 from uvast.report.of_benchmark import report_benchmark
@@ -33,6 +35,7 @@ __all__ = [
     "report_kind",
     "report_predictions",
     "report_run",
+    "write_action_times",
     "write_figures",
     "write_page",
 ]

@@ -1,76 +1,98 @@
-"""Ways to segment the same videos, scored side by side."""
+"""Decodings of the same videos side by side, scored where there is ground truth."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from uvast.evaluation import VideoScores, count, mean_scores, sum_counts, worst_first
-from uvast.report.content import Comparison, VideoResult
+from uvast.evaluation import VideoScores, score_sides, worst_first
+from uvast.report.content import Comparison, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
-    from uvast.evaluation import Counts, Scores
-    from uvast.segments import IntArray, Segmentation
+    from uvast.data import Timestamps
+    from uvast.evaluation import Evaluation, Track
+    from uvast.segments import Segmentation
     from uvast.vocabulary import Vocabulary
+
+    Tracks = Mapping[int | None, Mapping[str, Track]]
 
 
 def compare(
+    predictions: Mapping[str, Tracks],
     truths: Mapping[str, Segmentation],
-    predictions: Mapping[str, Mapping[str, Segmentation]],
     vocabulary: Vocabulary,
     *,
-    sides: Sequence[Sequence[str]] | None = None,
-    timestamps: Mapping[str, IntArray] | None = None,
+    clicks: Mapping[str, Timestamps] | None = None,
+    in_training: Mapping[int | None, Collection[str]] | None = None,
     main: int = 0,
 ) -> Comparison:
-    """Scores every way on every video.
+    """Puts together what is known of each video, with scores where that includes the truth.
 
     Args:
-        truths: the ground truth of each video at the source rate.
-        predictions: way to video to segmentation; frames past the truth's end are cut off.
+        predictions: decoding to split to video to track, the same videos for every decoding;
+            frames past the truth's end are cut off.
+        truths: the ground truth of those videos that have one.
         vocabulary: the classes.
-        sides: the videos of each split, whose scores are averaged; None: all videos are one side.
-        timestamps: annotated source frames of each video, to be drawn.
-        main: the index of the way that is shown first.
+        clicks: annotated source frames of videos.
+        in_training: split to the videos that the model behind its predictions learned from.
+        main: the index of the decoding that is shown first.
     """
-    fitted = {
-        way: {name: found[name].first(true.n_frames) for name, true in truths.items()}
-        for way, found in predictions.items()
-    }
-    counts = {
-        way: {
-            name: count(found[name], true, vocabulary, confusion=True)
-            for name, true in truths.items()
-        }
-        for way, found in fitted.items()
-    }
+    first = next(iter(predictions.values()))
+    scored = {split: [name for name in tracks if name in truths] for split, tracks in first.items()}
+    sides = {split: names for split, names in scored.items() if names}
+    evaluations = [
+        _evaluated(tracks, truths, sides, vocabulary) for tracks in predictions.values() if sides
+    ]
+    scores = [{(v.video, v.split): v.scores for v in one.videos} for one in evaluations]
+    videos = [
+        Timeline(
+            name,
+            tracks=tuple(
+                of[split][name].first(truths[name].n_frames) if name in truths else of[split][name]
+                for of in predictions.values()
+            ),
+            true=truths.get(name),
+            scores=tuple(one[name, split] for one in scores if name in truths),
+            clicks=(clicks or {}).get(name),
+            split=split,
+            in_training=name in (in_training or {}).get(split, ()),
+        )
+        for split, tracks in first.items()
+        for name in tracks
+    ]
     return Comparison(
-        ways=tuple(predictions),
-        scores=tuple(
-            mean_scores([_pooled(of_way, side, vocabulary) for side in sides or [list(truths)]])
-            for of_way in counts.values()
-        ),
-        videos=tuple(
-            VideoResult(
-                name,
-                true,
-                predicted=tuple(found[name] for found in fitted.values()),
-                scores=tuple(of_way[name].scores() for of_way in counts.values()),
-                timestamps=None if timestamps is None else timestamps.get(name),
-            )
-            for name, true in sorted(truths.items())
-        ),
+        tuple(predictions),
+        tuple(sorted(videos, key=lambda one: (one.name, one.split or 0))),
+        scores=tuple(one.scores for one in evaluations),
         main=main,
     )
 
 
-def _pooled(counts: Mapping[str, Counts], names: Sequence[str], vocabulary: Vocabulary) -> Scores:
-    return sum_counts(counts[name] for name in names).scores(classes=vocabulary)
+def order_of_videos(comparison: Comparison, decoding: int) -> list[int]:
+    """Indices of the videos: the worst of this decoding first, then the least sure unscored."""
+    videos = comparison.videos
+    places = {(one.name, one.split): index for index, one in enumerate(videos)}
+    scored = worst_first(
+        [VideoScores(v.name, v.n_frames, v.scores[decoding], v.split) for v in videos if v.scores]
+    )
+
+    def sureness(index: int) -> float:
+        confidence = videos[index].tracks[decoding].confidence
+        return 1.0 if confidence is None else confidence
+
+    rest = [index for index, video in enumerate(videos) if not video.scores]
+    return [places[one.video, one.split] for one in scored] + sorted(rest, key=sureness)
 
 
-def order_of_videos(comparison: Comparison, way: int) -> list[int]:
-    """Indices of the videos, the worst of this way first."""
-    indices = {video.name: index for index, video in enumerate(comparison.videos)}
-    scored = [VideoScores(v.name, v.true.n_frames, v.scores[way]) for v in comparison.videos]
-    return [indices[one.video] for one in worst_first(scored)]
+def _evaluated(
+    tracks: Tracks,
+    truths: Mapping[str, Segmentation],
+    sides: Mapping[int | None, list[str]],
+    vocabulary: Vocabulary,
+) -> Evaluation:
+    segmentations = {
+        split: {name: tracks[split][name].segmentation for name in names}
+        for split, names in sides.items()
+    }
+    return score_sides(truths, segmentations, sides, vocabulary, per_class=True, confusion=True)

@@ -1,4 +1,4 @@
-"""The records a report is made of; page and figures draw them and compute nothing.
+"""The records a report is made of; page and figures draw them and score nothing.
 
 Shapes: T frames, S segments, C classes.
 """
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from uvast.evaluation import Scores
-    from uvast.segments import IntArray, Segmentation
+    from uvast.data import Timestamps
+    from uvast.evaluation import Scores, Track
+    from uvast.segments import Segmentation
     from uvast.vocabulary import Vocabulary
 
 SCORE_NAMES = tuple(HEADINGS.values())
@@ -29,38 +30,48 @@ def score_values(scores: Scores) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class VideoResult:
-    """One video: the truth and what was made of it, at the source rate.
+class Timeline:
+    """One video: everything known of it, at the source rate.
 
     Args:
         name: the video.
-        true: its ground truth.
-        predicted: a segmentation for each way.
-        scores: the scores of each way on this video.
-        timestamps: the annotated source frames `(S,)`; None without.
+        tracks: one for each decoding.
+        true: its ground truth, if it has one.
+        scores: of each decoding on this video; empty without a truth.
+        clicks: the annotated frames, if there are any.
+        split: whose test side it is on; a video on two of them has two timelines.
+        in_training: whether the model was trained on it, or its epoch chosen by it.
     """
 
     name: str
-    true: Segmentation
-    predicted: tuple[Segmentation, ...]
-    scores: tuple[Scores, ...]
-    timestamps: IntArray | None = None
+    tracks: tuple[Track, ...]
+    true: Segmentation | None = None
+    scores: tuple[Scores, ...] = ()
+    clicks: Timestamps | None = None
+    split: int | None = None
+    in_training: bool = False
+
+    @property
+    def n_frames(self) -> int:
+        """T, the length of every track."""
+        return self.tracks[0].segmentation.n_frames
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Several ways to segment the same videos.
+    """Several decodings (or other methods) of the same videos.
 
     Args:
-        ways: their names.
-        scores: of each way over all videos; with classes and confusion.
-        videos: each with one segmentation a way; by name.
-        main: the index of the way that is shown first.
+        decodings: their names.
+        videos: each with one track for each decoding; by name.
+        scores: of each decoding over the videos with ground truth, with classes and confusion;
+            empty if there are none.
+        main: the index of the decoding that is shown first.
     """
 
-    ways: tuple[str, ...]
-    scores: tuple[Scores, ...]
-    videos: tuple[VideoResult, ...]
+    decodings: tuple[str, ...]
+    videos: tuple[Timeline, ...]
+    scores: tuple[Scores, ...] = ()
     main: int = 0
 
 
@@ -133,12 +144,12 @@ class Report:
     Args:
         title: what the report is about.
         facts: name to value, for the page's first lines.
-        notes: sentences that a reader of the scores has to know.
+        notes: sentences that a reader has to know.
         vocabulary: the classes; None for a benchmark.
         frames_per_second: of the source, if known.
-        comparison: ways of decoding on the test side.
+        comparison: predictions, by decoding.
         attention: cross-attention maps.
-        pseudo_labels: ways to pseudo-segmentations of training videos.
+        pseudo_labels: pseudo-segmentations of training videos, by method.
         charts: training curves.
         files: name to text of the files that configure a run.
         benchmark: the rows of a benchmark's table.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from uvast.errors import printable
 from uvast.report.content import SCORE_NAMES, score_values
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from uvast.report.content import BenchmarkRow, Chart, Comparison
 
+_LONGEST = 1_000
 _WIDTH, _HEIGHT = 320.0, 130.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 8.0, 8.0, 20.0
 
@@ -19,7 +21,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 8.0, 8.0, 20.0
 def facts_list(facts: Mapping[str, str]) -> str:
     """A definition list."""
     rows = (
-        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
+        f"<div><dt>{escape(name)}</dt><dd>{escape(printable(value, _LONGEST))}</dd></div>"
         for name, value in facts.items()
     )
     return f'<dl class="facts">{"".join(rows)}</dl>'
@@ -54,16 +56,16 @@ def table(
 
 
 def scores_table(comparison: Comparison, *, caption: str) -> str:
-    """A row for each way, the best of each column marked."""
+    """A row for each decoding, the best of each column marked."""
     values = [score_values(scores) for scores in comparison.scores]
     best = [max(column) for column in zip(*values, strict=True)]
     several = len(values) > 1
     rows = [
         (
-            [escape(way)],
+            [escape(printable(name))],
             [_number(v, mark=several and v == b) for v, b in zip(row, best, strict=True)],
         )
-        for way, row in zip(comparison.ways, values, strict=True)
+        for name, row in zip(comparison.decodings, values, strict=True)
     ]
     return table(["", *SCORE_NAMES], rows, caption=caption)
 

@@ -2,26 +2,65 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
-from uvast.errors import CorruptFileError
-from uvast.files import read_json
-from uvast.report.content import SCORE_NAMES, BenchmarkRow, Report
+from pydantic import BaseModel, ConfigDict, Field
+
+from uvast.evaluation.scores import HEADINGS
+from uvast.files import read_record
+from uvast.report.content import BenchmarkRow, Report
 from uvast.report.sources import RESULTS_FILE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+_Name = Annotated[str, Field(max_length=1_000)]
+_Count = Annotated[int, Field(ge=0, le=10**6)]
+_Score = Annotated[float, Field(ge=0, le=100)] | None
+
+
+class _Row(BaseModel):
+    """A line of the table, as `uvast benchmark` writes it."""
+
+    model_config = ConfigDict(frozen=True)
+    dataset: _Name
+    model: _Name
+    supervision: _Name
+    decoding: _Name
+    splits: _Count
+    seeds: _Count
+    f1_10: _Score = Field(alias="f1@10")
+    f1_25: _Score = Field(alias="f1@25")
+    f1_50: _Score = Field(alias="f1@50")
+    edit: _Score
+    acc: _Score
+    f1_10_spread: _Score = Field(alias="f1@10 spread")
+    f1_25_spread: _Score = Field(alias="f1@25 spread")
+    f1_50_spread: _Score = Field(alias="f1@50 spread")
+    edit_spread: _Score = Field(alias="edit spread")
+    acc_spread: _Score = Field(alias="acc spread")
+
+    def as_row(self) -> BenchmarkRow:
+        """The record that is drawn; scores that are not defined are left out."""
+        values = self.model_dump(by_alias=True)
+
+        def scores(suffix: str) -> dict[str, float]:
+            found = {name: values[key + suffix] for key, name in HEADINGS.items()}
+            return {name: value for name, value in found.items() if value is not None}
+
+        return BenchmarkRow(
+            labels=(self.dataset, self.model, self.supervision, self.decoding),
+            n_splits=self.splits,
+            n_seeds=self.seeds,
+            means=scores(""),
+            spreads=scores(" spread"),
+        )
+
 
 def report_benchmark(folder: Path) -> Report:
     """A report on a benchmark: its table."""
-    path = folder / RESULTS_FILE
-    try:
-        rows = tuple(_row(values) for values in read_json(path))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise CorruptFileError(
-            f"is not a benchmark's results ({error})", where=path, remedy="run the benchmark again"
-        ) from error
+    found = read_record(folder / RESULTS_FILE, list[_Row], remedy="run the benchmark again")
+    rows = tuple(one.as_row() for one in found)
     datasets = dict.fromkeys(row.labels[0] for row in rows)
     models = dict.fromkeys(row.labels[1] for row in rows)
     return Report(
@@ -33,21 +72,4 @@ def report_benchmark(folder: Path) -> Report:
         },
         notes=() if rows else ("No cell of this benchmark is finished.",),
         benchmark=rows,
-    )
-
-
-def _row(values: dict[str, Any]) -> BenchmarkRow:
-    def scores(suffix: str) -> dict[str, float]:
-        found = {name: values[name.lower() + suffix] for name in SCORE_NAMES}
-        return {name: float(value) for name, value in found.items() if value is not None}
-
-    dataset, model, supervision, decoding = (
-        str(values[name]) for name in ("dataset", "model", "supervision", "decoding")
-    )
-    return BenchmarkRow(
-        labels=(dataset, model, supervision, decoding),
-        n_splits=int(values["splits"]),
-        n_seeds=int(values["seeds"]),
-        means=scores(""),
-        spreads=scores(" spread"),
     )

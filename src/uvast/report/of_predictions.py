@@ -1,74 +1,211 @@
-"""A folder of predictions, whoever made them, to a report."""
+"""A folder of predictions or labels, whoever made them, to a report.
+
+With a dataset named, its test side is scored as `uvast evaluate` does. Without one, everything in
+the folder is drawn, beside what is known of the dataset that its manifest names.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uvast.data import Dataset
-from uvast.evaluation import (
-    evaluate_in_detail,
-    find_predictions,
-    folder_of_split,
-    read_prediction,
-)
+from uvast.data import Dataset, Timestamps
+from uvast.data.dataset import BACKGROUND
+from uvast.evaluation import Track, folder_of_split
+from uvast.evaluation.evaluate import prediction_files, read_for_dataset, sides_to_score
+from uvast.evaluation.predictions import find_predictions, read_named_segments
 from uvast.report.compare import compare
 from uvast.report.content import Report
+from uvast.report.prediction_files import LABELS, every_prediction
+from uvast.report.provenance import (
+    learned_by_model,
+    manifest_of,
+    predicted_split,
+    trained_on,
+    training_note,
+)
+from uvast.segments import Segmentation
+from uvast.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping
 
-    from uvast.segments import Segmentation
+    from uvast.inference.output import Manifest
+    from uvast.report.compare import Tracks
+    from uvast.report.content import Comparison
+    from uvast.report.prediction_files import Files
 
 
-def report_predictions(folder: Path, dataset: Dataset | Path, split: int | None = None) -> Report:
-    """A report on predictions.
+def report_predictions(
+    folder: Path, dataset: Dataset | Path | None = None, split: int | None = None
+) -> Report:
+    """A report on predictions, or on labels such as `uvast pseudo-label` writes.
 
     Args:
-        folder: as `uvast evaluate` reads it.
-        dataset: a dataset or its folder.
-        split: which split's test side; None: all splits, or all videos without splits.
+        folder: predictions as `uvast segment` or others write them, or a folder with labels in
+            `groundTruth`.
+        dataset: a dataset or its folder; None finds the one that the predictions are of, if any.
+        split: which split's test side; None takes the one that was predicted, else all.
     """
-    data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
-    evaluate_in_detail(folder, data, split)  # names every video that is missing or wrong, once
-    numbers = [split] if split is not None or not data.splits else sorted(data.splits)
-    sides = {number: data.side(number, "test") for number in numbers}
-    truths: dict[str, Segmentation] = {}
-    predicted: dict[str, Segmentation] = {}
-    for number, names in sides.items():
-        for name, path in find_predictions(folder_of_split(folder, number), names).items():
-            assert path is not None, "the evaluation found it"
-            true = truths[name] = data.source_segmentation(name)
-            predicted[name] = read_prediction(
-                path,
-                data.vocabulary,
-                n_frames=true.n_frames,
-                sampling_rate=data.spec.sampling_rate,
-                untrimmed=data.trimmed.get(name, ()),
-            )
-    trimmed = data.trim_summary()
+    manifest = manifest_of(folder)
+    holds_labels = (folder / LABELS).is_dir()
+    if dataset is None and manifest is not None and _is_dataset(manifest.dataset):
+        data, files = Dataset.open(str(manifest.dataset)), every_prediction(folder)
+    elif dataset is None:
+        if not holds_labels:
+            return _of_bare_files(folder, manifest)
+        data, files = Dataset.open(folder), every_prediction(folder)
+    else:
+        data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
+        split = predicted_split(manifest, data.path) if split is None else split
+        files = _of_dataset(folder, data, split, holds_labels=holds_labels)
+    own_labels = data.path.resolve() == folder.resolve()
+    names = {name for of_split in files.values() for name in of_split}
+    truths = {
+        name: data.source_segmentation(name)
+        for name in names
+        if data.has_labels(name) and not own_labels
+    }
+    learned = {
+        number: learned_by_model(manifest_of(folder_of_split(folder, number)), data.path)
+        for number in files
+    }
+    comparison = compare(
+        {folder.resolve().name: _read(files, data, truths)},
+        truths,
+        data.vocabulary,
+        clicks=clicks_of(data, names if holds_labels else names - set(truths)),
+        in_training=learned,
+    )
+    return Report(
+        title=folder.resolve().name,
+        facts={
+            "Labels" if holds_labels else "Predictions": str(folder),
+            **({} if own_labels else {"Dataset": str(data.path)}),
+            "Videos": videos_in_words(comparison, split),
+        },
+        notes=notes_of(comparison, data),
+        vocabulary=data.vocabulary,
+        frames_per_second=data.spec.frames_per_second,
+        comparison=comparison,
+    )
+
+
+def _of_bare_files(folder: Path, manifest: Manifest | None) -> Report:
+    """Nothing is known but what the files say themselves."""
+    files = every_prediction(folder)
+    read = {
+        split: {name: read_named_segments(path) for name, path in paths.items()}
+        for split, paths in files.items()
+    }
+    every = [one for of_split in read.values() for one in of_split.values()]
+    vocabulary = _classes({label for one in every for label in one.labels}, manifest)
+    rates = {one.frames_per_second for one in every}
+    tracks = {
+        split: {
+            name: Track(Segmentation(vocabulary.encode(one.labels), one.durations), one.confidences)
+            for name, one in of_split.items()
+        }
+        for split, of_split in read.items()
+    }
+    comparison = compare({folder.resolve().name: tracks}, {}, vocabulary)
     return Report(
         title=folder.resolve().name,
         facts={
             "Predictions": str(folder),
-            "Dataset": str(data.path),
-            "Scored": scored_side(split, n_videos=len(truths), n_splits=len(data.splits)),
+            **({} if manifest is None else {"Model": manifest.model}),
+            "Videos": videos_in_words(comparison, None),
         },
-        notes=() if trimmed is None else (f"{trimmed}.",),
-        vocabulary=data.vocabulary,
-        frames_per_second=data.spec.frames_per_second,
-        comparison=compare(
-            truths,
-            {folder.resolve().name: predicted},
-            data.vocabulary,
-            sides=list(sides.values()),
-        ),
+        notes=notes_of(comparison),
+        vocabulary=vocabulary,
+        frames_per_second=rates.pop() if len(rates) == 1 else None,
+        comparison=comparison,
     )
 
 
-def scored_side(split: int | None, *, n_videos: int, n_splits: int) -> str:
-    """What was scored, in words."""
-    if split is not None:
-        return f"{n_videos} videos, the test side of split {split}"
-    if n_splits:
-        return f"{n_videos} videos, the mean over {n_splits} splits"
-    return f"{n_videos} videos, all of them"
+def _classes(labels: set[str], manifest: Manifest | None) -> Vocabulary:
+    """The classes of the model's own dataset, whose colours they keep, else those that occur."""
+    own = None if manifest is None else trained_on(manifest)
+    if own is not None and labels <= set(own.vocabulary.names):
+        return own.vocabulary
+    names = tuple(sorted(labels))
+    return Vocabulary(names, tuple(name for name in names if name == BACKGROUND))
+
+
+def _of_dataset(folder: Path, data: Dataset, split: int | None, *, holds_labels: bool) -> Files:
+    """The files of the test sides: every labelled video needs one, the others may have one."""
+    if holds_labels and split is None:
+        known = set(data.names)
+        return {
+            number: {name: path for name, path in paths.items() if name in known}
+            for number, paths in every_prediction(folder).items()
+        }
+    place = folder / LABELS if holds_labels else folder
+    sides = sides_to_score(data, split)
+    labelled = {
+        number: [name for name in names if data.has_labels(name)] for number, names in sides.items()
+    }
+    needed = prediction_files(place, labelled, asked_for=split, tables_first=True)
+    files: dict[int | None, dict[str, Path]] = {}
+    for number, names in sides.items():
+        found = find_predictions(folder_of_split(place, number), names, tables_first=True)
+        others = {name: path for name, path in found.items() if path is not None}
+        files[number] = {**needed[number], **others}
+    return files
+
+
+def _read(files: Files, data: Dataset, truths: Mapping[str, Segmentation]) -> Tracks:
+    def n_frames(name: str) -> int:
+        return truths[name].n_frames if name in truths else data.source_frames(name)
+
+    return {
+        split: {
+            name: read_for_dataset(path, data, name, n_frames(name)) for name, path in paths.items()
+        }
+        for split, paths in files.items()
+    }
+
+
+def _is_dataset(path: str | None) -> bool:
+    return path is not None and Path(path).is_dir()
+
+
+def clicks_of(
+    dataset: Dataset, names: Iterable[str], path: Path | str | None = None
+) -> dict[str, Timestamps]:
+    """The annotated source frames of those videos that have some.
+
+    Args:
+        dataset: where the videos are.
+        names: which videos.
+        path: the timestamps file; None finds the dataset's own.
+    """
+    wanted = set(names)
+    if not wanted or (path is None and not dataset.has_timestamps()):
+        return {}
+    annotated, rate = dataset.timestamps(path), dataset.spec.sampling_rate
+    return {
+        name: Timestamps(annotated[name].frames * rate, annotated[name].transcript)
+        for name in wanted & set(annotated)
+    }
+
+
+def videos_in_words(comparison: Comparison, split: int | None) -> str:
+    """How many videos there are, and what is scored of them."""
+    names = {one.name for one in comparison.videos}
+    splits = {one.split for one in comparison.videos} - {None}
+    side = "" if split is None else f", the test side of split {split}"
+    if split is None and len(splits) > 1:
+        side = f", the mean over {len(splits)} splits"
+    n_scored = len({one.name for one in comparison.videos if one.scores})
+    scored = "" if n_scored == len(names) else f"; {n_scored or 'none'} with ground truth"
+    return f"{len(names)} video{'s' * (len(names) != 1)}{side}{scored}"
+
+
+def notes_of(comparison: Comparison, dataset: Dataset | None = None) -> tuple[str, ...]:
+    """Sentences about scores that are no results, and about what was trimmed."""
+    scored = [one for one in comparison.videos if one.scores]
+    notes = [training_note(len(scored), sum(one.in_training for one in scored))]
+    trimmed = None if dataset is None else dataset.trim_summary()
+    notes.append(None if trimmed is None else f"{trimmed}.")
+    return tuple(note for note in notes if note is not None)

@@ -1,4 +1,4 @@
-"""A run to a report: every way of decoding on its test side, and what training left behind."""
+"""A run to a report: every decoding of its test side, and what training left behind."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uvast.data import Dataset
-from uvast.errors import ConfigError, LabelError
+from uvast.errors import ConfigError
+from uvast.evaluation import Track
 from uvast.inference import load
 from uvast.inference.decoder import check_options
 from uvast.inference.inputs import DatasetVideo
@@ -16,35 +17,37 @@ from uvast.models import Uvast
 from uvast.report.attention import attention_maps, has_attention
 from uvast.report.compare import compare, order_of_videos
 from uvast.report.content import Report
-from uvast.report.of_predictions import scored_side
+from uvast.report.of_predictions import clicks_of, notes_of, videos_in_words
+from uvast.report.provenance import learned_by_run
 from uvast.report.pseudo_labels import compare_pseudo_labels
-from uvast.report.sources import RunFiles, training_charts
+from uvast.report.sources import training_charts
+from uvast.runs import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from uvast.inference import Segmenter
     from uvast.report.content import Attention, Comparison
-    from uvast.segments import Segmentation
+    from uvast.runs import RunInfo
 
-    Ways = Mapping[str, Mapping[str, Any]]
+    Decodings = Mapping[str, Mapping[str, Any]]
 
 LEFT_OUT = ("transcript", "viterbi + gamma")
 """Decodings without a timeline of their own worth looking at."""
 
-OWN_WAY = "as configured"
-"""The model's own decoding, where no other way is the same."""
+OWN = "as configured"
+"""The model's own decoding, where no other is the same."""
 
 
-def ways_of(segmenter: Segmenter) -> dict[str, Mapping[str, Any]]:
-    """The ways a model can be decoded, its own setting among them."""
+def decodings_to_show(segmenter: Segmenter) -> dict[str, Mapping[str, Any]]:
+    """The decodings that a model can do, its own setting among them."""
     network = segmenter.module
     alignment = isinstance(network, Uvast) and network.alignment is not None
     names = decodings_of(segmenter.config.model.kind, alignment=alignment)
-    ways = named_decodings(name for name in names if name not in LEFT_OUT)
-    if _own_ways(segmenter, ways) or not _makes_timelines(segmenter):
-        return ways
-    return {**ways, OWN_WAY: {}}
+    decodings = named_decodings(name for name in names if name not in LEFT_OUT)
+    if _own_decodings(segmenter, decodings) or not _makes_timelines(segmenter):
+        return decodings
+    return {**decodings, OWN: {}}
 
 
 def report_run(
@@ -52,7 +55,7 @@ def report_run(
     *,
     dataset: Path | str | None = None,
     split: int | None = None,
-    ways: Ways | None = None,
+    decodings: Decodings | None = None,
     only: Sequence[str] = (),
     compare_with: Path | None = None,
     pseudo_labels: bool | None = None,
@@ -67,8 +70,8 @@ def report_run(
         run: the run folder.
         dataset: its dataset; None is the one it was trained on.
         split: whose test side is scored; None is the run's own split.
-        ways: name to decoding settings; None takes `ways_of` the model.
-        only: names of the ways to take; empty for all.
+        decodings: name to decoding settings; None takes `decodings_to_show` the model.
+        only: names of the decodings to take; empty for all.
         compare_with: another run, for the cross-attention maps.
         pseudo_labels: whether to compare pseudo-segmentations; None: if it was trained on them.
         video: the video of the cross-attention maps; None takes one of middling score.
@@ -76,99 +79,101 @@ def report_run(
         workers: threads that decode side by side.
         progress: told how many of how many segmentations are done.
     """
-    files = RunFiles.read(run)
+    folder, _, info = RunFolder.open(run)
     segmenter = load(run, device=device)
-    data = Dataset.open(dataset or files.dataset)
+    data = Dataset.open(dataset or info.dataset)
     if data.vocabulary.names != segmenter.vocabulary.names:
         raise ConfigError(
             "has other classes than the model",
             where=data.path,
             remedy="choose a dataset with the same mapping.txt",
         )
-    split = files.split if split is None else split
-    names = [name for name in data.side(split, "test") if data.has_labels(name)]
-    if not names:
-        raise LabelError(
-            "no video to score has labels", where=data.path, remedy="choose another --dataset"
-        )
-    chosen = _chosen_ways(ways or ways_of(segmenter), only)
+    split = info.split if split is None else split
+    names = data.side(split, "test")
+    truths = {name: data.source_segmentation(name) for name in names if data.has_labels(name)}
+    chosen = _chosen(decodings or decodings_to_show(segmenter), only)
     # whatever can be wrong is told before the work
     shown = _shown_runs(run, segmenter, compare_with)
     if video is not None:
-        data.video(video)
+        data.source_labels(video)
+    by_clicks = info.supervision == "timestamps"
     comparison = compare(
-        {name: data.source_segmentation(name) for name in names},
         _predictions(segmenter, data, names, chosen, workers=workers, progress=progress),
+        truths,
         data.vocabulary,
+        clicks=clicks_of(data, names if by_clicks else set(names) - set(truths), info.timestamps),
+        in_training={None: learned_by_run(info, data.path)},
         main=_main(segmenter, chosen),
     )
-    wanted = files.supervision == "timestamps" if pseudo_labels is None else pseudo_labels
+    wanted = by_clicks if pseudo_labels is None else pseudo_labels
     return Report(
         title=run.resolve().name,
-        facts=_facts(run, segmenter, data, files, split, len(names)),
-        notes=_notes(data, files, names),
+        facts=_facts(run, segmenter, data, info) | {"Videos": videos_in_words(comparison, split)},
+        notes=notes_of(comparison, data),
         vocabulary=data.vocabulary,
         frames_per_second=data.spec.frames_per_second,
         comparison=comparison,
         attention=_attention(shown, data, comparison, video) if has_attention(segmenter) else None,
         pseudo_labels=compare_pseudo_labels(
-            data, files.train, segmenter.config.supervision, timestamps=files.timestamps
+            data, info.train, segmenter.config.supervision, timestamps=info.timestamps
         )
         if wanted
         else None,
-        charts=training_charts(files.log),
-        files=files.texts,
+        charts=training_charts(folder.read_log()),
+        files=folder.texts(),
     )
 
 
-def _chosen_ways(ways: Ways, only: Sequence[str]) -> Ways:
-    unknown = [name for name in only if name not in ways]
+def _chosen(decodings: Decodings, only: Sequence[str]) -> Decodings:
+    unknown = [name for name in only if name not in decodings]
     if unknown:
         raise ConfigError(
-            f"no way {unknown[0]!r} for this model",
-            where="--ways",
-            remedy=f"choose from {', '.join(ways)}",
+            f"this model has no decoding {unknown[0]!r}",
+            where="--decodings",
+            remedy=f"choose from {', '.join(decodings)}",
         )
-    return {name: ways[name] for name in only} if only else ways
+    return {name: decodings[name] for name in only} if only else decodings
 
 
 def _predictions(
     segmenter: Segmenter,
     dataset: Dataset,
     names: Sequence[str],
-    ways: Ways,
+    decodings: Decodings,
     *,
     workers: int,
     progress: Callable[[int, int], None] | None,
-) -> dict[str, dict[str, Segmentation]]:
-    """Way to video to segmentation; the first video that fails is an error."""
-    options = {way: segmenter.options(**changes) for way, changes in ways.items()}
+) -> dict[str, dict[int | None, dict[str, Track]]]:
+    """Decoding to video to track, under one side; the first video that fails is an error."""
+    options = {name: segmenter.options(**changes) for name, changes in decodings.items()}
     sources = [DatasetVideo(dataset, name, segmenter.sampling_rate) for name in names]
-    predictions: dict[str, dict[str, Segmentation]] = {way: {} for way in ways}
+    tracks: dict[str, dict[str, Track]] = {decoding: {} for decoding in decodings}
     outcomes = segment_with_decodings(segmenter, sources, options, workers=workers)
-    for n_done, (way, outcome) in enumerate(outcomes, start=1):
+    for n_done, (decoding, outcome) in enumerate(outcomes, start=1):
         if outcome.error is not None:
             raise outcome.error
-        if outcome.prediction is None or outcome.prediction.segmentation is None:
+        found = outcome.prediction
+        if found is None or found.segmentation is None:
             raise ConfigError(
-                f"way {way!r} gives no durations", remedy="choose durations other than none"
+                f"decoding {decoding!r} gives no durations",
+                remedy="choose durations other than none",
             )
-        predictions[way][outcome.name] = outcome.prediction.segmentation
+        tracks[decoding][outcome.name] = Track(found.segmentation, found.confidences)
         if progress is not None:
-            progress(n_done, len(names) * len(ways))
-    return predictions
+            progress(n_done, len(names) * len(decodings))
+    return {decoding: {None: of_videos} for decoding, of_videos in tracks.items()}
 
 
-def _main(segmenter: Segmenter, ways: Ways) -> int:
-    """The way that is the model's own setting, else the last one; never the best on the test."""
-    same = _own_ways(segmenter, ways)
-    return list(ways).index(same[0]) if same else len(ways) - 1
+def _main(segmenter: Segmenter, decodings: Decodings) -> int:
+    """The model's own decoding, else the last one; never the best on the test side."""
+    same = _own_decodings(segmenter, decodings)
+    return list(decodings).index(same[0]) if same else len(decodings) - 1
 
 
-def _own_ways(segmenter: Segmenter, ways: Ways) -> list[str]:
-    """The ways that are the model's own setting."""
+def _own_decodings(segmenter: Segmenter, decodings: Decodings) -> list[str]:
+    """The names under which the model's own setting is listed."""
     own = segmenter.options()
-    return [name for name, changes in ways.items() if segmenter.options(**changes) == own]
+    return [name for name, changes in decodings.items() if segmenter.options(**changes) == own]
 
 
 def _makes_timelines(segmenter: Segmenter) -> bool:
@@ -204,10 +209,14 @@ def _shown_runs(
 
 def _attention(
     runs: Mapping[Path, Segmenter], dataset: Dataset, comparison: Comparison, video: str | None
-) -> Attention:
+) -> Attention | None:
+    """The maps of one video; None if no video has the true transcript that they need."""
     if video is None:
         order = order_of_videos(comparison, comparison.main)
-        video = comparison.videos[order[len(order) // 2]].name
+        scored = [index for index in order if comparison.videos[index].scores]
+        if not scored:
+            return None
+        video = comparison.videos[scored[len(scored) // 2]].name
     titles = {
         f"{name}: {'with' if one.config.loss.cross_attention else 'without'} "
         "the cross-attention loss": one
@@ -225,34 +234,11 @@ def _distinct_names(folders: Iterable[Path]) -> list[str]:
     return [str(Path(*one[-n_parts:])) for one in parts]
 
 
-def _facts(
-    run: Path,
-    segmenter: Segmenter,
-    dataset: Dataset,
-    files: RunFiles,
-    split: int | None,
-    n_videos: int,
-) -> dict[str, str]:
+def _facts(run: Path, segmenter: Segmenter, dataset: Dataset, info: RunInfo) -> dict[str, str]:
     return {
         "Run": str(run),
         "Model": f"{segmenter.config.model.kind}, {segmenter.origin}",
         "Dataset": str(dataset.path),
-        "Trained on": f"{len(files.train)} videos, "
-        + ("full labels" if files.supervision == "full" else "timestamps"),
-        "Scored": scored_side(split, n_videos=n_videos, n_splits=0),
+        "Trained on": f"{len(info.train)} videos, "
+        + ("full labels" if info.supervision == "full" else "timestamps"),
     }
-
-
-def _notes(dataset: Dataset, files: RunFiles, names: Sequence[str]) -> tuple[str, ...]:
-    notes = []
-    if dataset.path.resolve() == Path(files.dataset).resolve():
-        n_seen = len(set(names) & set(files.train))
-        if n_seen:
-            notes.append(
-                f"{n_seen} of the {len(names)} videos were trained on: "
-                "these scores do not tell how the model does on new videos."
-            )
-    trimmed = dataset.trim_summary()
-    if trimmed is not None:
-        notes.append(f"{trimmed}.")
-    return tuple(notes)

@@ -10,6 +10,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from uvast._version import __version__
+from uvast.errors import printable
 from uvast.files import write_text
 from uvast.report.fragments import (
     benchmark_table,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from uvast.report.content import Report
 
-SCRIPTS = ("base.js", "tracks.js", "videos.js", "matrices.js", "start.js")
+SCRIPTS = ("base.js", "tracks.js", "videos.js", "times.js", "matrices.js", "start.js")
 
 
 def write_page(report: Report, path: Path) -> None:
@@ -44,7 +45,7 @@ def page(report: Report) -> str:
     script = "(() => {\n" + "".join(_template(name) for name in SCRIPTS) + "})();"
     sections = [(key, title, body) for key, title, body in _sections(report) if body]
     return Template(_template("page.html")).substitute(
-        title=escape(report.title),
+        title=escape(printable(report.title)),
         style=style,
         style_hash=_hash(style),
         script=script,
@@ -66,12 +67,14 @@ def page(report: Report) -> str:
 def _sections(report: Report) -> list[tuple[str, str, str]]:
     """Key, title and HTML of each section; those with nothing to show have none."""
     compared = report.comparison is not None
+    scored = report.comparison is not None and bool(report.comparison.scores)
     return [
         ("benchmark", "Scores", benchmark_table(report.benchmark) if report.benchmark else ""),
         ("scores", "Scores", _scores(report)),
         ("videos", "Timelines", _template("videos.html") if compared else ""),
-        ("classes", "Classes", _template("classes.html") if compared else ""),
-        ("confusion", "Confusion", _template("confusion.html") if compared else ""),
+        ("times", "Time in each action", _template("times.html") if compared else ""),
+        ("classes", "Classes", _template("classes.html") if scored else ""),
+        ("confusion", "Confusion", _template("confusion.html") if scored else ""),
         ("attention", "Cross-attention", _attention(report)),
         ("pseudo-labels", "Pseudo-labels", _pseudo_labels(report)),
         (
@@ -86,15 +89,15 @@ def _sections(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _scores(report: Report) -> str:
-    if report.comparison is None:
+    if report.comparison is None or not report.comparison.scores:
         return ""
     hints = [f"Protocol: {report.comparison.scores[0].protocol}."]
     if report.vocabulary is not None and report.vocabulary.background:
         hints.append(f"F1 and Edit leave out {', '.join(report.vocabulary.background)}.")
-    if len(report.comparison.ways) > 1:
+    if len(report.comparison.decodings) > 1:
         hints.append("Bold: the best of each column.")
     return (
-        scores_table(report.comparison, caption="Scores of each way of decoding, in percent")
+        scores_table(report.comparison, caption="Scores of each decoding, in percent")
         + f'<p class="hint">{escape(" ".join(hints))}</p>'
     )
 
@@ -102,7 +105,9 @@ def _scores(report: Report) -> str:
 def _attention(report: Report) -> str:
     if report.attention is None:
         return ""
-    return Template(_template("attention.html")).substitute(video=escape(report.attention.video))
+    return Template(_template("attention.html")).substitute(
+        video=escape(printable(report.attention.video))
+    )
 
 
 def _pseudo_labels(report: Report) -> str:
@@ -110,10 +115,10 @@ def _pseudo_labels(report: Report) -> str:
         return ""
     n_videos = len(report.pseudo_labels.videos)
     return Template(_template("pseudo_labels.html")).substitute(
-        n_videos=n_videos,
-        scores=scores_table(
-            report.pseudo_labels, caption="Scores of pseudo-segmentations, in percent"
-        ),
+        n_videos=f"{n_videos} training video{'s' * (n_videos != 1)}",
+        scores=scores_table(report.pseudo_labels, caption="Scores of pseudo-labels, in percent")
+        if report.pseudo_labels.scores
+        else "",
     )
 
 

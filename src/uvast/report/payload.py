@@ -1,7 +1,8 @@
 """What the page's script draws, as compact JSON.
 
 A segmentation is one flat list, `[action, frames, action, frames, …]`; scores are rounded to one
-decimal; a map of attention is bytes in base64. A thousand videos are about a megabyte.
+decimal, confidences to percents; a map of attention is bytes in base64. A thousand videos are about
+a megabyte.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uvast.errors import printable
 from uvast.report.compare import order_of_videos
 from uvast.report.content import SCORE_NAMES, score_values
 from uvast.report.palette import class_styles
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from uvast.evaluation import Scores
-    from uvast.report.content import Attention, AttentionMap, Comparison, Report
-    from uvast.segments import Segmentation
+    from uvast.report.content import Attention, AttentionMap, Comparison, Report, Timeline
+    from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
 
 
@@ -61,26 +65,38 @@ def _comparison(
     if comparison is None:
         return None
     return {
-        "ways": [
-            {"name": name, "scores": _rounded(scores)}
-            | (_details(scores, vocabulary) if details else {})
-            | {"order": order_of_videos(comparison, index)}
-            for index, (name, scores) in enumerate(
-                zip(comparison.ways, comparison.scores, strict=True)
-            )
+        "decodings": [
+            {"name": printable(name), "order": order_of_videos(comparison, index)}
+            for index, name in enumerate(comparison.decodings)
+        ],
+        "scores": [
+            {"means": _rounded(scores)} | (_details(scores, vocabulary) if details else {})
+            for scores in comparison.scores
         ],
         "main": comparison.main,
-        "videos": [
-            {
-                "name": video.name,
-                "frames": video.true.n_frames,
-                "tracks": [_runs(one) for one in (video.true, *video.predicted)],
-                "scores": [_rounded(scores) for scores in video.scores],
-            }
-            | ({} if video.timestamps is None else {"timestamps": video.timestamps.tolist()})
-            for video in comparison.videos
-        ],
+        "videos": [_video(one) for one in comparison.videos],
     }
+
+
+def _video(one: Timeline) -> dict[str, Any]:
+    """What is not known of a video is not there."""
+    confidences = [track.confidences for track in one.tracks]
+    known = {
+        "split": one.split,
+        "truth": None if one.true is None else _pairs(one.true.transcript, one.true.durations),
+        "clicks": None if one.clicks is None else _pairs(one.clicks.transcript, one.clicks.frames),
+        "scores": [_rounded(scores) for scores in one.scores] or None,
+        "sure": [[] if each is None else _percents(each) for each in confidences]
+        if any(each is not None for each in confidences)
+        else None,
+        "inTraining": one.in_training or None,
+    }
+    tracks = [track.segmentation for track in one.tracks]
+    return {
+        "name": printable(one.name),
+        "frames": one.n_frames,
+        "tracks": [_pairs(each.transcript, each.durations) for each in tracks],
+    } | {key: value for key, value in known.items() if value is not None}
 
 
 def _details(scores: Scores, vocabulary: Vocabulary) -> dict[str, Any]:
@@ -104,18 +120,22 @@ def _rounded(scores: Scores) -> list[float]:
     return [round(value, 1) for value in score_values(scores)]
 
 
-def _runs(segmentation: Segmentation) -> list[int]:
-    pairs: list[int] = (
-        np.stack((segmentation.transcript, segmentation.durations), 1).ravel().tolist()
-    )
+def _pairs(first: IntArray, second: IntArray) -> list[int]:
+    """`[a, x, b, y, …]`."""
+    pairs: list[int] = np.stack((first, second), 1).ravel().tolist()
     return pairs
+
+
+def _percents(shares: NDArray[np.float64]) -> list[int]:
+    percents: list[int] = (shares * 100).round().astype(int).tolist()
+    return percents
 
 
 def _attention(attention: Attention) -> dict[str, Any]:
     return {
-        "video": attention.video,
+        "video": printable(attention.video),
         "frames": attention.true.n_frames,
-        "true": _runs(attention.true),
+        "true": _pairs(attention.true.transcript, attention.true.durations),
         "maps": [_map(one) for one in attention.maps],
     }
 

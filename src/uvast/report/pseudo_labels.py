@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from uvast.data import Timestamps
+from uvast.evaluation import Track
 from uvast.evaluation.pseudo_labels import make_pseudo_labels, methods_to_compare
 from uvast.report.compare import compare
 from uvast.supervision import PseudoLabelOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from uvast.config import SupervisionConfig
@@ -33,7 +35,7 @@ def compare_pseudo_labels(
     timestamps: Path | str | None = None,
     max_videos: int = MAX_VIDEOS,
 ) -> Comparison | None:
-    """Compares pseudo-segmentations of videos with their labels; None if no video has both.
+    """Pseudo-segmentations of training videos, scored where they have labels; None without clicks.
 
     Args:
         dataset: where the videos are.
@@ -43,22 +45,36 @@ def compare_pseudo_labels(
         max_videos: of more, so many are taken.
     """
     annotated = dataset.timestamps(timestamps)
-    known = [name for name in sorted(names) if name in annotated]
-    chosen = _evenly([name for name in known if dataset.has_labels(name)], max_videos)
-    if not chosen:
+    known = {name: annotated[name] for name in sorted(names) if name in annotated}
+    if not known:
         return None
-    clicks = {name: annotated[name] for name in known}
+    # where some have labels, only these are taken: they can be scored
+    labelled = [name for name in known if dataset.has_labels(name)]
+    chosen = _evenly(labelled or list(known), max_videos)
     methods = methods_to_compare(PseudoLabelOptions(config.method, config.metric, config.prior))
     rate = dataset.spec.sampling_rate
+    tracks = {
+        row: make_pseudo_labels(dataset, known, options, videos=chosen)
+        for row, options in methods.items()
+        if options.method in (*_CHEAP, config.method)
+    }
     return compare(
-        {name: dataset.source_segmentation(name) for name in chosen},
-        {
-            row: make_pseudo_labels(dataset, clicks, options, videos=chosen)
-            for row, options in methods.items()
-            if options.method in (*_CHEAP, config.method)
-        },
+        {row: {None: {n: Track(one) for n, one in of.items()}} for row, of in tracks.items()},
+        {name: dataset.source_segmentation(name) for name in chosen if labelled},
         dataset.vocabulary,
-        timestamps={name: annotated[name].frames * rate for name in chosen},
+        clicks={
+            name: Timestamps(known[name].frames * rate, known[name].transcript) for name in chosen
+        },
+        main=list(tracks).index(_used(methods, config)),
+    )
+
+
+def _used(methods: Mapping[str, PseudoLabelOptions], config: SupervisionConfig) -> str:
+    """The row that training uses."""
+    return next(
+        row
+        for row, one in methods.items()
+        if one.method == config.method and (one.method != "k-medoids" or one.prior == config.prior)
     )
 
 

@@ -1,14 +1,14 @@
-"""What a path is: a run, a benchmark, or a folder of predictions; and the files of a run."""
+"""What a path is: a run, a benchmark, or a folder of predictions; and a run's log as charts."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from uvast.errors import CheckpointError, MissingFileError
-from uvast.files import missing, read_json, read_numbers, read_text
+from uvast.errors import MissingFileError
+from uvast.files import missing
 from uvast.report.content import Chart
+from uvast.runs import is_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["run", "benchmark", "predictions"]
 
-RUN_FILE = "run.json"
 RESULTS_FILE = "results.json"
 _NOT_LOSSES = ("stage", "epoch", "seconds", "learning_rate")
 _VALIDATION = "validation_"
@@ -29,58 +28,9 @@ def report_kind(path: Path) -> Kind:
         raise missing(path, remedy="name a run, a benchmark or a folder of predictions")
     if not path.is_dir():
         raise MissingFileError("is a file, not a folder", where=path, remedy="name its folder")
-    if (path / RUN_FILE).is_file():
+    if is_run(path):
         return "run"
     return "benchmark" if (path / RESULTS_FILE).is_file() else "predictions"
-
-
-@dataclass(frozen=True)
-class RunFiles:
-    """What a run folder says of itself.
-
-    Args:
-        dataset: the dataset's folder.
-        split: whose training side it was trained on; None for all videos.
-        supervision: `full` or `timestamps`.
-        timestamps: the timestamps file; None for the dataset's own.
-        train: the videos it was trained on.
-        log: the rows of `log.csv`.
-        texts: `config.toml` and `run.json` as they are.
-    """
-
-    dataset: str
-    split: int | None
-    supervision: str
-    timestamps: str | None
-    train: tuple[str, ...]
-    log: tuple[Mapping[str, float], ...]
-    texts: Mapping[str, str]
-
-    @classmethod
-    def read(cls, run: Path) -> RunFiles:
-        """Reads a run folder."""
-        path = run / RUN_FILE
-        values: dict[str, Any] = read_json(path)
-        texts = {name: read_text(run / name) for name in ("config.toml", RUN_FILE)}
-        try:
-            return cls(
-                dataset=values["dataset"],
-                split=values["split"],
-                supervision=values["supervision"],
-                timestamps=values["timestamps"],
-                train=tuple(values["train"]),
-                log=_read_log(run / "log.csv"),
-                texts=texts,
-            )
-        except (KeyError, TypeError) as error:
-            raise CheckpointError(
-                f"is not a run description ({error})", where=path, remedy="train again"
-            ) from error
-
-
-def _read_log(path: Path) -> tuple[Mapping[str, float], ...]:
-    """The rows; none if the run has not logged yet."""
-    return tuple(read_numbers(path)) if path.is_file() else ()
 
 
 def training_charts(log: Sequence[Mapping[str, float]]) -> tuple[Chart, ...]:

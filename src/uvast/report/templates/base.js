@@ -14,10 +14,32 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-function clock(seconds) {
-  const tenths = Math.round(seconds * 10);
-  const rest = String(Math.floor(tenths / 10) % 60).padStart(2, "0");
-  return `${Math.floor(tenths / 600)}:${rest}.${tenths % 10}`;
+// A name and what belongs to it.
+function line(name, content) {
+  const element = make("div", "line");
+  element.append(make("span", "", name), content);
+  return element;
+}
+
+function percentBar(percent) {
+  const bar = make("span", "bar"), part = make("i");
+  part.style.width = `${percent}%`;
+  bar.append(part);
+  bar.setAttribute("aria-hidden", "true");
+  return bar;
+}
+
+// 83.5 to 1:23.5, 3683.5 to 1:01:23.5.
+function clock(seconds, decimals = 1) {
+  const units = Math.round(seconds * 10 ** decimals), whole = Math.floor(units / 10 ** decimals);
+  const two = (value) => String(value).padStart(2, "0");
+  const hours = Math.floor(whole / 3600), minutes = Math.floor(whole / 60) % 60;
+  const text = `${hours ? `${hours}:${two(minutes)}` : minutes}:${two(whole % 60)}`;
+  return decimals ? `${text}.${units % 10}` : text;
+}
+
+function moment(frame) {
+  return data.fps ? `${clock(frame / data.fps)} · frame ${frame}` : `frame ${frame}`;
 }
 
 function span(start, end) {
@@ -26,7 +48,7 @@ function span(start, end) {
 }
 
 function length(frames) {
-  return data.fps ? clock(frames / data.fps) : `${frames} frames`;
+  return data.fps ? clock(frames / data.fps) : `${Math.round(frames * 10) / 10} frames`;
 }
 
 // A class's look: its colour, or a tile with its hatching.

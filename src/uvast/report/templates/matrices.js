@@ -146,8 +146,7 @@ function makeMap(one, rows) {
     const share = Math.min(Math.max((event.clientX - place.left) / place.width, 0), 0.9999);
     const level = levels[row * one.columns + Math.floor(share * one.columns)] / 255;
     const frame = Math.floor(share * rows.frames);
-    const time = data.fps ? `${clock(frame / data.fps)}, frame ${frame}` : `frame ${frame}`;
-    showTip(`${row + 1}. ${data.classes[rows.actions[row]].name}`, `${(level * 100).toFixed(0)} % of its maximum at ${time}`, event.clientX, event.clientY - 8);
+    showTip(`${row + 1}. ${data.classes[rows.actions[row]].name}`, `${(level * 100).toFixed(0)} % of its maximum at ${moment(frame)}`, event.clientX, event.clientY - 8);
   }
   followPointer(box, pointed, hideTip);
   return box;

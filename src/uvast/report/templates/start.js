@@ -1,10 +1,4 @@
 // Puts the parts together; each is there only if the report has it.
-function line(name, content) {
-  const element = make("div", "line");
-  element.append(make("span", "", name), content);
-  return element;
-}
-
 function fillLegend() {
   const legend = byId("legend");
   legend.open = data.classes.length <= 20;
@@ -29,12 +23,8 @@ function fillClasses(classes) {
     const row = make("tr"), name = make("th"), main = make("td", "number");
     name.scope = "row";
     name.append(swatch(action), data.classes[action].name);
-    const bar = make("span", "bar"), part = make("i");
-    part.style.width = `${f50 ?? 0}%`;
-    bar.append(part);
-    bar.setAttribute("aria-hidden", "true");
     const shown = (value) => (value === null ? "–" : value.toFixed(1));
-    main.append(bar, make("span", "figure", shown(f50)));
+    main.append(percentBar(f50 ?? 0), make("span", "figure", shown(f50)));
     row.append(name, main, ...[shown(f25), shown(f10), truth, predicted].map((text) => make("td", "number", text)));
     return row;
   }));
@@ -55,43 +45,61 @@ function fillMistakes(confusion) {
   }));
 }
 
+function fillOrders(comparison) {
+  const scored = comparison.scores.length > 0, sure = comparison.videos.some((video) => video.sure);
+  const ends = scored ? ["worst", "best"] : ["least sure", "surest"];
+  const options = [["name", "by name"], ["length", "longest first"]];
+  if (scored || sure) options.unshift(["worst", `${ends[0]} first`], ["best", `${ends[1]} first`]);
+  byId("order").append(...options.map(([value, text]) => new Option(text, value)));
+  byId("confidence").parentElement.hidden = !sure;
+  byId("confidence").checked = sure && !scored;
+}
+
 function startComparison(comparison) {
-  const select = byId("way"), order = byId("order"), find = byId("find");
-  const list = makeList(byId("video-list"), comparison, { truth: "ground truth", marks: true, first: 24 });
-  const confusion = makeConfusion(byId("matrix"));
-  select.append(...comparison.ways.map((way, i) => new Option(way.name, String(i))));
+  const select = byId("decoding"), order = byId("order"), find = byId("find"), confidence = byId("confidence");
+  const list = makeList(byId("video-list"), comparison, { marks: comparison.decodings.length > 1, first: 24 });
+  const scored = comparison.scores.length > 0;
+  const confusion = scored ? makeConfusion(byId("matrix")) : null, times = makeTimes(comparison);
+  select.append(...comparison.decodings.map((one, i) => new Option(one.name, String(i))));
   select.value = String(comparison.main);
-  select.parentElement.hidden = comparison.ways.length === 1;
+  select.parentElement.hidden = comparison.decodings.length === 1;
+  byId("summary").hidden = !scored;
   const rows = document.querySelectorAll("#scores tbody tr");
   const arrange = () => {
-    const shown = list.show({ way: Number(select.value), order: order.value, find: find.value });
-    byId("found").textContent = find.value ? `${shown} of ${list.size} videos` : `${list.size} videos`;
+    const wishes = { decoding: Number(select.value), order: order.value, find: find.value, confidence: confidence.checked };
+    const shown = list.show(wishes);
+    byId("found").textContent = find.value ? `${shown} of ${list.size} videos` : `${list.size} ${list.size === 1 ? "video" : "videos"}`;
   };
   const choose = () => {
-    const way = comparison.ways[Number(select.value)];
-    fillSummary(way.scores);
-    fillClasses(way.classes);
-    fillMistakes(way.confusion);
-    confusion(way.confusion);
+    if (scored) {
+      const scores = comparison.scores[Number(select.value)];
+      fillSummary(scores.means);
+      fillClasses(scores.classes);
+      fillMistakes(scores.confusion);
+      confusion(scores.confusion);
+    }
+    times(Number(select.value));
     rows.forEach((row, i) => row.classList.toggle("chosen", rows.length > 1 && i === Number(select.value)));
     arrange();
   };
   select.addEventListener("change", choose);
-  order.addEventListener("change", arrange);
+  for (const one of [order, confidence]) one.addEventListener("change", arrange);
   find.addEventListener("input", arrange);
   fillLegend();
+  fillOrders(comparison);
   choose();
 }
 
 function startAttention(attention) {
-  const rows = unpack(attention.true);
+  const rows = segments(attention.true);
   const truth = makeTrack(`${attention.video}, ground truth`, rows);
   byId("attention-maps").append(
     line("ground truth", truth), ...attention.maps.map((one) => line(one.title, makeMap(one, rows))),
+    line("", makeAxis(attention.frames)),
   );
 }
 
 if (data.comparison) startComparison(data.comparison);
 if (data.attention) startAttention(data.attention);
-if (data.pseudoLabels) makeList(byId("pseudo-list"), data.pseudoLabels, { truth: "ground truth", marks: false, first: 6 }).show();
+if (data.pseudoLabels) makeList(byId("pseudo-list"), data.pseudoLabels, { marks: true, first: 6 }).show();
 addEventListener("scroll", hideTip, { passive: true });

@@ -1,48 +1,58 @@
-// One timeline: a bar of coloured segments that tells what lies under the pointer or the arrows.
-function unpack(runs) {
-  const actions = [], ends = [];
+// One timeline: a bar of coloured segments, or clicks, that tells what lies under the pointer.
+function segments(runs, sure) {
+  const actions = [], starts = [], ends = [];
   let end = 0;
   for (let i = 0; i < runs.length; i += 2) {
-    end += runs[i + 1];
     actions.push(runs[i]);
+    starts.push(end);
+    end += runs[i + 1];
     ends.push(end);
   }
-  return { actions, ends, frames: end };
+  return { actions, starts, ends, frames: end, sure: sure?.length ? sure : null };
 }
 
-function segmentAt(track, frame) {
+function clicks(pairs, frames) {
+  const actions = pairs.filter((_, i) => i % 2 === 0), starts = pairs.filter((_, i) => i % 2);
+  return { actions, starts, ends: starts.map((frame) => frame + 1), frames, points: true, sure: null };
+}
+
+// The segment at a frame, or the click nearest to it.
+function partAt(track, frame) {
   let low = 0, high = track.ends.length - 1;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (track.ends[middle] > frame) high = middle; else low = middle + 1;
   }
+  if (low && track.starts[low] > frame && frame - track.ends[low - 1] < track.starts[low] - frame) low -= 1;
   return low;
 }
 
-function drawTrack(canvas, track, ticks) {
-  const sheet = sharp(canvas);
-  if (!sheet) return;
-  const { pen, width, height } = sheet;
-  let start = 0;
-  track.ends.forEach((end, i) => {
+function drawSegments({ pen, width, height }, track, heights) {
+  track.starts.forEach((start, i) => {
+    const left = start / track.frames * width, right = track.ends[i] / track.frames * width;
+    const top = heights && track.sure ? height * (1 - Math.max(track.sure[i], 15) / 100) : 0;
     pen.fillStyle = fills[track.actions[i]];
-    const left = start / track.frames * width, right = end / track.frames * width;
-    // A little overlap hides the seam between neighbours; a gap shows where two long ones meet.
-    pen.fillRect(left, 0, right - left + 0.5, height);
+    // What a segment lacks of certainty is pale. A little overlap hides the seam between neighbours.
+    pen.globalAlpha = 0.25;
+    if (top) pen.fillRect(left, 0, right - left + 0.5, top);
+    pen.globalAlpha = 1;
+    pen.fillRect(left, top, right - left + 0.5, height - top);
+    // A gap shows where two long ones meet.
     if (i && right - left > 3) { pen.fillStyle = colour("--ground"); pen.fillRect(left, 0, 1, height); }
-    start = end;
   });
-  if (!ticks) return;
-  for (const frame of ticks) {
-    const x = (frame + 0.5) / track.frames * width;
-    pen.fillStyle = colour("--ground"); pen.fillRect(x - 2, 0, 4, height);
-    pen.fillStyle = colour("--ink"); pen.fillRect(x - 1, 0, 2, height);
-  }
+}
+
+function drawClicks({ pen, width, height }, track) {
+  track.starts.forEach((frame, i) => {
+    const x = Math.min(Math.max((frame + 0.5) / track.frames * width, 3), width - 3);
+    pen.fillStyle = colour("--ink"); pen.fillRect(x - 3, 0, 6, height);
+    pen.fillStyle = fills[track.actions[i]]; pen.fillRect(x - 2, 1, 4, height - 2);
+  });
 }
 
 // name: what the timeline shows; moved: told the place of the pointer, from 0 to 1, or null.
-function makeTrack(name, track, { ticks = null, moved = () => {} } = {}) {
-  const bar = make("div", "track");
+function makeTrack(name, track, { moved = () => {}, heights = false } = {}) {
+  const bar = make("div", track.points ? "track points" : "track");
   const canvas = make("canvas");
   const cursor = make("span", "cursor");
   canvas.setAttribute("aria-hidden", "true");
@@ -51,22 +61,24 @@ function makeTrack(name, track, { ticks = null, moved = () => {} } = {}) {
   bar.tabIndex = 0;
   bar.setAttribute("role", "slider");
   bar.setAttribute("aria-readonly", "true");
-  bar.setAttribute("aria-label", `${name}, ${track.ends.length} segments`);
+  bar.setAttribute("aria-label", `${name}, ${track.ends.length} ${track.points ? "clicks" : "segments"}`);
   bar.setAttribute("aria-valuemin", "1");
   bar.setAttribute("aria-valuemax", String(track.ends.length));
   let at = 0;
 
   function describe(index) {
     at = index;
-    const start = index ? track.ends[index - 1] : 0, end = track.ends[index];
+    const start = track.starts[index], end = track.ends[index];
     const label = data.classes[track.actions[index]].name;
+    const place = track.points ? moment(start) : span(start, end);
+    const text = track.sure ? `${place} · ${track.sure[index]} % sure` : place;
     bar.setAttribute("aria-valuenow", String(index + 1));
-    bar.setAttribute("aria-valuetext", `${label}, ${span(start, end)}`);
-    return { label, start, end };
+    bar.setAttribute("aria-valuetext", `${label}, ${text}`);
+    return { label, start, end, text };
   }
 
   function point(index, x) {
-    const { label, start, end } = describe(index);
+    const { label, start, end, text } = describe(index);
     const box = bar.getBoundingClientRect();
     cursor.hidden = false;
     cursor.style.left = `${start / track.frames * 100}%`;
@@ -74,7 +86,7 @@ function makeTrack(name, track, { ticks = null, moved = () => {} } = {}) {
     const middle = box.left + (start + end) / 2 / track.frames * box.width;
     // Above all timelines of the video, so that none of them is hidden while they are compared.
     const highest = bar.closest(".tracks")?.getBoundingClientRect().top ?? box.top;
-    showTip(label, `${name}\n${span(start, end)}`, x ?? middle, highest > 120 ? highest : box.top);
+    showTip(label, `${name}\n${text}`, x ?? middle, highest > 120 ? highest : box.top);
   }
 
   function leave() { cursor.hidden = true; hideTip(); moved(null); }
@@ -82,7 +94,7 @@ function makeTrack(name, track, { ticks = null, moved = () => {} } = {}) {
   function pointed(event) {
     const box = bar.getBoundingClientRect();
     const share = Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1);
-    point(segmentAt(track, Math.min(share * track.frames, track.frames - 1)), event.clientX);
+    point(partAt(track, Math.min(share * track.frames, track.frames - 1)), event.clientX);
     moved(share);
   }
 
@@ -98,6 +110,45 @@ function makeTrack(name, track, { ticks = null, moved = () => {} } = {}) {
     point(Math.min(Math.max(steps[event.key], 0), last));
   });
   describe(0);
-  redrawn(canvas, () => drawTrack(canvas, track, ticks));
+  redrawn(canvas, () => {
+    const sheet = sharp(canvas);
+    if (sheet) (track.points ? drawClicks : drawSegments)(sheet, track, heights);
+  });
   return bar;
+}
+
+// The step between the marks of an axis: round in seconds and minutes, or in frames.
+function step(length, most) {
+  const round = data.fps ? [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600] : [1, 2, 5];
+  const found = round.find((one) => length / one <= most);
+  if (found) return found;
+  let unit = data.fps ? 7200 : 10;
+  while (length / unit > most) unit *= String(unit).startsWith("2") ? 2.5 : 2;
+  return unit;
+}
+
+function makeAxis(frames) {
+  const box = make("div", "axis");
+  const canvas = make("canvas");
+  canvas.setAttribute("aria-hidden", "true");
+  box.append(canvas);
+  redrawn(canvas, () => {
+    const sheet = sharp(canvas);
+    if (!sheet) return;
+    const { pen, width } = sheet;
+    const length = data.fps ? frames / data.fps : frames;
+    const each = step(length, Math.max(width / 72, 1));
+    pen.font = "11px system-ui, sans-serif";
+    pen.textBaseline = "top";
+    for (let mark = 0; mark * each <= length * 1.000001; mark++) {
+      const value = mark * each, x = value / length * width;
+      pen.fillStyle = colour("--line");
+      pen.fillRect(Math.min(x, width - 1), 0, 1, 4);
+      const text = data.fps ? clock(value, each < 1 ? 1 : 0) : String(value);
+      const left = Math.min(Math.max(x - pen.measureText(text).width / 2, 0), width - pen.measureText(text).width);
+      pen.fillStyle = colour("--muted");
+      pen.fillText(text, left, 5);
+    }
+  });
+  return box;
 }

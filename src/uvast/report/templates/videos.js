@@ -1,15 +1,28 @@
 // A list of videos. The first ones have their place from the start, the rest follows on request;
 // timelines are drawn when they come near the screen and taken away when they leave, so that
 // thousands of videos stay quick.
-function makeList(element, comparison, names) {
-  const ways = comparison.ways.map((way) => way.name);
-  let chosen = comparison.main;
+function makeList(element, comparison, { marks, first }) {
+  const names = comparison.decodings.map((one) => one.name);
+  let chosen = comparison.main, heights = false;
+
+  function rows(video) {
+    const found = [];
+    if (video.truth) found.push({ name: "ground truth", track: segments(video.truth) });
+    if (video.clicks) found.push({ name: "clicks", track: clicks(video.clicks, video.frames) });
+    video.tracks.forEach((runs, i) => found.push({ name: names[i], track: segments(runs, video.sure?.[i]), decoding: i }));
+    return found;
+  }
+
   const items = comparison.videos.map((video, index) => {
     const article = make("article", "video");
     const head = make("header");
-    head.append(make("h3", "", video.name), make("span", "figures"));
+    head.append(make("h3", "", video.name));
+    if (video.split !== undefined) head.append(make("span", "badge", `split ${video.split}`));
+    if (video.inTraining) head.append(make("span", "badge warn", "used in training"));
+    head.append(make("span", "figures"));
     const tracks = make("div", "tracks");
-    tracks.style.height = `calc(var(--row) * ${video.tracks.length})`;
+    const n = video.tracks.length + (video.truth ? 1 : 0) + (video.clicks ? 1 : 0);
+    tracks.style.height = `calc(var(--row) * ${n} + var(--axis))`;
     article.append(head, tracks);
     article.dataset.index = String(index);
     return article;
@@ -25,22 +38,25 @@ function makeList(element, comparison, names) {
       now.hidden = share === null;
       if (share !== null) now.style.left = `calc(var(--label) + (100% - var(--label)) * ${share})`;
     };
-    [names.truth, ...ways].forEach((name, row) => {
-      const line = make("div", "line");
-      line.dataset.row = String(row);
-      const label = make("span", "", name);
-      label.title = name;
-      const track = unpack(video.tracks[row]);
-      line.append(label, makeTrack(`${video.name}, ${name}`, track, { ticks: row ? null : video.timestamps, moved }));
-      line.classList.toggle("chosen", names.marks && row === chosen + 1);
-      tracks.append(line);
-    });
-    tracks.append(now);
+    for (const { name, track, decoding } of rows(video)) {
+      const row = line(name, makeTrack(`${video.name}, ${name}`, track, { moved, heights }));
+      row.firstChild.title = name;
+      if (decoding !== undefined) row.dataset.decoding = String(decoding);
+      tracks.append(row);
+    }
+    tracks.append(line("", makeAxis(video.frames)), now);
+    mark(article);
   }
 
-  function clear(article) {
+  function mark(article) {
+    for (const row of article.querySelectorAll(".line")) {
+      row.classList.toggle("chosen", marks && row.dataset.decoding === String(chosen));
+    }
+  }
+
+  function clear(article, force = false) {
     const tracks = article.querySelector(".tracks");
-    if (tracks.contains(document.activeElement)) return;
+    if (!force && tracks.contains(document.activeElement)) return;
     for (const canvas of tracks.querySelectorAll("canvas")) forget(canvas);
     tracks.replaceChildren();
   }
@@ -50,12 +66,12 @@ function makeList(element, comparison, names) {
   }, { rootMargin: "400px 0px" });
   for (const article of items) near.observe(article);
 
+  const byName = comparison.videos.map((_, index) => index);
   const orders = {
-    worst: () => comparison.ways[chosen].order,
-    best: () => [...comparison.ways[chosen].order].reverse(),
-    name: () => comparison.videos.map((_, index) => index),
-    length: () => comparison.videos.map((_, index) => index)
-      .sort((a, b) => comparison.videos[b].frames - comparison.videos[a].frames),
+    worst: () => comparison.decodings[chosen].order,
+    best: () => [...comparison.decodings[chosen].order].reverse(),
+    name: () => byName,
+    length: () => [...byName].sort((a, b) => comparison.videos[b].frames - comparison.videos[a].frames),
   };
 
   const more = make("button", "more");
@@ -63,21 +79,33 @@ function makeList(element, comparison, names) {
   let all = false, wished = {};
   more.addEventListener("click", () => { all = true; show(wished); });
 
+  function figures(video) {
+    const found = [length(video.frames)];
+    if (video.scores) video.scores[chosen].slice(2).forEach((value, i) => found.push(`${data.scoreNames[i + 2]} ${value.toFixed(1)}`));
+    const sure = video.sure?.[chosen];
+    if (!video.scores && sure?.length) found.push(`${certainty(segments(video.tracks[chosen], sure)).toFixed(0)} % sure`);
+    return found.join(" · ");
+  }
+
   function show(wishes = {}) {
-    const { way = chosen, order = "worst", find = "" } = wishes;
+    const { decoding = chosen, order = "worst", find = "", confidence = heights } = wishes;
     wished = wishes;
-    chosen = way;
+    chosen = decoding;
+    if (confidence !== heights) {
+      heights = confidence;
+      for (const article of items) {
+        if (!article.querySelector(".tracks").childElementCount) continue;
+        clear(article, true);
+        draw(article);
+      }
+    }
     const wanted = find.trim().toLowerCase();
     const shown = orders[order]().filter((i) => comparison.videos[i].name.toLowerCase().includes(wanted));
-    const rest = all ? 0 : Math.max(shown.length - names.first, 0);
+    const rest = all ? 0 : Math.max(shown.length - first, 0);
     const placed = shown.slice(0, shown.length - rest);
     for (const index of placed) {
-      const video = comparison.videos[index];
-      const scores = video.scores[chosen].map((value, i) => `${data.scoreNames[i]} ${value.toFixed(1)}`);
-      items[index].querySelector(".figures").textContent = [length(video.frames), ...scores.slice(2)].join(" · ");
-      for (const line of items[index].querySelectorAll(".line")) {
-        line.classList.toggle("chosen", names.marks && Number(line.dataset.row) === chosen + 1);
-      }
+      items[index].querySelector(".figures").textContent = figures(comparison.videos[index]);
+      mark(items[index]);
     }
     more.textContent = rest === 1 ? "Show 1 more video" : `Show ${rest} more videos`;
     element.replaceChildren(...placed.map((index) => items[index]), ...(rest ? [more] : []));
@@ -85,4 +113,10 @@ function makeList(element, comparison, names) {
   }
 
   return { show, size: items.length };
+}
+
+// The mean over frames, in percent.
+function certainty(track) {
+  const sum = track.sure.reduce((total, value, i) => total + value * (track.ends[i] - track.starts[i]), 0);
+  return sum / track.frames;
 }

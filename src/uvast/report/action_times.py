@@ -1,0 +1,100 @@
+"""Time spent in each action: how often, how long in all and at a time, and which share."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.errors import printable
+from uvast.files import write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from uvast.report.content import Report, Timeline
+    from uvast.segments import Segmentation
+    from uvast.vocabulary import Vocabulary
+
+ALL_VIDEOS = "all videos"
+TRUTH = "ground truth"
+COLUMNS = (
+    *("video", "split", "source", "action", "segments", "share"),
+    *("frames", "mean_frames", "seconds", "mean_seconds"),
+)
+
+
+@dataclass(frozen=True)
+class ActionTime:
+    """The time spent in one action.
+
+    Args:
+        action: the class.
+        n_segments: how often.
+        n_frames: how long in all.
+        share: of all frames, 0 to 1.
+    """
+
+    action: int
+    n_segments: int
+    n_frames: int
+    share: float
+
+    @property
+    def mean_frames(self) -> float:
+        """How long at a time."""
+        return self.n_frames / self.n_segments
+
+
+def action_times(videos: Sequence[Segmentation], vocabulary: Vocabulary) -> list[ActionTime]:
+    """The time spent in each action that occurs, over all of the videos together."""
+    n_segments, n_frames = np.zeros((2, len(vocabulary)), dtype=np.int64)
+    for video in videos:
+        merged = video.merged()
+        np.add.at(n_segments, merged.transcript, 1)
+        np.add.at(n_frames, merged.transcript, merged.durations)
+    total = int(n_frames.sum())
+    return [
+        ActionTime(action, int(n_segments[action]), int(n_frames[action]), n_frames[action] / total)
+        for action in np.flatnonzero(n_segments).tolist()
+    ]
+
+
+def write_action_times(report: Report, path: Path) -> None:
+    """Writes a table of all actions of each video, and of all videos, as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(_rows(report))
+    write_text(path, text.getvalue())
+
+
+def _rows(report: Report) -> Iterator[tuple[object, ...]]:
+    assert report.comparison is not None, "asked for"
+    assert report.vocabulary is not None, "a comparison has classes"
+    rate = report.frames_per_second
+    videos = report.comparison.videos
+    blocks: list[tuple[str, object, Sequence[Timeline]]] = [(ALL_VIDEOS, "", videos)]
+    blocks += [
+        (printable(one.name), "" if one.split is None else one.split, [one]) for one in videos
+    ]
+    for name, split, timelines in blocks:
+        sources = [(TRUTH, [one.true for one in timelines if one.true is not None])]
+        for index, decoding in enumerate(report.comparison.decodings):
+            tracks = [one.tracks[index].segmentation for one in timelines]
+            sources.append((printable(decoding), tracks))
+        for source, segmentations in sources:
+            for one in action_times(segmentations, report.vocabulary):
+                frames = (one.n_frames, f"{one.mean_frames:.2f}")
+                seconds = (
+                    ("", "")
+                    if rate is None
+                    else (f"{one.n_frames / rate:.3f}", f"{one.mean_frames / rate:.3f}")
+                )
+                label = report.vocabulary.names[one.action]
+                share = f"{one.share:.6f}"
+                yield (name, split, source, label, one.n_segments, share, *frames, *seconds)

@@ -1,0 +1,80 @@
+"""Where predictions come from, and which videos their model learned from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uvast.data import Dataset
+from uvast.runs import RunFolder, is_run
+
+if TYPE_CHECKING:
+    from uvast.inference.output import Manifest
+    from uvast.runs import RunInfo
+
+MANIFEST = "segmentation.json"
+"""Named here too: `uvast.inference` takes torch, which scores of predictions do without."""
+
+
+def manifest_of(folder: Path) -> Manifest | None:
+    """The manifest of a folder of predictions, if it has one."""
+    if not (folder / MANIFEST).is_file():
+        return None
+    from uvast.inference.output import read_manifest
+
+    return read_manifest(folder)
+
+
+def predicted_split(manifest: Manifest | None, dataset: Path) -> int | None:
+    """The split of this dataset whose test side was predicted, if one was."""
+    if manifest is None or manifest.dataset is None:
+        return None
+    return manifest.split if Path(manifest.dataset).resolve() == dataset.resolve() else None
+
+
+def learned_by_run(info: RunInfo, dataset: Path) -> frozenset[str]:
+    """The videos of a dataset that a run was trained on, or whose scores chose its epoch.
+
+    Scores on them are no results.
+
+    A run knows its videos by name: those of another dataset may have the same names. Only if its
+    own dataset is gone, equal names are taken for equal videos.
+    """
+    own = Path(info.dataset)
+    if own.exists() and own.resolve() != dataset.resolve():
+        return frozenset()
+    return frozenset((*info.train, *info.validation))
+
+
+def learned_by_model(manifest: Manifest | None, dataset: Path) -> frozenset[str]:
+    """The same for the model behind a folder of predictions; none if it is not known."""
+    if manifest is None:
+        return frozenset()
+    info = _run_info(manifest)
+    if info is not None:
+        return learned_by_run(info, dataset)
+    return frozenset((*manifest.train, *manifest.validation))
+
+
+def trained_on(manifest: Manifest) -> Dataset | None:
+    """The dataset that the model was trained on, if run and dataset are still there."""
+    info = _run_info(manifest)
+    if info is None or not Path(info.dataset).is_dir():
+        return None
+    return Dataset.open(info.dataset)
+
+
+def _run_info(manifest: Manifest) -> RunInfo | None:
+    model = Path(manifest.model)
+    run = model if model.is_dir() else model.parent
+    return RunFolder.open(run)[2] if is_run(run) else None
+
+
+def training_note(n_scored: int, n_learned: int) -> str | None:
+    """A sentence about the videos scored that the model learned from; None if there are none."""
+    if not n_learned:
+        return None
+    which = f"{n_learned} of the {n_scored} videos scored {'was' if n_learned == 1 else 'were'}"
+    if n_learned == n_scored:
+        which = "All videos scored were" if n_scored > 1 else "The video scored was"
+    return f"{which} used in training: these scores do not tell how the model does on new videos."

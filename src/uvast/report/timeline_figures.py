@@ -1,0 +1,193 @@
+"""Figures along the time of a video: timelines and maps of attention."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from uvast.errors import printable
+from uvast.report.compare import order_of_videos
+from uvast.segments import Segmentation
+from uvast.times import format_time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from uvast.data import Timestamps
+    from uvast.report.content import Attention, Comparison, Timeline
+    from uvast.report.palette import ClassStyle, Pattern
+    from uvast.vocabulary import Vocabulary
+
+N_VIDEOS = 4
+"""Videos in a figure of timelines: from the worst to the best, evenly spread."""
+
+HATCHES: dict[Pattern, str] = {
+    "solid": "",
+    "rising": "////",
+    "dots": "....",
+    "level": "----",
+    "crossed": "xxxx",
+    "falling": "\\\\\\\\",
+}
+BLUE = "#1f5fa8"
+SHADES = LinearSegmentedColormap.from_list("uvast", ["#ffffff", BLUE])
+_STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)
+"""Seconds between the marks of an axis; beyond, whole hours."""
+_N_MARKS = 8
+
+
+def draw_timelines(
+    comparison: Comparison,
+    vocabulary: Vocabulary,
+    styles: Sequence[ClassStyle],
+    frames_per_second: float | None,
+) -> Figure:
+    """The paper's qualitative figure: truth, clicks and every decoding, video below video."""
+    order = order_of_videos(comparison, comparison.main)
+    places = np.linspace(0, len(order) - 1, min(len(order), N_VIDEOS)).round().astype(int)
+    videos = [comparison.videos[order[place]] for place in places.tolist()]
+    n_rows = max(len(_rows(one, comparison.decodings)) for one in videos)
+    figure = Figure(figsize=(8, len(videos) * (0.26 * n_rows + 0.55) + 0.8))
+    for axes, video in zip(figure.subplots(len(videos), squeeze=False)[:, 0], videos, strict=True):
+        _draw_video(axes, video, comparison.decodings, styles)
+        time_axis(axes, video.n_frames, frames_per_second, named=video is videos[-1])
+    used = {
+        int(action)
+        for video in videos
+        for one in _rows(video, comparison.decodings).values()
+        for action in one.transcript
+    }
+    figure.legend(
+        handles=[_key(styles[action], vocabulary.names[action]) for action in sorted(used)],
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        ncols=5,
+        frameon=False,
+    )
+    figure.subplots_adjust(hspace=0.7 / (0.26 * n_rows), bottom=0.08)
+    return figure
+
+
+def draw_attention(
+    attention: Attention, styles: Sequence[ClassStyle], frames_per_second: float | None
+) -> Figure:
+    """The truth above the maps, on one axis of time."""
+    n_maps = len(attention.maps)
+    figure = Figure(figsize=(8, 0.8 + 1.6 * n_maps))
+    ratios = [0.25] + [1.0] * n_maps
+    rows = figure.subplots(n_maps + 1, sharex=True, gridspec_kw={"height_ratios": ratios})
+    n_frames, n_segments = attention.true.n_frames, len(attention.true)
+    _draw_segments(rows[0], attention.true, styles, 0)
+    rows[0].set_yticks([])
+    rows[0].set_title(f"{plain(attention.video)}, ground truth", loc="left", fontsize=9)
+    for axes, one in zip(rows[1:], attention.maps, strict=True):
+        axes.imshow(
+            one.weights,
+            cmap=SHADES,
+            vmin=0,
+            vmax=1,
+            aspect="auto",
+            interpolation="nearest",
+            extent=(0, n_frames, n_segments, 0),
+        )
+        axes.set_title(plain(one.title), loc="left", fontsize=9)
+        axes.set_ylabel("segment")
+    time_axis(rows[-1], n_frames, frames_per_second)
+    figure.subplots_adjust(hspace=0.6)
+    return figure
+
+
+def time_axis(
+    axes: Axes, n_frames: int, frames_per_second: float | None, *, named: bool = True
+) -> None:
+    """Minutes and seconds along the bottom, or frames where their rate is not known."""
+    axes.set_xlim(0, n_frames)
+    if named:
+        name = "frame" if frames_per_second is None else "minutes and seconds"
+        axes.set_xlabel(name, fontsize=8)
+    if frames_per_second is None:
+        axes.xaxis.set_major_locator(MaxNLocator(_N_MARKS, integer=True))
+        return
+    rate, seconds = frames_per_second, n_frames / frames_per_second
+    hours = 3600.0 * np.ceil(seconds / 3600 / _N_MARKS)
+    step = next((one for one in _STEPS if seconds / one <= _N_MARKS), hours)
+    decimals = 0 if step >= 1 else 1
+    axes.set_xticks(np.arange(0, seconds + step / 1000, step) * rate)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: format_time(x / rate, decimals)))
+
+
+def _rows(video: Timeline, decodings: Sequence[str]) -> dict[str, Segmentation | Timestamps]:
+    """What there is of a video, from top to bottom."""
+    found: dict[str, Segmentation | Timestamps] = {}
+    if video.true is not None:
+        found["ground truth"] = video.true
+    if video.clicks is not None:
+        found["clicks"] = video.clicks
+    return found | {
+        name: one.segmentation for name, one in zip(decodings, video.tracks, strict=True)
+    }
+
+
+def _draw_video(
+    axes: Axes, video: Timeline, decodings: Sequence[str], styles: Sequence[ClassStyle]
+) -> None:
+    rows = _rows(video, decodings)
+    for row, one in enumerate(rows.values()):
+        if isinstance(one, Segmentation):
+            _draw_segments(axes, one, styles, row)
+            continue
+        colours = [styles[action].colour for action in one.transcript.tolist()]
+        axes.vlines(one.frames, row - 0.4, row + 0.4, colors="black", linewidth=3)
+        axes.vlines(one.frames, row - 0.36, row + 0.36, colors=colours, linewidth=2)
+    axes.set_yticks(range(len(rows)), [plain(name) for name in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    remarks = [video.name]
+    remarks += [] if video.split is None else [f"split {video.split}"]
+    remarks += ["used in training"] if video.in_training else []
+    axes.set_title(plain(", ".join(remarks)), loc="left", fontsize=9)
+    axes.tick_params(axis="x", labelsize=8)
+    quiet(axes)
+
+
+def _draw_segments(
+    axes: Axes, one: Segmentation, styles: Sequence[ClassStyle], row: int, height: float = 0.8
+) -> None:
+    for action in np.unique(one.transcript).tolist():
+        its = one.transcript == action
+        axes.barh(
+            np.full(its.sum(), row),
+            one.durations[its],
+            height,
+            left=one.starts[its],
+            facecolor=styles[action].colour,
+            edgecolor=styles[action].ink,
+            hatch=HATCHES[styles[action].pattern],
+            linewidth=0,
+        )
+
+
+def _key(style: ClassStyle, name: str) -> Patch:
+    return Patch(
+        facecolor=style.colour,
+        edgecolor=style.ink,
+        hatch=HATCHES[style.pattern],
+        linewidth=0,
+        label=plain(name),
+    )
+
+
+def quiet(axes: Axes) -> None:
+    """No frame around the drawing."""
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def plain(text: str) -> str:
+    """Safe to draw: no name is a formula, and none that starts with `_` leaves the legend."""
+    return " " * text.startswith("_") + printable(text).replace("$", r"\$")
