@@ -115,7 +115,7 @@ def test_a_killed_cell_is_told_and_stops_no_other(
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(KILLER)
     (tmp_path / "flag").touch()
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=os.pathsep)
     monkeypatch.setenv("KILL_FLAG", str(tmp_path / "flag"))
     absent = replace(make_cell(model="absent"), dataset=str(tmp_path / "nowhere"))
     cells, out = [make_cell(split=1), absent, make_cell(split=2)], tmp_path / "out"

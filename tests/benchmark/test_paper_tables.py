@@ -313,5 +313,5 @@ def test_a_baselines_settings_win_over_another_preset_also_where_they_are_the_de
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(ConfigError, match="no table 'losses'; choose from fully-supervised"):
+    with pytest.raises(ConfigError, match="unknown table 'losses'; choose from fully-supervised"):
         find_table("losses")

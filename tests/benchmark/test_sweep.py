@@ -368,7 +368,7 @@ def test_help_is_whole_at_80_columns_and_every_example_can_work() -> None:
     found = CliRunner().invoke(app, ["sweep", "--help"], env={"COLUMNS": "80"})
     assert found.exit_code == 0
     assert re.findall(r"\S…", found.output) == []
-    assert re.search(r"--jobs .*Trials chosen at a time", found.output)
+    assert re.search(r"--jobs .*Trials chosen and run", found.output)
     docs = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text("utf-8")
     texts = re.findall(r"\w+\.\w+=\w[\w.-]*(?:\.\.|,)[\w.,:-]*\w", f"{found.output}{docs}")
     assert len(texts) >= 6

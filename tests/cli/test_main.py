@@ -30,7 +30,7 @@ def run_main(monkeypatch, capsys):
     """`main()` with one command that raises; gives its exit code, stdout and stderr."""
 
     def run(error: BaseException | None, *options: str):
-        app = typer.Typer(cls=command_line._Commands)
+        app = typer.Typer(cls=command_line.Commands)
 
         @app.callback()
         def options_of_all() -> None:
@@ -192,7 +192,7 @@ def test_an_interrupt_is_exit_code_130(run_main):
 
 
 def test_an_interrupt_tells_how_to_go_on(run_main):
-    assert isinstance(typer.main.get_command(command_line.app), command_line._Commands)
+    assert isinstance(typer.main.get_command(command_line.app), command_line.Commands)
     code, _, err = run_main(KeyboardInterrupt("go on with: this"), "work")
     assert (code, err) == (130, "stopped; go on with: this\n")
     code, _, err = run_main(KeyboardInterrupt(), "sweep")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -97,6 +98,27 @@ def test_an_odd_video_is_skipped_and_the_others_are_segmented(
     assert finished.returncode == 1
     assert "skipped: " in finished.stderr
     assert (tmp_path / "out" / "good.txt").exists()
+
+
+def test_a_name_that_is_no_text_is_skipped_and_the_others_are_segmented(
+    run: Path, tiny_path: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / os.fsdecode(b"videos \xff")
+    folder.mkdir()
+    features = min((tiny_path / "features").glob("*.npy")).read_bytes()
+    for name in (b"good.npy", b"bad\xff.npy"):
+        (folder / os.fsdecode(name)).write_bytes(features)
+    command = ("segment", run, folder, "--out", tmp_path / "out")
+    for _ in range(2):
+        finished = uvast(*command, "--json")
+        assert finished.returncode == 1
+        assert "bad\\xff.npy: has a name that is not UTF-8; rename it" in finished.stderr
+        assert {path.name for path in (tmp_path / "out").iterdir()} == {
+            "good.txt",
+            "good.json",
+            "segmentation.json",
+        }
+    assert json.loads(finished.stdout)["earlier"] == ["good"]
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}", '{"model": 5}', '"\\ud800"', "9" * 5000])

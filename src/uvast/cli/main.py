@@ -41,10 +41,11 @@ RESUMED = ("benchmark", "reproduce", "segment", "sweep")
 """Commands that go on by themselves where they were stopped."""
 
 
-class _Commands(TyperGroup):
+class Commands(TyperGroup):
     """Ctrl-C in any command is one line, with how to go on if it can; typer would say nothing."""
 
     def invoke(self, ctx: Any) -> Any:
+        """Runs the command that was typed."""
         try:
             with _interruptible():
                 return super().invoke(ctx)
@@ -57,7 +58,7 @@ class _Commands(TyperGroup):
 
 app = typer.Typer(
     name="uvast",
-    cls=_Commands,
+    cls=Commands,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,

@@ -102,21 +102,30 @@ def segment(
     On a cluster: `uvast segment /nfs/run /nfs/features --out /nfs/predictions --engine ray`
     """
     from uvast.inference import load
-    from uvast.inference.inputs import find_sources
+    from uvast.inference.inputs import DatasetVideo, find_sources
     from uvast.inference.output import parse_formats
     from uvast.inference.pipeline import segment_all
-    from uvast.inference.prediction_folder import PredictionFolder, check_place, make_manifest
+    from uvast.inference.prediction_folder import (
+        PredictionFolder,
+        check_place,
+        make_manifest,
+        named,
+    )
 
     # the cluster's nodes have the devices, this machine only looks at the model
     segmenter = load(model, device="cpu" if engine is EngineName.ray else device)
     options = segmenter.parsed_options(settings or [], transcript=transcript, durations=durations)
     chosen_formats = parse_formats(formats, bare=options.is_bare)
-    sources = find_sources(
+    found_sources = find_sources(
         [path.absolute() for path in inputs] if engine is EngineName.ray else inputs,
         n_features=segmenter.n_features,
         sampling_rate=segmenter.sampling_rate,
         split=split,
     )
+    sources, nameless = named(found_sources)
+    for dataset in {one.dataset for one in sources if isinstance(one, DatasetVideo)}:
+        for fault in dataset.skipped:
+            note(f"skipped: {fault}")
     check_place(out, sources, chosen_formats)
     manifest = make_manifest(model, sources, options, chosen_formats, split=split)
     folder = PredictionFolder(out, manifest, overwrite=overwrite)
@@ -131,7 +140,7 @@ def segment(
         )
     else:
         found = segment_all(segmenter, left, options, batch_size=batch_size, workers=workers)
-    outcomes: list[Outcome] = []
+    outcomes = list(nameless)
     with progress_bar() as progress:
         task = progress.add_task("segmenting", total=len(left))
         for outcome in found:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uvast.errors import ConfigError, OutputError, UvastError
+from uvast.errors import ConfigError, InputError, OutputError, UvastError
 from uvast.files import check_absent, read_record, write_json
 from uvast.inference.inputs import DatasetVideo
 from uvast.inference.output import (
@@ -19,6 +20,7 @@ from uvast.inference.output import (
     read_manifest,
     write_prediction,
 )
+from uvast.inference.pipeline import Outcome
 from uvast.runs import RUN_FILE, RunInfo, checkpoint_path
 
 if TYPE_CHECKING:
@@ -42,14 +44,14 @@ def make_manifest(
     info = None
     with suppress(UvastError):  # a checkpoint alone is enough to segment
         info = read_record(checkpoint.parent / RUN_FILE, RunInfo)
-    datasets = {one.dataset.path.resolve() for one in sources if isinstance(one, DatasetVideo)}
+    datasets = {_text(one.dataset.path) for one in sources if isinstance(one, DatasetVideo)}
     return Manifest(
-        model=str(model.resolve()),
+        model=_text(model),
         checkpoint=_sha256(checkpoint),
         options=dataclasses.asdict(options),
         formats=formats,
-        videos={source.name: str(source.path.resolve()) for source in sources},
-        dataset=str(datasets.pop()) if len(datasets) == 1 else None,
+        videos={source.name: _text(source.path) for source in sources},
+        dataset=datasets.pop() if len(datasets) == 1 else None,
         split=split,
         train=() if info is None else info.train,
         validation=() if info is None else info.validation,
@@ -162,6 +164,26 @@ def check_place(folder: Path, sources: Iterable[Source], formats: Sequence[str])
             f"a video named {Path(MANIFEST).stem} would replace {MANIFEST}",
             remedy="rename its file, or leave json out of --format",
         )
+
+
+def named(sources: Iterable[Source]) -> tuple[tuple[Source, ...], tuple[Outcome, ...]]:
+    """The sources whose names are text, and errors for the others: nothing could be written."""
+    good, bad = [], []
+    for source in sources:
+        if _text(source.path.name) == source.path.name:
+            good.append(source)
+        else:
+            error = InputError(
+                "has a name that is not UTF-8", where=source.path, remedy="rename it"
+            )
+            bad.append(Outcome(source.name, error=error))
+    return tuple(good), tuple(bad)
+
+
+def _text(path: Path | str) -> str:
+    """An absolute path, or a name, that can be written to a file whatever its bytes are."""
+    whole = path if isinstance(path, str) else path.resolve()
+    return os.fsencode(whole).decode(errors="backslashreplace")
 
 
 def _sha256(path: Path) -> str:
