@@ -100,8 +100,7 @@ def keep(case: Case, path: Path, sandbox: Sandbox, fault: Fault) -> None:
 def read_case(path: Path, sandbox: Sandbox) -> tuple[Case, bytes | None]:
     """What `keep` wrote: the case, and the bytes of its file if they are broken."""
     values = json.loads(path.read_text())
-    lists = {name: tuple(values["target"][name]) for name in ("writes", "codes")}
-    target = Target(**{**values["target"], **lists})
+    target = Target(**{**values["target"], "writes": tuple(values["target"]["writes"])})
     mutations = tuple(Mutation(**one) for one in values["mutations"])
     case = Case(target, mutations, values["place"], values["encoding"])
     if "content" not in values:

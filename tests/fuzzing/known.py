@@ -98,7 +98,7 @@ KNOWN = (
     _put(SPEC, "background", '["\\u001b[31mred"]'),
     _put(SPEC, "feature_axis", "[" * DEEP + "]" * DEEP, "deep"),
     _put(SPEC, "group_by", "'('"),
-    _put(SPEC, "group_by", "'(?:a+)+(!)'"),
+    _put(SPEC, "group_by", r"'^(s\d+)_(?:(?:a+)+!|task)'"),
     _put(SPEC, "group_by", f"'{'(' * 1_000}{')' * 1_000}'", "1,000 groups"),
     _whole(SPEC, "digits", "9" * MANY),
     _whole(SPEC, "keys", "".join(f"k{index} = 1\n" for index in range(MANY))),
