@@ -29,7 +29,7 @@ def write_archive(path: Path, member: str) -> None:
         (MP4, "a video"),
         (b"\x1aE\xdf\xa3" + bytes(50), "a video"),
         (b"RIFF1234AVI LIST", "a video"),
-        (gzip.compress(b"text"), "an archive"),
+        (gzip.compress(b"text", mtime=0), "an archive"),
         (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
         (b"a,b,c\n1,2,3\n", "a table (CSV)"),
         (b"a;b;c\n1;2;3\n", "a table (CSV)"),
@@ -60,7 +60,7 @@ def test_archives_and_workbooks(tmp_path):
             b"bodyparts,x,y\n1,2,3\n",
             "is a table (CSV), not an array; make features from it with 'uvast extract'",
         ),
-        (gzip.compress(b"text"), "is an archive, not an array; unpack it first"),
+        (gzip.compress(b"text", mtime=0), "is an archive, not an array; unpack it first"),
         (b"junk", "cannot be read as a NumPy array"),
     ],
 )
