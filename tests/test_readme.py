@@ -17,7 +17,7 @@ import uvast
 
 README = Path(__file__).parents[1] / "README.md"
 LITTLE = "--set train.epochs=2 --set train.alignment_epochs=1 --set model.n_encoder_layers=5"
-LESS = {"train": LITTLE, "benchmark": f"{LITTLE} --splits 1 --durations none"}
+LESS = {"train": LITTLE, "benchmark": f"{LITTLE} --splits 1 --decodings none"}
 """What the test adds to a command so that it takes seconds."""
 
 
