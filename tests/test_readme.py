@@ -75,7 +75,7 @@ def test_every_python_block_runs(tmp_path: Path) -> None:
 def test_every_command_runs_on_own_data(own_data: Path) -> None:
     kinds = [command.split()[1] for command in commands()]
     assert kinds == [
-        *("data", "data", "train", "segment", "evaluate", "report", "segment"),
+        *("data", "data", "train", "segment", "evaluate", "report", "segment", "report"),
         *("pseudo-label", "train", "benchmark", "reproduce"),
     ]
     for kind, command in zip(kinds, commands(), strict=True):
