@@ -13,6 +13,7 @@ import torch
 
 from uvast.config import Config
 from uvast.data import Dataset, Timestamps, collate
+from uvast.devices import choose_device
 from uvast.durations import LengthModel
 from uvast.errors import (
     ConfigError,
@@ -22,7 +23,6 @@ from uvast.errors import (
     OutputError,
     TrainingError,
 )
-from uvast.inference.segmenter import choose_device
 from uvast.models.checkpoint import read_card, read_checkpoint
 from uvast.segments import Segmentation
 from uvast.training import EpochReport, Plan, RunFolder, resume, train

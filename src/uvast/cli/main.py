@@ -16,6 +16,8 @@ from uvast.cli import (
     data,
     demo,
     evaluate,
+    extract,
+    overlay,
     pseudo_label,
     report,
     reproduce,
@@ -27,7 +29,7 @@ from uvast.cli.console import note, notes
 from uvast.errors import UvastError
 
 INTERRUPTED = 130
-RESUMED = ("benchmark", "reproduce", "sweep")
+RESUMED = ("benchmark", "extract", "reproduce", "sweep")
 """Commands that go on by themselves where they were stopped."""
 
 
@@ -56,8 +58,10 @@ app.command("demo")(demo.demo)
 app.add_typer(data.app, name="data")
 app.command("pseudo-label")(pseudo_label.pseudo_label)
 app.command("config")(config.config)
+app.command("extract")(extract.extract)
 app.command("train")(train.train)
 app.command("segment")(segment.segment)
+app.command("overlay")(overlay.overlay)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
 app.command("benchmark")(benchmark.benchmark)

@@ -12,7 +12,8 @@ import torch
 
 from uvast.config import Config, DecodeConfig, parse_config
 from uvast.data import Video, collate
-from uvast.errors import CheckpointError, ConfigError, FeatureError
+from uvast.devices import choose_device
+from uvast.errors import CheckpointError, FeatureError
 from uvast.files import missing
 from uvast.inference.decoding import Decoder
 from uvast.inference.decodings import check_effect, parse_decode_setting
@@ -64,18 +65,6 @@ def checkpoint_path(path: Path) -> Path:
     raise CheckpointError(
         "holds no checkpoint", where=path, remedy="name a run folder that uvast train made"
     )
-
-
-def choose_device(name: str) -> torch.device:
-    """`auto` is a GPU if there is one."""
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"device {name!r} cannot be used", remedy="pass --device cpu") from error
-    return device
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from uvast.config import Config, load_config
 from uvast.data import Dataset, validation_part
+from uvast.devices import choose_device
 from uvast.errors import ConfigError, LabelError, SplitError
 from uvast.files import write_text
-from uvast.inference.segmenter import choose_device
 from uvast.supervision import full_segmentations, pseudo_segmentations
 from uvast.training.distributed import Processes, join_processes, own_device
 from uvast.training.loop import Silent

@@ -1,0 +1,24 @@
+"""Where networks run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uvast.errors import ConfigError
+
+if TYPE_CHECKING:
+    import torch
+
+
+def choose_device(name: str) -> torch.device:
+    """`auto` is a GPU if there is one."""
+    import torch
+
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ConfigError(f"device {name!r} cannot be used", remedy="pass --device cpu") from error
+    return device
