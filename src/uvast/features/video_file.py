@@ -122,7 +122,9 @@ def nominal_rate(stream: VideoStream) -> float:
 def stream_seconds(container: InputContainer, stream: VideoStream) -> float:
     """The declared length; 0 if nothing tells."""
     if stream.duration and stream.time_base:
-        return float(stream.duration * stream.time_base)
+        # of an AVI that was cut off only the number of frames is still right
+        counted = stream.frames / nominal_rate(stream)
+        return max(float(stream.duration * stream.time_base), counted)
     return container.duration / 1e6 if container.duration else 0.0
 
 
