@@ -157,6 +157,6 @@ def test_other_weights_are_refused(monkeypatch, tmp_path):
     (tmp_path / "odd_weights" / "a.pth").write_bytes(b"something else")
     monkeypatch.syspath_prepend(tmp_path)
     file = PackagedFile("odd-weights", "odd_weights", "a.pth", "0" * 64)
-    with pytest.raises(CorruptFileError, match="wrong sha256.*--force-reinstall odd-weights"):
+    with pytest.raises(CorruptFileError, match=r"wrong sha256.*--force-reinstall odd-weights"):
         file.read("appearance")
     assert file.find("appearance") == Path(tmp_path / "odd_weights" / "a.pth")

@@ -14,6 +14,9 @@ from uvast.features.extractor import Picture, View
 from uvast.features.spool import Column, Spool, write_joined
 
 
+VIEW = View(Picture(1, 1), None)
+
+
 @dataclass(frozen=True)
 class Smoother:
     """The mean over a neighbourhood, at every `stride`-th frame."""
@@ -25,7 +28,7 @@ class Smoother:
     name: str = "smoother"
     version: str = "1"
     width: int = 1
-    view: View = View(Picture(1, 1), None)
+    view: View = VIEW
     centre: float = 0.0
 
     def __call__(self, frames):

@@ -161,9 +161,11 @@ def test_other_features_are_never_replaced_unasked(tmp_path):
     order = Order(path, tmp_path, PIXELS)
     extract(order)
     content = (tmp_path / "a.npy").read_bytes()
-    other = write_video(tmp_path / "b.mp4", 12).rename(tmp_path / "in" / "a.mp4") if (
-        (tmp_path / "in").mkdir() is None
-    ) else path
+    other = (
+        write_video(tmp_path / "b.mp4", 12).rename(tmp_path / "in" / "a.mp4")
+        if ((tmp_path / "in").mkdir() is None)
+        else path
+    )
     cases = {
         "15 frames per second of features": replace(order, rate=10.0),
         f"another video's ({path}) features": replace(order, source=other),

@@ -29,9 +29,7 @@ def extractor() -> I3DExtractor:
 
 
 def clip(n_frames: int, size: int = 32, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).integers(
-        0, 256, (n_frames, size, size, 3), dtype=np.uint8
-    )
+    return np.random.default_rng(seed).integers(0, 256, (n_frames, size, size, 3), dtype=np.uint8)
 
 
 @pytest.mark.parametrize(("n_frames", "size"), [(16, 32), (24, 64)])

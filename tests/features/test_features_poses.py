@@ -7,9 +7,9 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-import pyarrow
-import pyarrow.parquet
+import pyarrow as pa
 import pytest
+from pyarrow.parquet import write_table
 
 from uvast.errors import CorruptFileError, FeatureError, OutputError
 from uvast.features import Order, extract, read_card
@@ -26,9 +26,7 @@ VALUES = np.array(
         [2.0, 10.0, 0.9, 9.0, 8.0, 0.8],
     ]
 )
-POINTS = np.array(
-    [[[0, 10], [5, 6]], [[1, 10], [np.nan, np.nan]], [[2, 10], [9, 8]]], dtype=float
-)
+POINTS = np.array([[[0, 10], [5, 6]], [[1, 10], [np.nan, np.nan]], [[2, 10], [9, 8]]], dtype=float)
 
 
 def deeplabcut_csv(path: Path) -> Path:
@@ -81,8 +79,8 @@ def plain_csv(path: Path) -> Path:
 
 def parquet(path: Path) -> Path:
     names = [f"{point}.{kind}" for _, point, kind in COLUMNS]
-    table = pyarrow.table({name: VALUES[:, i] for i, name in enumerate(names)})
-    pyarrow.parquet.write_table(table, path)
+    table = pa.table({name: VALUES[:, i] for i, name in enumerate(names)})
+    write_table(table, path)
     return path
 
 
@@ -174,9 +172,7 @@ def test_poses_become_features_with_a_card(tmp_path):
 )
 def test_rows_of_a_known_rate_are_sampled(rows, rate, expected, tmp_path):
     (tmp_path / "a.csv").write_text("value\n" + "\n".join(map(str, range(10))))
-    made = order(
-        tmp_path / "a.csv", tmp_path / "out", "table", rows_per_second=rows, rate=rate
-    )
+    made = order(tmp_path / "a.csv", tmp_path / "out", "table", rows_per_second=rows, rate=rate)
     assert extract(made).seconds == pytest.approx(10 / rows)
     features = np.load(tmp_path / "out" / "a.npy")[:, 0]
     card = read_card(tmp_path / "out" / "a.json")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pydantic
 
-from uvast.errors import ConfigError, FeatureError
+from uvast.errors import ConfigError, DataError, FeatureError
 from uvast.features.extractor import Picture, View
 from uvast.features.extras import extra
 from uvast.files import missing, read_text, unreadable
@@ -119,13 +119,13 @@ class OnnxExtractor:
 def make(request: Request) -> OnnxExtractor:
     """The extractor of the file that the request names; it is tried on a black clip."""
     path = Path(request.argument)
-    settings = read_settings(path.with_suffix(".toml"))
-    session, digest = _session(path, request.device)
-    black = np.zeros((settings.window, settings.height, settings.width, 3), np.uint8)
     try:
+        settings = read_settings(path.with_suffix(".toml"))
+        session, digest = _session(path, request.device)
+        black = np.zeros((settings.window, settings.height, settings.width, 3), np.uint8)
         width = _run(session, settings, black).shape[1]
-    except FeatureError as error:
-        raise ConfigError(error.what, where=path, remedy=error.remedy) from None
+    except DataError as error:  # the same for every video
+        raise ConfigError(error.what, where=error.where or path, remedy=error.remedy) from None
     picture = Picture(settings.height, settings.width, settings.fit, settings.short_side)
     rate = request.rate if settings.frames_per_second is None else settings.frames_per_second
     said = hashlib.sha256(settings.model_dump_json().encode()).hexdigest()[:8]
