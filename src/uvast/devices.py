@@ -1,7 +1,8 @@
-"""Where networks run."""
+"""Where networks run, and on how many cores."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from uvast.errors import ConfigError
@@ -22,3 +23,10 @@ def choose_device(name: str) -> torch.device:
     except (RuntimeError, AssertionError) as error:
         raise ConfigError(f"device {name!r} cannot be used", remedy="pass --device cpu") from error
     return device
+
+
+def n_cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -13,7 +13,6 @@ from uvast.features.blocks import Blocks
 from uvast.features.extractor import Picture, View
 from uvast.features.spool import Column, Spool, write_joined
 
-
 VIEW = View(Picture(1, 1), None)
 
 

@@ -69,8 +69,9 @@ def extract(
 
     From DeepLabCut or SLEAP: `uvast extract poses/ --model poses --out features`
     """
+    from uvast.devices import n_cores
     from uvast.features.extraction import Order
-    from uvast.features.many import extract_all, n_cores
+    from uvast.features.many import extract_all
     from uvast.features.models import parse_models
     from uvast.features.sources import find_sources
 

@@ -45,7 +45,7 @@ def overlay(
 
     Example: `uvast overlay new.mp4 predictions/new.json --out annotated.mp4`
     """
-    from uvast.features.many import n_cores
+    from uvast.devices import n_cores
     from uvast.features.overlay import write_overlay
     from uvast.features.timed_segments import read_timed_segments
     from uvast.features.video_file import video_info

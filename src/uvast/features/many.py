@@ -10,6 +10,7 @@ from dataclasses import replace
 from queue import Queue
 from typing import TYPE_CHECKING
 
+from uvast.devices import n_cores
 from uvast.errors import ConfigError, UvastError
 from uvast.features.extraction import Outcome, extract
 
@@ -111,28 +112,33 @@ class _Worker:
         self._n_threads = max(1, n_cores() // n_processes)
         self._process: multiprocessing.process.BaseProcess | None = None
         self._connection: Connection | None = None
+        self._stopped = False
+        self._lock = threading.Lock()
 
     def run(self) -> None:
         """Works until no order is left."""
-        while self._left:
-            order = self._left.pop()
-            if self._device is not None:
-                order = replace(order, device=self._device)
-            message = self._extracted(order)
-            self._messages.put(message)
-            if isinstance(message, ConfigError):
-                return
+        while (order := self._next()) is not None:
+            self._messages.put(self._extracted(order))
         self.stop()
 
     def stop(self) -> None:
-        """Ends the process."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.join()
+        """Ends the process, and starts no other."""
+        with self._lock:
+            self._stopped = True
+            if self._process is not None:
+                self._process.terminate()
+                self._process.join()
+
+    def _next(self) -> Order | None:
+        try:
+            order = self._left.pop()
+        except IndexError:
+            return None
+        return order if self._device is None else replace(order, device=self._device)
 
     def _extracted(self, order: Order) -> Outcome | ConfigError:
-        process, connection = self._started()
         try:
+            connection = self._started()
             connection.send(order)
             while True:
                 message = connection.recv()
@@ -140,22 +146,31 @@ class _Worker:
                     return message
                 self._messages.put(message)
         except (EOFError, OSError):
-            process.join()
-            self._process = None
-            what = f"its process died ({_reason(process.exitcode)})"
+            what = f"its process died ({self._end()})"
             error = UvastError(what, where=order.source, remedy="leave it out or convert it")
             return Outcome(order.name, "failed", error=error)
 
-    def _started(self) -> tuple[multiprocessing.process.BaseProcess, Connection]:
-        if self._process is None or self._connection is None:
-            context = multiprocessing.get_context("spawn")
-            self._connection, other = context.Pipe()
-            self._process = context.Process(
-                target=_work, args=(other, self._n_threads), daemon=True
-            )
-            self._process.start()
-            other.close()
-        return self._process, self._connection
+    def _started(self) -> Connection:
+        with self._lock:
+            if self._stopped:
+                raise EOFError
+            if self._process is None or self._connection is None:
+                context = multiprocessing.get_context("spawn")
+                self._connection, other = context.Pipe()
+                arguments = (other, self._n_threads)
+                self._process = context.Process(target=_work, args=arguments, daemon=True)
+                self._process.start()
+                other.close()
+            return self._connection
+
+    def _end(self) -> str:
+        """How the process ended; the next order starts another."""
+        process, self._process = self._process, None
+        if process is None:
+            return "stopped"
+        process.join()
+        code = process.exitcode
+        return f"killed by {signal.Signals(-code).name}" if code and code < 0 else f"code {code}"
 
 
 def _work(connection: Connection, n_threads: int) -> None:
@@ -175,16 +190,3 @@ def _work(connection: Connection, n_threads: int) -> None:
             connection.send(attempt(order, tell))
         except ConfigError as error:
             connection.send(error)
-
-
-def n_cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _reason(code: int | None) -> str:
-    if code is not None and code < 0:
-        return f"killed by {signal.Signals(-code).name}"
-    return f"ended with code {code}"
