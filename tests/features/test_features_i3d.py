@@ -19,8 +19,6 @@ from uvast.features.i3d_network import CENTRE, I3D, STRIDE, normalised
 from uvast.features.weights import PackagedFile, cached_arrays, flat_arrays, read_array_pickle
 
 ARRAYS = flat_arrays(tiny_checkpoint())
-FIELD = 56
-"""The outermost frame that a row sees, in whole strides."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +30,7 @@ def clip(n_frames: int, size: int = 32, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 256, (n_frames, size, size, 3), dtype=np.uint8)
 
 
-@pytest.mark.parametrize(("n_frames", "size"), [(16, 32), (24, 64)])
+@pytest.mark.parametrize(("n_frames", "size"), [(16, 32), (24, 64), (80, 32)])
 def test_the_network_equals_a_plain_one(extractor, n_frames, size):
     seen = normalised(torch.from_numpy(clip(n_frames, size)))
     assert (float(seen.min()), float(seen.max())) == (-1.0, 1.0)
@@ -52,21 +50,18 @@ def in_blocks(extractor, frames):
 
 
 @pytest.mark.parametrize("n_frames", [1, 7, 40, 203])
-def test_with_its_whole_field_of_view_there_is_no_seam(extractor, n_frames):
+def test_there_is_no_seam(extractor, n_frames):
     frames = clip(n_frames)
-    pieces = in_blocks(replace(extractor, window=32, context=FIELD), frames)
+    pieces = in_blocks(replace(extractor, window=32), frames)
     assert len(pieces) == -(-n_frames // 8)
     assert pieces == pytest.approx(extractor(frames), abs=1e-4)
 
 
-def test_without_context_there_is_one(extractor):
-    """The test above can fail, and the extractor's own context makes the seam small."""
+def test_with_less_context_there_is_one(extractor):
+    """The test above can fail."""
     frames = clip(200)
-    whole = extractor(frames)
-    bare = in_blocks(replace(extractor, window=32, context=0), frames)
-    own = in_blocks(replace(extractor, window=32), frames)
-    assert np.abs(bare - whole).max() > 1e-2
-    assert np.abs(own - whole).max() < np.abs(bare - whole).max() / 3
+    pieces = in_blocks(replace(extractor, window=32, context=24), frames)
+    assert np.abs(pieces - extractor(frames)).max() > 1e-3
 
 
 @pytest.mark.parametrize("place", [96, 99, 103])

@@ -29,6 +29,7 @@ CENTRE = 5.0
 """Feature k looks at frame 8 k + 5: where the middle of its field of view is."""
 
 _EPSILON = 1e-3
+_PIECE = 16
 
 
 class _Mix(nn.Module):
@@ -54,22 +55,40 @@ class _Look(nn.Module):
 
     def __init__(self, kernel: Tensor, bias: Tensor, *, stride: int = 1) -> None:
         super().__init__()
-        size = kernel.shape[0]
         self.register_buffer(
             "kernel",
             kernel.permute(4, 3, 0, 1, 2).contiguous(memory_format=torch.channels_last_3d),
         )
         self.register_buffer("bias", bias)
         self.stride = stride
-        self.padding = size // 2 if stride == 1 else 0
-        before = (size - stride) // 2
-        self.uneven = () if stride == 1 else (0, 0, *(before, size - stride - before) * 3)
+        self.size = kernel.shape[0]
+        self.before = (self.size - stride) // 2
+        self.after = self.size - stride - self.before
 
     def forward(self, clip: Tensor) -> Tensor:
-        if self.uneven:
-            clip = functional.pad(clip, self.uneven)
+        return self._convolved(clip, self.size // 2)
+
+    def pooled(self, clip: Tensor) -> Tensor:
+        """Largest values over 3 x 3 places, at every second one.
+
+        Piece by piece: the maps before the pooling of a long clip are too large to keep.
+        """
+        pieces = []
+        n_frames, n_found = len(clip), len(clip) // self.stride
+        for start in range(0, n_found, _PIECE):
+            end = min(start + _PIECE, n_found)
+            first = start * self.stride - self.before
+            last = (end - 1) * self.stride - self.before + self.size
+            around = (max(0, -first), max(0, last - n_frames))
+            part = functional.pad(
+                clip[max(0, first) : last], (0, 0, *(self.before, self.after) * 2, *around)
+            )
+            pieces.append(_pool(self._convolved(part, 0), (1, 3, 3), 2))
+        return torch.cat(pieces)
+
+    def _convolved(self, clip: Tensor, padding: int) -> Tensor:
         found = functional.conv3d(
-            _channels_second(clip), self.kernel, self.bias, self.stride, self.padding
+            _channels_second(clip), self.kernel, self.bias, self.stride, padding
         )
         return _channels_last(found.relu_())
 
@@ -121,8 +140,7 @@ class I3D(nn.Module):
 
     def places(self, clip: Tensor) -> Tensor:
         """The features of every place `(T / 8, H / 32, W / 32, 1024)`."""
-        found = _pool(self.stem(clip), (1, 3, 3), 2)
-        found = _pool(self.look(self.mix(found)), (1, 3, 3), 2)
+        found = self.look.pooled(self.mix(self.stem.pooled(clip)))
         found = _pool(self.mixed_3(found), (3, 3, 3), 2)
         found = _pool(self.mixed_4(found), (2, 2, 2), 2)
         places: Tensor = self.mixed_5(found)
