@@ -14,6 +14,7 @@ from uvast.data import Dataset
 from uvast.errors import ConfigError, CorruptFileError, FeatureError, InputError, OutputError
 from uvast.features import Order, Picture, View, extract, find_sources, read_card
 from uvast.features import models as table
+from uvast.features.card import write_card
 from uvast.features.models import ModelName, parse_models
 
 PIXELS = parse_models("pixels")
@@ -142,6 +143,24 @@ def test_what_is_there_is_kept(tmp_path):
     assert (tmp_path / "a.npy").stat().st_mtime_ns == before
     assert extract(replace(order, overwrite=True)).state == "made"
     assert (tmp_path / "a.npy").stat().st_mtime_ns > before
+
+
+def test_a_kill_while_overwriting_never_leaves_old_features_with_a_new_card(tmp_path, monkeypatch):
+    path = write_video(tmp_path / "a.mp4", 10)
+    order = Order(path, tmp_path, PIXELS)
+    extract(order)
+
+    def killed(path, card):
+        write_card(path, card)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("uvast.features.extraction.write_card", killed)
+        with pytest.raises(KeyboardInterrupt):
+            extract(replace(order, rate=10.0, overwrite=True))
+    assert not (tmp_path / "a.npy").exists()
+    assert extract(replace(order, rate=10.0)).state == "made"
+    assert len(np.load(tmp_path / "a.npy")) == 4
 
 
 @pytest.mark.parametrize("gone", ["a.npy", "both"])

@@ -15,7 +15,7 @@ from i3d_reference import N_CLASSES, WIDTHS, plain_i3d, tiny_checkpoint
 from uvast.errors import ConfigError, CorruptFileError
 from uvast.features.blocks import Blocks
 from uvast.features.i3d import I3DExtractor
-from uvast.features.i3d_network import CENTRE, I3D, STRIDE, normalised
+from uvast.features.i3d_network import I3D, normalised
 from uvast.features.weights import PackagedFile, cached_arrays, flat_arrays, read_array_pickle
 
 ARRAYS = flat_arrays(tiny_checkpoint())
@@ -71,8 +71,8 @@ def test_a_row_looks_at_the_frames_around_its_centre(extractor, place):
     changed = frames.copy()
     changed[place] = 255 - changed[place]
     seen = np.abs(extractor(changed) - extractor(frames)).max(1) > 0
-    times = np.flatnonzero(seen) * STRIDE + CENTRE
-    assert (times[0] + times[-1]) / 2 == pytest.approx(place, abs=STRIDE / 2)
+    times = np.flatnonzero(seen) * extractor.stride + extractor.centre
+    assert (times[0] + times[-1]) / 2 == pytest.approx(place, abs=extractor.stride / 2)
     assert 40 < times[-1] - times[0] <= 2 * 49
 
 

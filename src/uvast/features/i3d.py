@@ -28,6 +28,8 @@ WEIGHTS = PackagedFile(
 )
 _RATE = 25.0
 """Of the videos that the network was trained on."""
+_CENTRE = 5.0
+"""Row k looks at frame 8 k + 5: there is the middle of its field of view."""
 _VIEW = View(Picture(224, 224, "crop", short_side=256), _RATE)
 
 
@@ -48,7 +50,7 @@ class I3DExtractor:
     stride: int = 8
     window: int = 240
     context: int = 48
-    centre: float = 5.0
+    centre: float = _CENTRE
 
     @property
     def width(self) -> int:

@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
     Arrays = Mapping[str, NDArray[np.float32]]
 
-STRIDE = 8
-CENTRE = 5.0
-"""Feature k looks at frame 8 k + 5: where the middle of its field of view is."""
-
 _EPSILON = 1e-3
 _PIECE = 16
 
