@@ -20,6 +20,7 @@ from uvast.benchmark.cell import is_finished
 from uvast.benchmark.engine import run_cells
 from uvast.benchmark.ray_engine import RayEngine
 from uvast.errors import ConfigError
+from uvast.features import generate_videos
 from uvast.inference.cluster import Cluster
 from uvast.runs import RunFolder
 
@@ -130,6 +131,21 @@ def test_videos_are_segmented_as_on_one_machine(
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == names
     for name in names:
         assert (tmp_path / "a" / name).read_text() == (tmp_path / "b" / name).read_text()
+
+
+def test_features_are_extracted_as_on_one_machine(nodes: Nodes, tmp_path: Path) -> None:
+    generate_videos(tmp_path / "videos", n_videos=2, seconds=4.0, width=64, height=48)
+    (tmp_path / "videos" / "bad.mp4").write_text("no video")
+    start = ("extract", tmp_path / "videos", "--model", "pixels", "--json")
+    there = uvast(*start, "--out", tmp_path / "a", "--engine", "ray", "--address", nodes.address)
+    here = uvast(*start, "--out", tmp_path / "b")
+    assert (there.returncode, here.returncode) == (2, 2), there.stderr
+    first, second = (json.loads(one.stdout) for one in (there, here))
+    assert first["videos"] == second["videos"]
+    assert first["skipped"] == second["skipped"]
+    assert list(first["skipped"]) == ["bad"]
+    for path in (tmp_path / "b").iterdir():
+        assert (tmp_path / "a" / path.name).read_bytes() == path.read_bytes()
 
 
 def test_a_cluster_of_this_machine_alone(tiny_path: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from uvast.config import Config
 from uvast.data import Dataset, generate_dataset, read_spec, write_spec
+from uvast.devices import choose_device
 from uvast.errors import (
     ConfigError,
     LabelError,
@@ -17,7 +18,6 @@ from uvast.errors import (
     OutputError,
     TrainingError,
 )
-from uvast.inference.segmenter import choose_device
 from uvast.runs import RunFolder
 from uvast.training import EpochReport, Plan, resume, train
 from uvast.training.objectives import StageOne

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from uvast.benchmark.cell import Cell, check_cell, is_finished, run_cell
+from uvast.devices import n_cores
 from uvast.errors import CheckpointError, DataError, OutputError, UvastError
 from uvast.files import write_text
 
@@ -139,13 +140,6 @@ def failure(cell: Cell, out: Path, device: str) -> str | None:
         return f"{type(error).__name__}: {error}; see {report}"
     report.unlink(missing_ok=True)
     return None
-
-
-def n_cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _reason(code: int, said: list[str]) -> str:

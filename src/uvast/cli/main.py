@@ -22,6 +22,8 @@ from uvast.cli import (
     data,
     demo,
     evaluate,
+    extract,
+    overlay,
     pseudo_label,
     report,
     reproduce,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-RESUMED = ("benchmark", "reproduce", "segment", "sweep")
+RESUMED = ("benchmark", "extract", "reproduce", "segment", "sweep")
 """Commands that go on by themselves where they were stopped."""
 
 
@@ -70,8 +72,10 @@ app.command("convert")(convert.convert)
 app.command("agree")(agree.agree)
 app.command("pseudo-label")(pseudo_label.pseudo_label)
 app.command("config")(config.config)
+app.command("extract")(extract.extract)
 app.command("train")(train.train)
 app.command("segment")(segment.segment)
+app.command("overlay")(overlay.overlay)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
 app.command("benchmark")(benchmark.benchmark)

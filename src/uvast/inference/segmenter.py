@@ -12,7 +12,8 @@ import torch
 
 from uvast.config import Config, DecodeConfig, parse_config
 from uvast.data import Video, collate
-from uvast.errors import CheckpointError, ConfigError, FeatureError
+from uvast.devices import choose_device
+from uvast.errors import CheckpointError, FeatureError
 from uvast.inference.decoder import Decoder
 from uvast.inference.inputs import FeatureFile, sampled_video
 from uvast.inference.named_decodings import check_effect, parse_decode_setting
@@ -52,18 +53,6 @@ def load(path: str | Path, *, device: str = "auto") -> Segmenter:
         frames_per_second=card.frames_per_second,
         origin=f"stage {card.stage}, epoch {card.epoch} ({card.selection})",
     )
-
-
-def choose_device(name: str) -> torch.device:
-    """`auto` is a GPU if there is one."""
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ConfigError(f"device {name!r} cannot be used", remedy="pass --device cpu") from error
-    return device
 
 
 @dataclass(frozen=True, eq=False)

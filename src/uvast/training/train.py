@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from uvast.config import Config, load_config
 from uvast.data import Dataset, validation_part
+from uvast.devices import choose_device
 from uvast.errors import ConfigError, InputError, LabelError, SplitError
 from uvast.files import write_text
-from uvast.inference.segmenter import choose_device
 from uvast.runs import RunFolder, RunInfo, versions
 from uvast.supervision import full_segmentations, pseudo_segmentations
 from uvast.training.batches import TrainingData

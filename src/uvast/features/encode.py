@@ -1,0 +1,62 @@
+"""Pictures to an H.264 video, frame by frame."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from uvast.features.extras import extra
+from uvast.files import unwritable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from uvast.features.extractor import Pictures
+
+TIME_BASE = Fraction(1, 90_000)
+"""Fine enough for any rate, variable ones too."""
+
+
+@contextmanager
+def video_writer(
+    path: Path,
+    *,
+    width: int,
+    height: int,
+    rate: float,
+    quality: int = 23,
+    key_seconds: float = 1.0,
+    n_threads: int = 1,
+) -> Iterator[Callable[[Pictures, float], None]]:
+    """A function that takes pictures `(height, width, 3)` and when to show them, in seconds.
+
+    Args:
+        path: an MP4 file, written as it goes; for browsers its index is in front.
+        width: in pixels, even.
+        height: in pixels, even.
+        rate: the nominal frames a second.
+        quality: x264's constant rate factor; less is better and larger.
+        key_seconds: between pictures that can be jumped to.
+        n_threads: of the encoder.
+    """
+    av = extra("av")
+    try:
+        with av.open(str(path), "w", format="mp4", options={"movflags": "faststart"}) as container:
+            stream = container.add_stream("libx264", rate=Fraction(rate).limit_denominator(1001))
+            stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+            stream.codec_context.time_base = TIME_BASE
+            stream.codec_context.gop_size = max(1, round(rate * key_seconds))
+            stream.codec_context.thread_count = n_threads
+            stream.options = {"preset": "veryfast", "crf": str(quality)}
+
+            def write(picture: Pictures, seconds: float) -> None:
+                frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+                frame.pts, frame.time_base = round(seconds / TIME_BASE), TIME_BASE
+                container.mux(stream.encode(frame))
+
+            yield write
+            container.mux(stream.encode())
+    except av.error.FFmpegError as error:
+        raise unwritable(path, error) from error

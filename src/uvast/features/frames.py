@@ -1,0 +1,295 @@
+"""Videos, frame by frame: decoded once, scaled inside the decoder's filter graph.
+
+A view at a rate sees, at each of its ticks k / rate, the frame that a player would show then.
+Times are seconds since the start of the video.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from uvast.errors import CorruptFileError
+from uvast.features.extras import extra
+from uvast.features.video_file import (
+    no_pictures,
+    nominal_rate,
+    open_video,
+    quarter_turns,
+    shown_size,
+    stream_seconds,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from av.container import InputContainer
+    from av.filter import Graph
+    from av.video.frame import VideoFrame
+    from av.video.stream import VideoStream
+    from numpy.typing import NDArray
+
+    from uvast.features.extractor import Picture, Pictures, View
+
+_LONGEST_GAP = 3600.0
+_NOTHING = 1e-5
+_CLOCKED = ("mp4", "matroska")
+"""Containers whose time 0 is the video's start; the clocks of others start anywhere."""
+
+
+class Shown(NamedTuple):
+    """A frame that a view sees.
+
+    Args:
+        view: its number.
+        picture: `(H, W, 3)`, red, green and blue.
+        n_ticks: for so many ticks of the view's rate.
+        seconds: when the frame comes.
+    """
+
+    view: int
+    picture: Pictures
+    n_ticks: int
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Which frame of a video is shown at each tick of a rate.
+
+    Args:
+        times: of the ticks, in seconds `(T,)`.
+        source_frames: the frame's number `(T,)`.
+    """
+
+    times: NDArray[np.float64]
+    source_frames: NDArray[np.int64]
+
+
+class FrameReader:
+    """One pass over a video; memory does not grow with its length but for 8 bytes a frame.
+
+    Args:
+        path: the video.
+        views: what to see of it.
+        n_threads: of the decoder.
+
+    Attributes:
+        n_damaged: pieces that could not be decoded, once the pass is over.
+        declared: the length that the container promises in seconds, 0 if it does not.
+    """
+
+    def __init__(self, path: Path, views: Sequence[View] = (), *, n_threads: int = 1) -> None:
+        self._path = path
+        self._views = views
+        self._n_threads = n_threads
+        self._times = array("d")
+        self._end = 0.0
+        self._slack = 0.0
+        self.n_damaged = 0
+        self.declared = 0.0
+
+    def __iter__(self) -> Iterator[Shown]:
+        """The frames in order, each for all views that see it."""
+        with open_video(self._path, self._n_threads) as (container, stream):
+            self.declared = stream_seconds(container, stream)
+            # a frame may come a little after its tick: clocks are rounded
+            self._slack = 0.25 / nominal_rate(stream)
+            samplers = [_Sampler(view, stream, self._slack) for view in self._views]
+            held: VideoFrame | None = None
+            for frame, time in self._timed_frames(container, stream):
+                if held is not None:
+                    yield from _shown(samplers, held, self._times[-1], time)
+                held = frame
+                self._times.append(time)
+            if held is None:
+                raise no_pictures(self._path)
+            self._end = self._times[-1] + 1 / nominal_rate(stream)
+            if self._end < self.declared:  # unless its file was cut off, the last frame stays
+                stays = self._times[-1] + _seconds(held.duration, held)
+                self._end = max(self._end, min(stays, self.declared))
+            yield from _shown(samplers, held, self._times[-1], self._end)
+
+    @property
+    def seconds(self) -> float:
+        """When the last frame goes, or how far the pass has come."""
+        return self._end or (self._times[-1] if self._times else 0.0)
+
+    @property
+    def remark(self) -> str | None:
+        """What a user should know of a video that could be read in part, after the pass."""
+        if self._end < self.declared - max(0.5, 0.02 * self.declared):
+            return f"ends after {self._end:.1f} of {self.declared:.1f} seconds"
+        return f"{self.n_damaged} damaged places were passed over" if self.n_damaged else None
+
+    @property
+    def times(self) -> NDArray[np.float64]:
+        """When each frame comes, in seconds `(n_frames,)`."""
+        return np.array(self._times, dtype=np.float64)
+
+    def grid(self, rate: float | None) -> Grid:
+        """The ticks of a rate, after the pass; None has a tick for every frame."""
+        times = self.times
+        if rate is None:
+            return Grid(times, np.arange(len(times)))
+        n_ticks = max(1, int(np.ceil((self._end - self._slack) * rate)))
+        ticks = np.arange(n_ticks) / rate
+        shown = np.searchsorted(times, ticks + self._slack, side="right") - 1
+        return Grid(ticks, np.maximum(shown, 0))
+
+    def _timed_frames(
+        self, container: InputContainer, stream: VideoStream
+    ) -> Iterator[tuple[VideoFrame, float]]:
+        """Frames with strictly growing times."""
+        clock = _Clock(container, nominal_rate(stream))
+        last = -np.inf
+        for frame in self._frames(container, stream):
+            time = clock.time(frame, last)
+            if time - max(last, 0.0) > _LONGEST_GAP:
+                raise CorruptFileError(
+                    f"jumps from second {max(last, 0.0):.0f} to {time:.0f}",
+                    where=self._path,
+                    remedy="cut or convert it",
+                )
+            last = time
+            yield frame, time
+
+    def _frames(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
+        """All frames that can be decoded; what cannot be is passed over, as players do."""
+        av = extra("av")
+        packets = container.demux(stream)
+        while True:
+            try:
+                packet = next(packets, None)
+                if packet is None:
+                    return
+                yield from packet.decode()
+            except av.error.InvalidDataError:
+                self.n_damaged += 1
+                if self.n_damaged > 1000 and not self._times:
+                    return
+
+
+class _Clock:
+    """When frames are shown, in seconds since the start of the video."""
+
+    def __init__(self, container: InputContainer, rate: float) -> None:
+        names = container.format.name.split(",")
+        # AVI stores no presentation times: frames are shown one after the other
+        self._by_order = "avi" in names
+        clocked = any(name in names for name in _CLOCKED)
+        self._start = None if self._by_order else 0.0 if clocked else _start(container)
+        self._step = 1 / rate
+
+    def time(self, frame: VideoFrame, last: float) -> float:
+        stamp = frame.dts if self._by_order else frame.pts
+        time = None if stamp is None else _seconds(stamp, frame)
+        if time is not None:
+            if self._start is None:
+                self._start = time
+            time -= self._start
+            time = 0.0 if abs(time) < _NOTHING else time
+        if time is None or time <= last:
+            return 0.0 if last == -np.inf else last + self._step
+        return time
+
+
+class _Sampler:
+    """Picks the frames of a view, and scales them."""
+
+    def __init__(self, view: View, stream: VideoStream, slack: float) -> None:
+        self._rate = view.rate
+        self._slack = slack
+        self._n_ticks = 0
+        self._scaler = _Scaler(view.picture, stream)
+
+    def ticks(self, end: float) -> int:
+        """How many ticks come before a frame goes at `end`."""
+        if self._rate is None:
+            return 1
+        before = self._n_ticks
+        while self._n_ticks / self._rate + self._slack < end:
+            self._n_ticks += 1
+        return self._n_ticks - before
+
+    def picture(self, frame: VideoFrame) -> Pictures:
+        return self._scaler(frame)
+
+
+def _shown(
+    samplers: list[_Sampler], frame: VideoFrame, start: float, end: float
+) -> Iterator[Shown]:
+    for number, sampler in enumerate(samplers):
+        n_ticks = sampler.ticks(end)
+        if n_ticks:
+            yield Shown(number, sampler.picture(frame), n_ticks, start)
+
+
+@dataclass
+class _Scaler:
+    """Frames to pictures; the filter graph is made anew if the frames change."""
+
+    picture: Picture
+    stream: VideoStream
+    _graph: Graph | None = None
+    _made_for: tuple[object, ...] = field(default=())
+
+    def __call__(self, frame: VideoFrame) -> Pictures:
+        kind = (frame.width, frame.height, frame.format.name, frame.rotation)
+        if self._graph is None or kind != self._made_for:
+            self._graph = self._make(frame)
+            self._made_for = kind
+        self._graph.push(frame)
+        scaled = self._graph.vpull()
+        return np.asarray(scaled.to_ndarray(), np.uint8)
+
+    def _make(self, frame: VideoFrame) -> Graph:
+        graph: Graph = extra("av").filter.Graph()
+        source = graph.add_buffer(
+            width=frame.width,
+            height=frame.height,
+            format=frame.format,
+            time_base=frame.time_base,
+        )
+        turns = quarter_turns(frame)
+        shown_width, shown_height = shown_size(frame, self.stream)
+        height, width = self.picture.scaled(shown_height, shown_width)
+        size = (width, height) if turns % 2 == 0 else (height, width)
+        steps = [("scale", f"{size[0]}:{size[1]}:flags=bicubic"), *_TURNS[turns]]
+        if self.picture.fit == "crop":
+            steps.append(("crop", f"{self.picture.width}:{self.picture.height}"))
+        steps += [("format", "rgb24"), ("buffersink", "")]
+        for name, argument in steps:
+            step = graph.add(name, argument) if argument else graph.add(name)
+            source.link_to(step)
+            source = step
+        graph.configure()
+        return graph
+
+
+_TURNS = (
+    (),
+    (("transpose", "cclock"),),
+    (("hflip", ""), ("vflip", "")),
+    (("transpose", "clock"),),
+)
+
+
+def presentation_times(path: Path) -> NDArray[np.float64]:
+    """When each frame of a video is shown, in seconds since its start `(n_frames,)`."""
+    reader = FrameReader(path)
+    for _ in reader:
+        pass
+    return reader.times
+
+
+def _start(container: InputContainer) -> float:
+    return (container.start_time or 0) / 1e6
+
+
+def _seconds(stamp: int | None, frame: VideoFrame) -> float:
+    return float(stamp * (frame.time_base or 0)) if stamp else 0.0

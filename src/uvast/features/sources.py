@@ -1,0 +1,59 @@
+"""The files that a user means by paths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from uvast.errors import InputError
+from uvast.features.models import TABLES
+from uvast.features.tables import TABLE_SUFFIXES
+from uvast.files import missing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from uvast.features.models import ModelName
+
+VIDEO_SUFFIXES = (
+    *(".3gp", ".asf", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg"),
+    *(".mts", ".mxf", ".ogv", ".ts", ".vob", ".webm", ".wmv"),
+)
+"""What counts as a video in a folder; a file that is named is one, whatever its name."""
+
+
+def find_sources(paths: Sequence[Path], models: Sequence[ModelName]) -> tuple[Path, ...]:
+    """The videos, or for models of tables the tables, below `paths`.
+
+    Args:
+        paths: files, or folders of them.
+        models: what is to be extracted.
+    """
+    suffixes = TABLE_SUFFIXES if models[0].kind in TABLES else VIDEO_SUFFIXES
+    found: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise missing(path)
+        found += _inside(path, suffixes) if path.is_dir() else [path]
+    twice = [name for name, count in Counter(path.stem for path in found).items() if count > 1]
+    if twice:
+        raise InputError(
+            f"two inputs are named {twice[0]}", remedy="extract them into different folders"
+        )
+    return tuple(found)
+
+
+def _inside(folder: Path, suffixes: Sequence[str]) -> list[Path]:
+    found = sorted(
+        path
+        for path in folder.iterdir()
+        if path.suffix.lower() in suffixes and path.is_file() and not path.name.startswith(".")
+    )
+    if not found:
+        raise InputError(
+            "holds no file to extract from",
+            where=folder,
+            remedy=f"name the files, or a folder of {' '.join(suffixes)} files",
+        )
+    return found

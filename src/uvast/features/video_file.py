@@ -1,0 +1,169 @@
+"""What a video file is: length, rate, codec, size, rotation, and a fingerprint of its content."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from uvast.errors import CorruptFileError
+from uvast.features.extras import extra
+from uvast.files import missing, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from av.container import InputContainer
+    from av.video.frame import VideoFrame
+    from av.video.stream import VideoStream
+
+_PIECE = 1 << 16
+_N_PIECES = 32
+_CONVERT = "convert it again or leave it out"
+
+
+@dataclass(frozen=True)
+class VideoInfo:
+    """A video, as its container and its first picture tell.
+
+    Args:
+        path: the file.
+        n_bytes: its size.
+        fingerprint: of its content, see `fingerprint`.
+        seconds: its length, as far as the container knows.
+        n_frames: as far as the container knows.
+        frames_per_second: the nominal rate; of a variable one the mean.
+        codec: such as `h264`.
+        width: of the picture as it is shown, in pixels.
+        height: of the picture as it is shown, in pixels.
+        rotation: degrees counter-clockwise by which a player turns the stored picture.
+    """
+
+    path: Path
+    n_bytes: int
+    fingerprint: str
+    seconds: float
+    n_frames: int
+    frames_per_second: float
+    codec: str
+    width: int
+    height: int
+    rotation: int
+
+
+def video_info(path: Path) -> VideoInfo:
+    """Reads the head of a video and its first picture."""
+    with open_video(path) as (container, stream):
+        first = _first_frame(container, stream, path)
+        rate = nominal_rate(stream)
+        seconds = stream_seconds(container, stream)
+        width, height = shown_size(first, stream)
+        return VideoInfo(
+            path=path,
+            n_bytes=path.stat().st_size,
+            fingerprint=fingerprint(path),
+            seconds=seconds,
+            n_frames=stream.frames or round(seconds * rate),
+            frames_per_second=rate,
+            codec=stream.codec_context.name,
+            width=width,
+            height=height,
+            rotation=quarter_turns(first) * 90,
+        )
+
+
+def fingerprint(path: Path) -> str:
+    """A hash of the size and of 32 pieces of 64 KiB, spread evenly: quick for files of any size.
+
+    Files of up to 2 MiB are hashed whole.
+    """
+    n_bytes = path.stat().st_size
+    digest = hashlib.sha256(f"{n_bytes}\n".encode())
+    with path.open("rb") as file:
+        if n_bytes <= _PIECE * _N_PIECES:
+            digest.update(file.read())
+        else:
+            for index in range(_N_PIECES):
+                file.seek((n_bytes - _PIECE) * index // (_N_PIECES - 1))
+                digest.update(file.read(_PIECE))
+    return digest.hexdigest()
+
+
+@contextmanager
+def open_video(path: Path, n_threads: int = 1) -> Iterator[tuple[InputContainer, VideoStream]]:
+    """The container of a video and its first stream of moving pictures.
+
+    What goes wrong in the block while reading the file becomes one sentence.
+    """
+    av = extra("av")
+    if not path.exists():
+        raise missing(path)
+    if path.is_dir():
+        raise CorruptFileError("is a folder, not a video", where=path, remedy="name its files")
+    if not path.stat().st_size:
+        raise CorruptFileError("is empty", where=path, remedy=_CONVERT)
+    try:
+        with av.open(str(path), metadata_errors="replace") as container:
+            yield container, _picture_stream(container, path, n_threads)
+    except av.error.FFmpegError as error:
+        raise unreadable(path, error, kind="a video", remedy=_CONVERT) from error
+
+
+def nominal_rate(stream: VideoStream) -> float:
+    """Frames a second; 25 if nothing tells."""
+    for rate in (stream.average_rate, stream.guessed_rate, stream.base_rate):
+        if rate and 0.1 <= rate <= 1000:
+            return float(rate)
+    return 25.0
+
+
+def stream_seconds(container: InputContainer, stream: VideoStream) -> float:
+    """The declared length; 0 if nothing tells."""
+    if stream.duration and stream.time_base:
+        # of an AVI that was cut off only the number of frames is still right
+        counted = stream.frames / nominal_rate(stream)
+        return max(float(stream.duration * stream.time_base), counted)
+    return container.duration / 1e6 if container.duration else 0.0
+
+
+def quarter_turns(frame: VideoFrame) -> int:
+    """How often a player turns the stored picture by 90 degrees counter-clockwise, 0 to 3."""
+    return round(frame.rotation / 90) % 4
+
+
+def shown_size(frame: VideoFrame, stream: VideoStream) -> tuple[int, int]:
+    """Width and height as a player shows them: square pixels, turned."""
+    aspect = stream.sample_aspect_ratio
+    width = round(frame.width * aspect) if aspect else frame.width
+    size = (max(1, width), frame.height)
+    return size if quarter_turns(frame) % 2 == 0 else size[::-1]
+
+
+def _picture_stream(container: InputContainer, path: Path, n_threads: int) -> VideoStream:
+    av = extra("av")
+    for stream in container.streams.video:
+        if not stream.disposition & av.stream.Disposition.attached_pic:  # no cover of a song
+            stream.thread_type = "AUTO"
+            stream.codec_context.thread_count = n_threads
+            return stream
+    what = "holds sound but no video" if container.streams.audio else "holds no video"
+    raise CorruptFileError(what, where=path, remedy="name a video file")
+
+
+def _first_frame(container: InputContainer, stream: VideoStream, path: Path) -> VideoFrame:
+    av = extra("av")
+    for packet in container.demux(stream):
+        try:
+            for frame in packet.decode():
+                found: VideoFrame = frame
+                return found
+        except av.error.InvalidDataError:
+            continue
+    raise no_pictures(path)
+
+
+def no_pictures(path: Path) -> CorruptFileError:
+    """The error for a video without a single picture that can be decoded."""
+    return CorruptFileError("holds no picture that can be decoded", where=path, remedy=_CONVERT)
