@@ -243,7 +243,7 @@ def test_a_damaged_card_is_one_sentence(change, sentence, tmp_path):
     assert sentence in str(error.value)
     assert "extract the features of this video again with --overwrite" in str(error.value)
     path.write_text("[1]")
-    with pytest.raises(CorruptFileError, match="does not describe a feature file"):
+    with pytest.raises(CorruptFileError, match="its content is \\[1\\], not a table of values"):
         read_card(path)
 
 
