@@ -76,7 +76,9 @@ def test_problems_of_data_check_are_sentences_too() -> None:
 )
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it reads /proc")
 def test_a_process_beyond_its_limits_is_ended(program: str, killed: str | None) -> None:
-    process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, start_new_session=True
+    )
     ended = watch(process.pid, Limits(cpu_seconds=1, idle_seconds=1, megabytes=200))
     assert process.stdin is not None
     process.stdin.close()

@@ -26,7 +26,7 @@ class Limits:
     """
 
     cpu_seconds: float = 5.0
-    idle_seconds: float = 4.0
+    idle_seconds: float = 15.0
     megabytes: float = 700.0
 
 
@@ -38,7 +38,7 @@ class _Sample:
 
 
 def watch(child: int, limits: Limits) -> dict[str, Any]:
-    """Waits for a child; `killed` says why if it had to be ended."""
+    """Waits for a child that leads a session; `killed` says why if it had to be ended."""
     begin = _sample(child)
     peak, ticked, before = 0.0, time.monotonic(), -1.0
     reason, pause = None, POLL_SECONDS
@@ -75,7 +75,7 @@ def _beyond(limits: Limits, sample: _Sample, peak: float, idle: float) -> str | 
 def _end(child: int) -> None:
     os.kill(child, signal.SIGUSR1)  # it tells where it is
     time.sleep(0.1)
-    os.kill(child, signal.SIGKILL)
+    os.killpg(child, signal.SIGKILL)  # with whatever it has started
 
 
 def _sample(child: int) -> _Sample:
