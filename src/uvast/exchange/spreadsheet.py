@@ -96,6 +96,6 @@ def _openpyxl() -> Any:
     except ModuleNotFoundError:
         raise ConfigError(
             "XLSX needs openpyxl, which is not installed",
-            remedy="pip install 'uvast[tables]', or save the table as CSV",
+            remedy="pip install '.[tables]' in uvast's folder, or save the table as CSV",
         ) from None
     return openpyxl
