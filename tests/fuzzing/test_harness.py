@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from .cases import Case, keep, read_case, run_case
@@ -86,6 +86,7 @@ def test_a_process_beyond_its_limits_is_ended(program: str, killed: str | None) 
     assert ended["killed"] == killed
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.sampled_from(sorted(SAMPLES)), st.data())
 def test_mutations_are_pure(kind: str, data: st.DataObject) -> None:
     number = st.integers(0, 9_999)
