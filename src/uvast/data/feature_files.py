@@ -282,9 +282,6 @@ def _parse_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[np.ge
 
 
 def _corrupt(path: Path, error: Exception) -> DataError:
-    recognised = None if isinstance(error, OSError) else not_features(path)
-    if recognised is not None:
-        what, remedy = recognised
-        return FeatureError(what, where=path, remedy=remedy)
     remedy = "write it again with numpy.save"
-    return unreadable(path, error, kind="a NumPy array", remedy=remedy)
+    damaged = unreadable(path, error, kind="a NumPy array", remedy=remedy)
+    return damaged if isinstance(error, OSError) else not_features(path) or damaged

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from uvast.data.faults import raise_fault
 from uvast.data.recognition import not_labels
 from uvast.data.spec import LARGEST_TOLERANCE, SPEC_FILE
-from uvast.errors import CorruptFileError, DataError, LabelError
+from uvast.errors import CorruptFileError, LabelError
 from uvast.files import read_text, shown, write_text
 
 if TYPE_CHECKING:
@@ -29,26 +29,17 @@ def read_labels(path: Path) -> list[str]:
     try:
         text = read_text(path, remedy="label this video or remove it").rstrip()
     except CorruptFileError as error:
-        raise recognised_labels(path) or error from None
+        raise not_labels(path) or error from None
     if not text:
         raise LabelError("is empty, it holds no labels", where=path, remedy="remove this video")
     labels = [line.strip() for line in text.split("\n")]
     if "" in labels:
-        raise recognised_labels(path) or LabelError(
+        raise not_labels(path) or LabelError(
             "has no label",
             where=f"{path}, line {labels.index('') + 1}",
             remedy="write one label per line",
         )
     return labels
-
-
-def recognised_labels(path: Path) -> LabelError | None:
-    """The error for a table, a video or an archive in place of labels; None if it is neither."""
-    try:
-        found = not_labels(path)
-    except DataError:
-        return None
-    return None if found is None else LabelError(found[0], where=path, remedy=found[1])
 
 
 def misfit(path: Path, n_labels: int, features_path: Path, n_frames: int) -> LabelError:
@@ -62,15 +53,13 @@ def misfit(path: Path, n_labels: int, features_path: Path, n_frames: int) -> Lab
         enough = math.ceil(100 * difference) / 100
         remedy = f"extract the features again, or set tolerance = {enough:g} in {SPEC_FILE}"
     what = f"holds {n_labels} labels for the {n_frames} frames of {features_path}"
-    return recognised_labels(path) or LabelError(what, where=path, remedy=remedy)
+    return not_labels(path) or LabelError(what, where=path, remedy=remedy)
 
 
 def read_mapping(path: Path, on_fault: OnFault = raise_fault) -> tuple[str, ...]:
     """Class names in the order of their ids, from lines `id name`.
 
-    Args:
-        path: the file.
-        on_fault: if it does not raise, a faulty line's name still counts as a class.
+    If `on_fault` does not raise, a faulty line's name still counts as a class.
     """
     entries: list[tuple[int, str]] = []
     without_id: list[str] = []

@@ -68,7 +68,6 @@ class VideoLoader:
     n_ranks: int = 1
 
     def __post_init__(self) -> None:
-        """Checks the arguments."""
         object.__setattr__(self, "names", tuple(self.names))
         if not self.names:
             raise InputError("no videos to load", remedy="check the split")

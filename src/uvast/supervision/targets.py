@@ -33,16 +33,13 @@ class PseudoLabelOptions:
             features), or `unconstrained`, k-medoids without order, for comparison only.
         metric: `euclidean` or `cosine`.
         prior: the weight of the pull to the midpoint; 0 with `k-medoids` is the paper's algorithm.
-        max_iterations: the cap of k-medoids; `class-model` and `midpoint` have no use for it.
     """
 
     method: Method = SupervisionConfig.method
     metric: MetricName = SupervisionConfig.metric
     prior: float = SupervisionConfig.prior
-    max_iterations: int = 300
 
     def __post_init__(self) -> None:
-        """Checks the names."""
         for value, kind in ((self.method, Method), (self.metric, MetricName)):
             if value not in get_args(kind):
                 raise InputError(f"{value!r}", remedy=f"choose from {', '.join(get_args(kind))}")
@@ -122,11 +119,7 @@ def _clustered(
 ) -> Segmentation:
     frames, transcript = timestamps.frames, timestamps.transcript
     if options.method == "unconstrained":
-        clusters = unconstrained_k_medoids(
-            features, frames, options.metric, max_iterations=options.max_iterations
-        )
+        clusters = unconstrained_k_medoids(features, frames, options.metric)
         return Segmentation.from_labels(transcript[clusters.assignment])
-    found = constrained_k_medoids(
-        features, frames, options.metric, options.prior, options.max_iterations
-    )
+    found = constrained_k_medoids(features, frames, options.metric, options.prior)
     return Segmentation(transcript, found.durations)
