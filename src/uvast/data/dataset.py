@@ -110,7 +110,6 @@ class Dataset:
         return self.files.skipped
 
     def __repr__(self) -> str:
-        """Where it is and how large."""
         return f"Dataset({str(self.path)!r}, {len(self.names)} videos)"
 
     @cached_property
@@ -301,10 +300,10 @@ class Dataset:
         if not self.trimmed:
             return None
         largest = max(abs(frames - labels) for frames, labels in self.trimmed.values())
-        videos = _count(len(self.trimmed), "video")
-        frames = _count(largest, "frame")
-        difference = f"labels and features differ by up to {frames} (first: {min(self.trimmed)})"
-        return f"{videos} trimmed: {difference}"
+        return (
+            f"{_count(len(self.trimmed), 'video')} trimmed: labels and features differ by up to "
+            f"{_count(largest, 'frame')} (first: {min(self.trimmed)})"
+        )
 
     def _check_known(self, name: str) -> None:
         if not (self.has_features(name) or self.has_labels(name)):

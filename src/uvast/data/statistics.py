@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.segments import Segmentation
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from uvast.data.spec import FeatureAxis
-    from uvast.segments import IntArray
+    from uvast.segments import Segmentation
     from uvast.vocabulary import Vocabulary
 
 
@@ -93,20 +91,17 @@ class Statistics:
 
 
 def class_statistics(
-    labels: Iterable[IntArray], vocabulary: Vocabulary
+    truths: Collection[Segmentation], vocabulary: Vocabulary
 ) -> tuple[ClassStatistics, ...]:
-    """Counts the class ids `(T,)` of videos."""
-    n_classes = len(vocabulary)
-    segments = np.zeros(n_classes, dtype=np.int64)
-    frames = np.zeros(n_classes, dtype=np.int64)
-    for ids in labels:
-        transcript = Segmentation.from_labels(ids).transcript
-        segments += np.bincount(transcript, minlength=n_classes)
-        frames += np.bincount(ids, minlength=n_classes)
-    n_frames = max(int(frames.sum()), 1)
-    return tuple(
-        ClassStatistics(name, count, its, its / n_frames, its / count if count else None)
-        for name, count, its in zip(
-            vocabulary.names, segments.tolist(), frames.tolist(), strict=True
-        )
-    )
+    """Counts the segments and frames of each class; none without videos."""
+    if not truths:
+        return ()
+    transcript = np.concatenate([truth.transcript for truth in truths])
+    durations = np.concatenate([truth.durations for truth in truths])
+    found = []
+    for index, name in enumerate(vocabulary.names):
+        its = durations[transcript == index]
+        count, frames = len(its), int(its.sum())
+        mean = frames / count if count else None
+        found.append(ClassStatistics(name, count, frames, frames / int(durations.sum()), mean))
+    return tuple(found)
