@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -160,7 +160,7 @@ def _check_fit(videos: Sequence[Video], segmentations: Sequence[Segmentation]) -
 
 def _each(record: Record, change: Callable[[Tensor], Tensor]) -> Record:
     """A batch, or its targets, with every tensor changed."""
-    changed: dict[str, Tensor | Targets] = {}
+    changed: dict[str, Any] = {}
     for name, value in vars(record).items():
         if isinstance(value, torch.Tensor):
             changed[name] = change(value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from uvast.data.dataset import Dataset
 from uvast.data.faults import FaultList, some
+from uvast.data.feature_files import read_header
 from uvast.data.label_files import read_labels
 from uvast.data.spec import DatasetSpec, read_spec
 from uvast.data.splits import split_faults
@@ -194,7 +195,7 @@ class _Check:
                 n_frames = self.dataset.source_frames_of_features(name)
                 self.dataset.video(name, labels=False)
             elif self.dataset.has_features(name):
-                self.dataset.feature_shape(name)
+                read_header(self.dataset.features_path(name))
         return n_frames
 
     def _check_splits(self) -> None:

@@ -204,10 +204,6 @@ class Dataset:
         """The length of a video's features at the source rate."""
         return self._features.n_frames(name)
 
-    def feature_shape(self, name: str) -> tuple[int, int]:
-        """The shape of a video's features as stored, whichever axis is time."""
-        return self._features.header(name).shape
-
     def source_labels(self, name: str) -> IntArray:
         """Class ids `(source_frames,)` at the source rate, trimmed to the video's features."""
         self._check_known(name)

@@ -28,12 +28,7 @@ _BUNDLE = re.compile(r"(train|test)\.split(\d{1,9})\.bundle", re.ASCII)
 
 @dataclass(frozen=True)
 class Split:
-    """One partition of the videos.
-
-    Args:
-        train: names of the videos to learn from.
-        test: names of the videos to score.
-    """
+    """One partition of the videos: the names of those to learn from, and of those to score."""
 
     train: tuple[str, ...]
     test: tuple[str, ...]

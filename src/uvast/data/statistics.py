@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 class ClassStatistics:
     """One class in the labels of all videos, at the source rate.
 
-    Args:
-        name: the class.
-        n_segments: its segments.
-        n_frames: its frames.
-        share: its frames among those of all classes, from 0 to 1.
-        mean_frames: frames of a mean segment; None if there is no segment.
+    Its `share` of all frames is from 0 to 1; `mean_frames` of a segment is None without any.
     """
 
     name: str
@@ -57,19 +52,11 @@ class Statistics:
 
     Args:
         n_classes: classes, background ones included; None if they are unknown.
-        n_videos: videos.
         min_frames: frames of the shortest video; None if no video can be read.
-        max_frames: frames of the longest video.
-        mean_frames: mean number of frames.
         min_segments: fewest segments in a labelled video; None without labels.
-        max_segments: most segments in a labelled video.
         n_features: feature width; None without features.
         feature_axis: which axis of the features is time; None without features.
-        frames_per_second: as in dataset.toml.
-        sampling_rate: as in dataset.toml.
         background: classes that Edit and F1 leave out.
-        splits: the size of each.
-        timestamps: None if the dataset has none.
         classes: one entry a class; empty without labels.
     """
 

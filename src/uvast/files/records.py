@@ -13,7 +13,6 @@ import re
 import reprlib
 import sys
 from collections import Counter
-from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pydantic
@@ -165,10 +164,9 @@ def checked(
     Errors call the value `name` and say `where` it is from; see `read_record` for the rest.
     """
     try:
-        found: Record = _adapter(record).validate_json(json.dumps(value, default=str), strict=True)
+        return _adapter(record).validate_json(json.dumps(value, default=str), strict=True)
     except pydantic.ValidationError as fault:
         raise error(first_fault(fault, name), where=where, remedy=remedy) from None
-    return found
 
 
 def first_fault(fault: pydantic.ValidationError, name: str = "") -> str:
@@ -224,10 +222,14 @@ class _FaultError(Exception):
     """Ends the parsing of a file."""
 
 
-@cache
-def _adapter(record: Any) -> pydantic.TypeAdapter[Any]:
+def _adapter(record: type[Record]) -> pydantic.TypeAdapter[Record]:
     """Made once a type: it takes longer than all checks."""
-    return pydantic.TypeAdapter(record)
+    if record not in _adapters:
+        _adapters[record] = pydantic.TypeAdapter(record)
+    return _adapters[record]
+
+
+_adapters: dict[Any, pydantic.TypeAdapter[Any]] = {}
 
 
 def _whole_number(digits: str) -> int:

@@ -21,13 +21,10 @@ OUTPUTS = ("groundTruth", "mapping.txt", "dataset.toml", "timestamps.json")
 
 
 def check_output(out: Path, dataset: Dataset, timestamps: Path | None, *, overwrite: bool) -> None:
-    """Refuses a place where something would be lost.
+    """Refuses a place `out` where something would be lost.
 
-    Args:
-        out: where pseudo-labels are to go.
-        dataset: what they are made from; it is never replaced, whatever links lead there.
-        timestamps: a timestamps file of its own; neither is that.
-        overwrite: whether older pseudo-labels may be replaced.
+    Neither the dataset nor its `timestamps` are ever replaced, whatever links lead there; older
+    pseudo-labels are with `overwrite`.
     """
     targets = [out / name for name in OUTPUTS]
     read = [dataset.path / name for name in (*OUTPUTS, "features", "splits")]
