@@ -37,14 +37,9 @@ _AGAIN = "extract the features of this video again"
 
 @dataclass(frozen=True)
 class FeatureHeader:
-    """What the first bytes of a `.npy` file say about its array.
+    """What the first bytes of a `.npy` file say about its array, all as stored.
 
-    Args:
-        path: the file.
-        shape: the two axes as stored.
-        dtype: the stored type.
-        fortran_order: whether the first axis is the one that varies fastest.
-        offset: where the values start, in bytes.
+    In `fortran_order` the first axis varies fastest; the values start at byte `offset`.
     """
 
     path: Path

@@ -15,7 +15,7 @@ from uvast.errors import CorruptFileError, LabelError
 from uvast.files import read_text, shown, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from uvast.data.faults import OnFault
@@ -69,37 +69,28 @@ def read_mapping(path: Path, on_fault: OnFault = raise_fault) -> tuple[str, ...]
             entries.append((int(index), name))
         elif index:
             without_id.append(name or index)
-            on_fault(
-                CorruptFileError(
-                    f"{shown(line.strip())} is not 'id name'",
-                    where=f"{path}, line {number}",
-                    remedy="write one class per line, as in '0 take'",
-                )
-            )
+            what = f"{shown(line.strip())} is not 'id name'"
+            remedy = "write one class per line, as in '0 take'"
+            on_fault(CorruptFileError(what, where=f"{path}, line {number}", remedy=remedy))
     if not entries:
         raise CorruptFileError("has no classes", where=path, remedy="write lines 'id name'")
     if not without_id:
-        for fault in _mapping_faults(entries, path):
-            on_fault(fault)
+        for what, remedy in _mapping_faults(entries):
+            on_fault(CorruptFileError(what, where=path, remedy=remedy))
     return tuple(dict.fromkeys([*(name for _, name in sorted(entries)), *without_id]))
 
 
-def _mapping_faults(entries: Sequence[tuple[int, str]], path: Path) -> Iterable[CorruptFileError]:
+def _mapping_faults(entries: Sequence[tuple[int, str]]) -> Iterator[tuple[str, str]]:
+    """What is wrong with the ids and names of a mapping, each with its remedy."""
     ids = Counter(index for index, _ in entries)
     for index in sorted(index for index, count in ids.items() if count > 1):
-        yield CorruptFileError(
-            f"id {index} occurs more than once", where=path, remedy="give every class its own id"
-        )
+        yield f"id {index} occurs more than once", "give every class its own id"
     for index in range(len(ids)):
         if index not in ids:
-            yield CorruptFileError(
-                f"id {index} is missing", where=path, remedy="count ids from 0 without gaps"
-            )
+            yield f"id {index} is missing", "count ids from 0 without gaps"
     names = Counter(name for _, name in entries)
     for name in sorted(name for name, count in names.items() if count > 1):
-        yield CorruptFileError(
-            f"class {name} has more than one id", where=path, remedy="name every class once"
-        )
+        yield f"class {name} has more than one id", "name every class once"
 
 
 def write_mapping(path: Path, names: Sequence[str]) -> None:

@@ -34,12 +34,9 @@ _NO_TEXT = re.compile(r"[\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class VideoFiles:
-    """The files of a dataset's videos.
+    """The stems of the files of a dataset's videos, by video.
 
-    Args:
-        features: the stem of each video's features.
-        labels: the stem of each video's labels.
-        skipped: an error for each file that is left out because of its name.
+    `skipped` holds an error for each file that is left out because of its name.
     """
 
     features: dict[str, str]

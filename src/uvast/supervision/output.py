@@ -49,13 +49,9 @@ def write_pseudo_labels(
 ) -> None:
     """Writes everything apart, then puts it in place: the labels last, in one step.
 
-    Whenever the process is killed, `groundTruth` is the old folder or the whole new one.
-
-    Args:
-        out: the folder; other files in it stay.
-        dataset: gives the classes and the spec.
-        labelled: pseudo-segmentations at the source rate, by video.
-        drawn: timestamps to keep with them, at the model's rate.
+    Whenever the process is killed, `groundTruth` is the old folder or the whole new one; other
+    files in `out` stay. Pseudo-segmentations are at the source rate, timestamps that were `drawn`
+    and are kept with them at the model's rate.
     """
     with temporary_folder(out) as new:
         _write_files(new, dataset, labelled, drawn)
