@@ -137,7 +137,7 @@ class _Machine:
                 stack.append(_admitted(*argument.split(" ", 1)))
             case "STACK_GLOBAL":
                 attribute, module = stack.pop(), stack.pop()
-                stack.append(_admitted(module, attribute))
+                stack.append(_admitted(_text(module), _text(attribute)))
             case "REDUCE":
                 arguments, called = stack.pop(), stack.pop()
                 stack.append(_made(called, arguments))
@@ -182,11 +182,16 @@ class _Machine:
         return values
 
 
+def _text(value: object, what: str = "a name that is not text") -> str:
+    # only text is hashed or shown: either may take for ever with a nested tuple
+    if type(value) is not str:
+        raise _RefusedError(what)
+    return value
+
+
 def _pairs(values: list[Any]) -> dict[str, Any]:
-    # only text is hashed: the hash of a nested tuple may take for ever
-    if not all(type(key) is str for key in values[::2]):
-        raise _RefusedError("a key that is not the name of a video")
-    return dict(zip(values[::2], values[1::2], strict=True))
+    keys = [_text(key, "a key that is not the name of a video") for key in values[::2]]
+    return dict(zip(keys, values[1::2], strict=True))
 
 
 def _admitted(module: str, attribute: str) -> _Name:
@@ -198,7 +203,7 @@ def _admitted(module: str, attribute: str) -> _Name:
 def _made(called: _Name, arguments: tuple[Any, ...]) -> Any:
     match called.name:
         case "dtype":
-            return _Dtype(arguments[0])
+            return _Dtype(_text(arguments[0]))
         case "encode":  # how Python 2 and old protocols spell bytes
             return arguments[0].encode("latin1")
         case "scalar":
