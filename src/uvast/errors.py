@@ -21,6 +21,7 @@ prints it and ends with exit code 2.
 from __future__ import annotations
 
 import unicodedata
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -80,13 +81,7 @@ class UvastError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Errors cross process borders (data workers, Ray) with all their parts."""
-        return _rebuild, (type(self), self.what, self.where, self.remedy)
-
-
-def _rebuild(
-    kind: type[UvastError], what: str, where: str | None, remedy: str | None
-) -> UvastError:
-    return kind(what, where=where, remedy=remedy)
+        return partial(type(self), where=self.where, remedy=self.remedy), (self.what,)
 
 
 class DataError(UvastError):

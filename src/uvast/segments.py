@@ -218,10 +218,7 @@ def check_timestamps(
 ) -> IntArray:
     """Timestamps `(S,)`, checked: at least one, strictly increasing, inside `[0, n_frames)`.
 
-    Args:
-        timestamps: frames.
-        n_frames: T.
-        names: what errors call each of them; None for their numbers.
+    `names` are what errors call each of them, if not by its number.
     """
     frames = _frozen_vector(timestamps, "timestamps")
     names = [f"timestamp {frame}" for frame in frames.tolist()] if names is None else names

@@ -33,9 +33,7 @@ def parse_time(text: str) -> float:
 def format_time(seconds: float, decimals: int = 3) -> str:
     """`83.5` to `1:23.500`, `3683.5` to `1:01:23.500`; `parse_time` reads it back.
 
-    Args:
-        seconds: from 0.
-        decimals: digits after the point; the time is rounded to them.
+    The time is rounded to so many `decimals`.
     """
     units = round(seconds * 10**decimals)
     if units < 0:

@@ -204,6 +204,18 @@ def test_nested_tuples_as_values_are_one_short_sentence(tmp_path: Path) -> None:
     assert _seconds(_write(tmp_path / "x.npy", content)) < 2
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        NESTED + b"X\x01\x00\x00\x00a\x93",
+        b"cnumpy.core.multiarray\nscalar\ncnumpy\ndtype\n" + NESTED + b"\x85RC\x01a\x86R",
+    ],
+    ids=["function", "type"],
+)
+def test_nested_tuples_as_names_cost_nothing(tmp_path: Path, content: bytes) -> None:
+    assert _seconds(_write(tmp_path / "x.npy", b"\x80\x04" + content + b".")) < 2
+
+
 def test_a_large_index_of_the_memo_takes_no_memory(tmp_path: Path) -> None:
     path = _write(tmp_path / "x.npy", b"\x80\x02}r\xff\xff\xff\x7f.")
     tracemalloc.start()

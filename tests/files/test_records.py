@@ -124,7 +124,7 @@ def test_rows_of_a_table(tmp_path):
     path.write_text("epoch,kind\n1,y\n2,\n\n3")
     assert files.read_rows(path, Row) == [Row(1, kind="y"), Row(2), Row(3)]
     path.write_text("a,b\n1,\n2,3.5\n")
-    assert files.read_numbers(path) == [{"a": 1.0}, {"a": 2.0, "b": 3.5}]
+    assert files.read_rows(path, dict[str, float]) == [{"a": 1.0}, {"a": 2.0, "b": 3.5}]
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,7 @@ def check(
     with console.progress_bar() as progress:
         task = progress.add_task("checking", total=None)
         report = check_dataset(
-            dataset,
-            advance=lambda done, total: progress.update(task, completed=done, total=total),
+            dataset, advance=lambda done, total: progress.update(task, completed=done, total=total)
         )
     if as_json:
         console.print_json(report.as_dict())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from uvast.evaluation import Scores
     from uvast.segments import Segmentation
     from uvast.supervision import PseudoLabelOptions
-    from uvast.supervision.joined_features import Features
+    from uvast.supervision.targets import Features
 
 
 class Method(str, Enum):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from uvast.segments import Segmentation
 
 PADDING = -1
+
+Record = TypeVar("Record", "Batch", "Targets")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +41,6 @@ class Targets:
     n_segments: Tensor
     segment_of_frame: Tensor
     fractions: Tensor
-
-    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Targets:
-        """The same targets on a device."""
-        return _each(self, lambda tensor: tensor.to(device, non_blocking=non_blocking))
-
-    def pin_memory(self) -> Targets:
-        """The same targets in page-locked memory."""
-        return _each(self, torch.Tensor.pin_memory)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,30 +63,15 @@ class Batch:
     targets: Targets | None = None
 
     def __len__(self) -> int:
-        """B."""
         return len(self.names)
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Batch:
         """The same batch on a device."""
-        targets = self.targets and self.targets.to(device, non_blocking=non_blocking)
-        return Batch(
-            self.names,
-            self.features.to(device, non_blocking=non_blocking),
-            self.mask.to(device, non_blocking=non_blocking),
-            self.lengths.to(device, non_blocking=non_blocking),
-            targets,
-        )
+        return _each(self, lambda tensor: tensor.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> Batch:
         """The same batch in page-locked memory, for copies to a GPU that do not block."""
-        targets = self.targets and self.targets.pin_memory()
-        return Batch(
-            self.names,
-            self.features.pin_memory(),
-            self.mask.pin_memory(),
-            self.lengths.pin_memory(),
-            targets,
-        )
+        return _each(self, torch.Tensor.pin_memory)
 
 
 def collate(
@@ -179,6 +158,12 @@ def _check_fit(videos: Sequence[Video], segmentations: Sequence[Segmentation]) -
             )
 
 
-def _each(targets: Targets, change: Callable[[Tensor], Tensor]) -> Targets:
-    values = {field.name: change(getattr(targets, field.name)) for field in fields(targets)}
-    return Targets(**values)
+def _each(record: Record, change: Callable[[Tensor], Tensor]) -> Record:
+    """A batch, or its targets, with every tensor changed."""
+    changed: dict[str, Any] = {}
+    for name, value in vars(record).items():
+        if isinstance(value, torch.Tensor):
+            changed[name] = change(value)
+        elif isinstance(value, Targets):
+            changed[name] = _each(value, change)
+    return replace(record, **changed)

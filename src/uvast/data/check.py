@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from uvast.data.dataset import Dataset
 from uvast.data.faults import FaultList, some
+from uvast.data.feature_files import read_header
 from uvast.data.label_files import read_labels
 from uvast.data.spec import DatasetSpec, read_spec
 from uvast.data.splits import split_faults
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from uvast.data.timestamps import Annotation
-    from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
 
 
@@ -73,9 +71,7 @@ def check_dataset(
 ) -> DatasetCheck:
     """Reads every file of a dataset and lists all that is wrong.
 
-    Args:
-        path: the dataset's folder.
-        advance: called with (videos done, videos in all), for a progress bar.
+    `advance` is called with (videos done, videos in all), for a progress bar.
     """
     path = Path(path)
     faults = FaultList()
@@ -105,7 +101,7 @@ class _Check:
         self.has_labels = any(map(dataset.has_labels, dataset.names))
         self.annotations: dict[str, tuple[Annotation, ...]] = {}
         self.lengths: list[int] = []
-        self.labels: dict[str, IntArray] = {}
+        self.truths: dict[str, Segmentation] = {}
 
     def run(self, advance: Callable[[int, int], None] | None) -> DatasetCheck:
         self._read_shared_files()
@@ -115,11 +111,9 @@ class _Check:
                 advance(index, len(self.dataset.names))
         self._check_splits()
         self._check_timestamps()
-        self._note_unused_classes()
-        self._note_rare_classes()
-        summary = self.dataset.trim_summary()
-        if summary is not None:
-            self.notes.append(summary)
+        self._note_classes()
+        if (trimmed := self.dataset.trim_summary()) is not None:
+            self.notes.append(trimmed)
         return DatasetCheck(
             self.dataset.path,
             self._statistics(),
@@ -154,7 +148,7 @@ class _Check:
             self._read_timestamps(dataset.timestamps_path)
 
     def _read_timestamps(self, path: Path) -> None:
-        faults = FaultList()
+        faults = FaultList()  # its own: the same fault may be listed already, for the classes
         with faults:
             self.annotations = self.dataset.annotations(path, faults)
             if not self.annotations and not faults.sentences:
@@ -172,17 +166,17 @@ class _Check:
             self.lengths.append(length)
 
     def _check_labels(self, name: str) -> int | None:
-        path = self.dataset.labels_path(name)
-        has_file = self.dataset.has_labels(name)
-        if not has_file and (name in self.annotations or not self.has_labels):
+        is_labelled = self.dataset.has_labels(name)
+        if not is_labelled and (name in self.annotations or not self.has_labels):
             return None
-        n_labels = None
+        path, n_labels = self.dataset.labels_path(name), None
         with self.faults:
             labels = read_labels(path)
             n_labels = len(labels)
             if self.vocabulary is not None:
                 self._note_unknown(labels, path, self.vocabulary)
-                self.labels[name] = self.vocabulary.encode(labels, where=str(path))
+                ids = self.vocabulary.encode(labels, where=str(path))
+                self.truths[name] = Segmentation.from_labels(ids)
         return n_labels
 
     def _note_unknown(self, labels: list[str], path: Path, vocabulary: Vocabulary) -> None:
@@ -201,7 +195,7 @@ class _Check:
                 n_frames = self.dataset.source_frames_of_features(name)
                 self.dataset.video(name, labels=False)
             elif self.dataset.has_features(name):
-                self.dataset.feature_shape(name)
+                read_header(self.dataset.features_path(name))
         return n_frames
 
     def _check_splits(self) -> None:
@@ -229,37 +223,32 @@ class _Check:
                     self.vocabulary.id_of(label, where=f"{path}, video {name}")
             with self.faults:
                 timestamps = self.dataset.resolve_timestamps(name, entries, path)
-                if name in self.labels:
-                    fit.add(name, entries, timestamps, self.labels[name])
+                if name in self.truths:
+                    fit.add(name, entries, timestamps, self.truths[name].labels)
         self.notes += fit.notes()
 
-    def _note_unused_classes(self) -> None:
-        if self.vocabulary is None or not self.labels:
+    def _note_classes(self) -> None:
+        """Classes without a segment, and those that may be typing errors.
+
+        Without mapping.txt every typo is a class; in very few videos any class may be rare.
+        """
+        if self.vocabulary is None or not self.truths:
             return
-        used = set().union(*(set(np.unique(ids).tolist()) for ids in self.labels.values()))
-        unused = [name for index, name in enumerate(self.vocabulary.names) if index not in used]
+        classes = self.vocabulary.names
+        shown: dict[str, list[str]] = defaultdict(list)
+        for name, truth in self.truths.items():
+            for action in truth.transcript.tolist():
+                shown[classes[action]].append(name)
+        unused = [each for each in classes if each not in shown]
         if unused:
             self.notes.append(f"classes that no video shows: {some(unused, 12)}")
-
-    def _note_rare_classes(self) -> None:
-        """Without mapping.txt every typo is a class; in very few videos any class may be rare."""
+        rare = [f"{each} ({names[0]})" for each, names in shown.items() if len(names) == 1]
         mapped = is_present(self.dataset.path / "mapping.txt")
-        if self.vocabulary is None or mapped or len(self.labels) < ENOUGH_VIDEOS:
-            return
-        shown: dict[int, list[str]] = defaultdict(list)
-        for name, ids in self.labels.items():
-            for action in Segmentation.from_labels(ids).transcript.tolist():
-                shown[action].append(name)
-        rare = [
-            f"{self.vocabulary.names[action]} ({names[0]})"
-            for action, names in shown.items()
-            if len(names) == 1
-        ]
-        if rare:
+        if rare and not mapped and len(self.truths) >= ENOUGH_VIDEOS:
             self.notes.append(f"classes of a single segment, perhaps typing errors: {some(rare)}")
 
     def _statistics(self) -> Statistics:
-        segments = [len(Segmentation.from_labels(ids)) for ids in self.labels.values()]
+        segments = [len(truth) for truth in self.truths.values()]
         lengths, dataset, vocabulary = self.lengths, self.dataset, self.vocabulary
         return Statistics(
             n_classes=None if vocabulary is None else len(vocabulary),
@@ -276,17 +265,11 @@ class _Check:
             background=() if vocabulary is None else vocabulary.background,
             splits=self.splits,
             timestamps=self._timestamp_count(),
-            classes=(
-                class_statistics(self.labels.values(), vocabulary)
-                if vocabulary is not None and self.labels
-                else ()
-            ),
+            classes=class_statistics(self.truths.values(), vocabulary) if vocabulary else (),
         )
 
     def _timestamp_count(self) -> TimestampCount | None:
         if not self.annotations:
             return None
-        n_timestamps = sum(map(len, self.annotations.values()))
-        return TimestampCount(
-            self.dataset.timestamps_path.name, len(self.annotations), n_timestamps
-        )
+        counts = [len(entries) for entries in self.annotations.values()]
+        return TimestampCount(self.dataset.timestamps_path.name, len(counts), sum(counts))

@@ -12,7 +12,7 @@ import io
 import re
 import zipfile
 from collections import Counter
-from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from uvast.data.faults import raise_fault
@@ -23,7 +23,7 @@ from uvast.files.reading import MEGABYTE
 from uvast.times import TIME_FORMS, parse_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from uvast.data.faults import OnFault
@@ -36,41 +36,23 @@ _UNIT = re.compile(r"\s*[(\[].*")
 _LARGEST_WORKBOOK = 256 * MEGABYTE
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """Where in a row the values are.
-
-    Args:
-        video: the column of the video's name.
-        position: that of the frame or the time.
-        is_time: which of the two it is.
-        label: that of the label, if there is one.
-    """
-
-    video: int
-    position: int
-    is_time: bool
-    label: int | None
-
-
 def read_clicks(path: Path, on_fault: OnFault = raise_fault) -> dict[str, tuple[Annotation, ...]]:
     """Clicks by video, in order of time, from CSV (also with `;` or tabs) or XLSX.
 
-    Args:
-        path: the table.
-        on_fault: if it does not raise, the clicks of a video with a faulty row are left out.
+    If `on_fault` does not raise, the clicks of a video with a faulty row are left out.
     """
     rows = _workbook_rows(path) if path.suffix.lower() == ".xlsx" else _text_rows(path)
     first = next(rows, None)
     if first is None:
         raise TimestampError("is empty", where=path, remedy=_FORM)
-    columns = _find_columns(first[1], path)
+    columns = _column_names(first[1], path)
     found: dict[str, list[Annotation]] = {}
     faulty: set[str] = set()
     for line, cells in rows:
-        name = _cell(cells, columns.video).removesuffix(".txt")
+        row = dict(zip_longest(columns, cells, fillvalue=""))
+        name = row["video"].removesuffix(".txt")
         try:
-            found.setdefault(name, []).append(_click(cells, columns, f"{path}, line {line}"))
+            found.setdefault(name, []).append(_click(row, f"{path}, line {line}"))
         except TimestampError as error:
             on_fault(error)
             faulty.add(name)
@@ -81,7 +63,7 @@ def read_clicks(path: Path, on_fault: OnFault = raise_fault) -> dict[str, tuple[
     }
 
 
-def _find_columns(header: Sequence[str], path: Path) -> _Columns:
+def _column_names(header: Sequence[str], path: Path) -> list[str]:
     names = [_UNIT.sub("", cell).strip().casefold() for cell in header]
     counts = Counter(names)
     twice = next((n for n in ("video", "frame", "time", "label") if counts[n] > 1), None)
@@ -92,36 +74,25 @@ def _find_columns(header: Sequence[str], path: Path) -> _Columns:
         raise TimestampError(
             f"begins with the columns {shown(', '.join(header))}", where=path, remedy=_FORM
         )
-    is_time = "time" in names
-    return _Columns(
-        names.index("video"),
-        names.index("time" if is_time else "frame"),
-        is_time,
-        names.index("label") if "label" in names else None,
-    )
+    return names
 
 
-def _click(cells: Sequence[str], columns: _Columns, place: str) -> Annotation:
-    if not _cell(cells, columns.video):
+def _click(row: Mapping[str, str], place: str) -> Annotation:
+    if not row["video"]:
         what = "the cell in column 'video' is empty"
         raise TimestampError(what, where=place, remedy="name the video in every row")
-    label = None if columns.label is None else _cell(cells, columns.label) or None
-    value = _cell(cells, columns.position)
-    if columns.is_time:
+    label = row.get("label") or None
+    if "time" in row:
         try:
-            return Annotation(time=parse_time(value), label=label)
+            return Annotation(time=parse_time(row["time"]), label=label)
         except InputError:
-            what = f"{shown(value)} in column 'time' is not a time"
+            what = f"{shown(row['time'])} in column 'time' is not a time"
             raise TimestampError(what, where=place, remedy=f"write {TIME_FORMS}") from None
-    match = _FRAME.fullmatch(value)
+    match = _FRAME.fullmatch(row["frame"])
     if match is None:
-        what = f"{shown(value)} in column 'frame' is not a frame number"
+        what = f"{shown(row['frame'])} in column 'frame' is not a frame number"
         raise TimestampError(what, where=place, remedy="count frames from 0")
     return Annotation(frame=int(match[1]), label=label)
-
-
-def _cell(cells: Sequence[str], column: int) -> str:
-    return cells[column] if column < len(cells) else ""
 
 
 def _position(click: Annotation) -> float:

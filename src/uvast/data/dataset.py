@@ -110,7 +110,6 @@ class Dataset:
         return self.files.skipped
 
     def __repr__(self) -> str:
-        """Where it is and how large."""
         return f"Dataset({str(self.path)!r}, {len(self.names)} videos)"
 
     @cached_property
@@ -205,10 +204,6 @@ class Dataset:
         """The length of a video's features at the source rate."""
         return self._features.n_frames(name)
 
-    def feature_shape(self, name: str) -> tuple[int, int]:
-        """The shape of a video's features as stored, whichever axis is time."""
-        return self._features.header(name).shape
-
     def source_labels(self, name: str) -> IntArray:
         """Class ids `(source_frames,)` at the source rate, trimmed to the video's features."""
         self._check_known(name)
@@ -301,10 +296,10 @@ class Dataset:
         if not self.trimmed:
             return None
         largest = max(abs(frames - labels) for frames, labels in self.trimmed.values())
-        videos = _count(len(self.trimmed), "video")
-        frames = _count(largest, "frame")
-        difference = f"labels and features differ by up to {frames} (first: {min(self.trimmed)})"
-        return f"{videos} trimmed: {difference}"
+        return (
+            f"{_count(len(self.trimmed), 'video')} trimmed: labels and features differ by up to "
+            f"{_count(largest, 'frame')} (first: {min(self.trimmed)})"
+        )
 
     def _check_known(self, name: str) -> None:
         if not (self.has_features(name) or self.has_labels(name)):

@@ -41,15 +41,11 @@ class FaultList:
         alike: dict[object, list[str]] = defaultdict(list)
         for sentence, fault in self.sentences.items():
             alike[_OWN.sub("", fault.what), fault.remedy].append(sentence)
-        return tuple(
-            sentence
-            for sentences in alike.values()
-            for sentence in (
-                sentences
-                if len(sentences) <= _FEW
-                else [f"{sentences[0]} (and {len(sentences) - 1} more like it)"]
-            )
-        )
+        causes: list[str] = []
+        for first, *more in alike.values():
+            is_few = len(more) < _FEW
+            causes += [first, *more] if is_few else [f"{first} (and {len(more)} more like it)"]
+        return tuple(causes)
 
     def __enter__(self) -> None:
         pass

@@ -37,14 +37,9 @@ _AGAIN = "extract the features of this video again"
 
 @dataclass(frozen=True)
 class FeatureHeader:
-    """What the first bytes of a `.npy` file say about its array.
+    """What the first bytes of a `.npy` file say about its array, all as stored.
 
-    Args:
-        path: the file.
-        shape: the two axes as stored.
-        dtype: the stored type.
-        fortran_order: whether the first axis is the one that varies fastest.
-        offset: where the values start, in bytes.
+    In `fortran_order` the first axis varies fastest; the values start at byte `offset`.
     """
 
     path: Path
@@ -282,9 +277,6 @@ def _parse_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[np.ge
 
 
 def _corrupt(path: Path, error: Exception) -> DataError:
-    recognised = None if isinstance(error, OSError) else not_features(path)
-    if recognised is not None:
-        what, remedy = recognised
-        return FeatureError(what, where=path, remedy=remedy)
     remedy = "write it again with numpy.save"
-    return unreadable(path, error, kind="a NumPy array", remedy=remedy)
+    damaged = unreadable(path, error, kind="a NumPy array", remedy=remedy)
+    return damaged if isinstance(error, OSError) else not_features(path) or damaged

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from uvast.data.faults import raise_fault
 from uvast.data.recognition import not_labels
 from uvast.data.spec import LARGEST_TOLERANCE, SPEC_FILE
-from uvast.errors import CorruptFileError, DataError, LabelError
+from uvast.errors import CorruptFileError, LabelError
 from uvast.files import read_text, shown, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from uvast.data.faults import OnFault
@@ -29,26 +29,17 @@ def read_labels(path: Path) -> list[str]:
     try:
         text = read_text(path, remedy="label this video or remove it").rstrip()
     except CorruptFileError as error:
-        raise recognised_labels(path) or error from None
+        raise not_labels(path) or error from None
     if not text:
         raise LabelError("is empty, it holds no labels", where=path, remedy="remove this video")
     labels = [line.strip() for line in text.split("\n")]
     if "" in labels:
-        raise recognised_labels(path) or LabelError(
+        raise not_labels(path) or LabelError(
             "has no label",
             where=f"{path}, line {labels.index('') + 1}",
             remedy="write one label per line",
         )
     return labels
-
-
-def recognised_labels(path: Path) -> LabelError | None:
-    """The error for a table, a video or an archive in place of labels; None if it is neither."""
-    try:
-        found = not_labels(path)
-    except DataError:
-        return None
-    return None if found is None else LabelError(found[0], where=path, remedy=found[1])
 
 
 def misfit(path: Path, n_labels: int, features_path: Path, n_frames: int) -> LabelError:
@@ -62,15 +53,13 @@ def misfit(path: Path, n_labels: int, features_path: Path, n_frames: int) -> Lab
         enough = math.ceil(100 * difference) / 100
         remedy = f"extract the features again, or set tolerance = {enough:g} in {SPEC_FILE}"
     what = f"holds {n_labels} labels for the {n_frames} frames of {features_path}"
-    return recognised_labels(path) or LabelError(what, where=path, remedy=remedy)
+    return not_labels(path) or LabelError(what, where=path, remedy=remedy)
 
 
 def read_mapping(path: Path, on_fault: OnFault = raise_fault) -> tuple[str, ...]:
     """Class names in the order of their ids, from lines `id name`.
 
-    Args:
-        path: the file.
-        on_fault: if it does not raise, a faulty line's name still counts as a class.
+    If `on_fault` does not raise, a faulty line's name still counts as a class.
     """
     entries: list[tuple[int, str]] = []
     without_id: list[str] = []
@@ -80,37 +69,28 @@ def read_mapping(path: Path, on_fault: OnFault = raise_fault) -> tuple[str, ...]
             entries.append((int(index), name))
         elif index:
             without_id.append(name or index)
-            on_fault(
-                CorruptFileError(
-                    f"{shown(line.strip())} is not 'id name'",
-                    where=f"{path}, line {number}",
-                    remedy="write one class per line, as in '0 take'",
-                )
-            )
+            what = f"{shown(line.strip())} is not 'id name'"
+            remedy = "write one class per line, as in '0 take'"
+            on_fault(CorruptFileError(what, where=f"{path}, line {number}", remedy=remedy))
     if not entries:
         raise CorruptFileError("has no classes", where=path, remedy="write lines 'id name'")
     if not without_id:
-        for fault in _mapping_faults(entries, path):
-            on_fault(fault)
+        for what, remedy in _mapping_faults(entries):
+            on_fault(CorruptFileError(what, where=path, remedy=remedy))
     return tuple(dict.fromkeys([*(name for _, name in sorted(entries)), *without_id]))
 
 
-def _mapping_faults(entries: Sequence[tuple[int, str]], path: Path) -> Iterable[CorruptFileError]:
+def _mapping_faults(entries: Sequence[tuple[int, str]]) -> Iterator[tuple[str, str]]:
+    """What is wrong with the ids and names of a mapping, each with its remedy."""
     ids = Counter(index for index, _ in entries)
     for index in sorted(index for index, count in ids.items() if count > 1):
-        yield CorruptFileError(
-            f"id {index} occurs more than once", where=path, remedy="give every class its own id"
-        )
+        yield f"id {index} occurs more than once", "give every class its own id"
     for index in range(len(ids)):
         if index not in ids:
-            yield CorruptFileError(
-                f"id {index} is missing", where=path, remedy="count ids from 0 without gaps"
-            )
+            yield f"id {index} is missing", "count ids from 0 without gaps"
     names = Counter(name for _, name in entries)
     for name in sorted(name for name, count in names.items() if count > 1):
-        yield CorruptFileError(
-            f"class {name} has more than one id", where=path, remedy="name every class once"
-        )
+        yield f"class {name} has more than one id", "name every class once"
 
 
 def write_mapping(path: Path, names: Sequence[str]) -> None:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from uvast.data.faults import OnFault
 
-_KIND = "published timestamps"
 _REMEDY = "restore the file or write timestamps.json"
 _LARGEST = 2**26
 _MOST_STEPS = 2_000_000
@@ -36,9 +35,7 @@ _MOST_STEPS = 2_000_000
 def read_pickled(path: Path, on_fault: OnFault = raise_fault) -> dict[str, list[int]]:
     """`video -> frame indices` of a published file.
 
-    Args:
-        path: the file.
-        on_fault: if it does not raise, videos without a list of numbers are left out.
+    If `on_fault` does not raise, videos without a list of numbers are left out.
     """
     stream = io.BytesIO(read_bytes(path, largest=_LARGEST))
     try:
@@ -97,7 +94,12 @@ class _Dtype:
 
 _MARK = object()
 _CONSTANTS: dict[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
-_BUILDERS = {f"numpy.{core}.multiarray" for core in ("core", "_core")}
+_ADMITTED = {
+    "numpy": ("ndarray", "dtype"),
+    "_codecs": ("encode",),
+    "numpy.core.multiarray": ("_reconstruct", "scalar"),
+    "numpy._core.multiarray": ("_reconstruct", "scalar"),
+}
 _NUMBERS = frozenset(("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"))
 
 
@@ -135,7 +137,7 @@ class _Machine:
                 stack.append(_admitted(*argument.split(" ", 1)))
             case "STACK_GLOBAL":
                 attribute, module = stack.pop(), stack.pop()
-                stack.append(_admitted(module, attribute))
+                stack.append(_admitted(_text(module), _text(attribute)))
             case "REDUCE":
                 arguments, called = stack.pop(), stack.pop()
                 stack.append(_made(called, arguments))
@@ -161,10 +163,11 @@ class _Machine:
             case "APPEND" | "APPENDS":
                 values = [stack.pop()] if name == "APPEND" else self._above_mark()
                 list.extend(stack[-1], values)
-            case "SETITEM" | "SETITEMS":
-                values = (
-                    [stack.pop(), stack.pop()][::-1] if name == "SETITEM" else self._above_mark()
-                )
+            case "SETITEM":
+                value, key = stack.pop(), stack.pop()
+                dict.update(stack[-1], _pairs([key, value]))
+            case "SETITEMS":
+                values = self._above_mark()
                 dict.update(stack[-1], _pairs(values))
             case _ if isinstance(argument, int | float | str | bytes):
                 stack.append(argument)
@@ -179,20 +182,20 @@ class _Machine:
         return values
 
 
+def _text(value: object, what: str = "a name that is not text") -> str:
+    # only text is hashed or shown: either may take for ever with a nested tuple
+    if type(value) is not str:
+        raise _RefusedError(what)
+    return value
+
+
 def _pairs(values: list[Any]) -> dict[str, Any]:
-    # only text is hashed: the hash of a nested tuple may take for ever
-    if not all(type(key) is str for key in values[::2]):
-        raise _RefusedError("a key that is not the name of a video")
-    return dict(zip(values[::2], values[1::2], strict=True))
+    keys = [_text(key, "a key that is not the name of a video") for key in values[::2]]
+    return dict(zip(keys, values[1::2], strict=True))
 
 
 def _admitted(module: str, attribute: str) -> _Name:
-    is_known = (module, attribute) in {
-        ("numpy", "ndarray"),
-        ("numpy", "dtype"),
-        ("_codecs", "encode"),
-    }
-    if not is_known and not (module in _BUILDERS and attribute in ("_reconstruct", "scalar")):
+    if attribute not in _ADMITTED.get(module, ()):
         raise _RefusedError(f"{module}.{attribute}")
     return _Name(attribute)
 
@@ -200,7 +203,7 @@ def _admitted(module: str, attribute: str) -> _Name:
 def _made(called: _Name, arguments: tuple[Any, ...]) -> Any:
     match called.name:
         case "dtype":
-            return _Dtype(arguments[0])
+            return _Dtype(_text(arguments[0]))
         case "encode":  # how Python 2 and old protocols spell bytes
             return arguments[0].encode("latin1")
         case "scalar":
@@ -237,4 +240,5 @@ def _are_frames(value: object) -> TypeGuard[list[int] | tuple[int, ...]]:
 
 
 def _no_timestamps(path: Path, reason: str) -> TimestampError:
-    return TimestampError(f"cannot be read as {_KIND} ({reason})", where=path, remedy=_REMEDY)
+    what = f"cannot be read as published timestamps ({reason})"
+    return TimestampError(what, where=path, remedy=_REMEDY)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from uvast.errors import DataError, FeatureError, LabelError
 from uvast.files import open_file
 
 if TYPE_CHECKING:
@@ -41,29 +42,33 @@ _SEPARATORS = {"\t": "a table (TSV)", ";": "a table (CSV)", ",": "a table (CSV)"
 
 def recognised(path: Path) -> str | None:
     """What the first bytes of a file tell: "a video", "a table (CSV)" …; None if nothing."""
-    with open_file(path) as file:
-        head = file.read(4096)
+    try:
+        with open_file(path) as file:
+            head = file.read(4096)
+    except DataError:
+        return None
     for signature, kind in _SIGNATURES:
         if signature.match(head):
             return _WORKBOOK if kind == _ARCHIVE and b"xl/" in head else kind
     return _table(head.decode("utf-8", "replace"))
 
 
-def not_features(path: Path) -> tuple[str, str] | None:
-    """What is wrong with a file that is no array, and the remedy; None if it is not recognised."""
+def not_features(path: Path) -> FeatureError | None:
+    """The error for a file that is no array; None if it is not recognised."""
     kind = recognised(path)
     if kind is None:
         return None
-    return f"is {kind}, not an array", _UNPACK if kind == _ARCHIVE else EXTRACT
+    remedy = _UNPACK if kind == _ARCHIVE else EXTRACT
+    return FeatureError(f"is {kind}, not an array", where=path, remedy=remedy)
 
 
-def not_labels(path: Path) -> tuple[str, str] | None:
-    """The same for a file that does not hold one label per line."""
+def not_labels(path: Path) -> LabelError | None:
+    """The error for a file that does not hold one label per line; None if not recognised."""
     kind = recognised(path)
     if kind is None:
         return None
     remedy = {_VIDEO: EXTRACT, _ARCHIVE: _UNPACK}.get(kind, CONVERT)
-    return f"is {kind}, not one label per line", remedy
+    return LabelError(f"is {kind}, not one label per line", where=path, remedy=remedy)
 
 
 def what_else_is_in(dataset_path: Path) -> str | None:

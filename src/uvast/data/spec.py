@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
@@ -66,7 +66,6 @@ class DatasetSpec:
     group_by: Grouping | None = None
 
     def __post_init__(self) -> None:
-        """Checks each setting."""
         for name, value in vars(self).items():
             object.__setattr__(self, name, _checked(name, value))
 
@@ -74,9 +73,7 @@ class DatasetSpec:
 def read_spec(dataset_path: str | Path, on_fault: OnFault = raise_fault) -> DatasetSpec:
     """The spec of the dataset in a folder; every setting has its default if there is no file.
 
-    Args:
-        dataset_path: the dataset's folder.
-        on_fault: if it does not raise, a faulty setting keeps its default.
+    If `on_fault` does not raise, a faulty setting keeps its default.
     """
     path = Path(dataset_path) / SPEC_FILE
     if not is_present(path):
@@ -92,9 +89,8 @@ def read_spec(dataset_path: str | Path, on_fault: OnFault = raise_fault) -> Data
 
 def write_spec(dataset_path: str | Path, spec: DatasetSpec) -> None:
     """Writes the settings that differ from their defaults."""
-    settings = asdict(spec)
-    defaults = asdict(DatasetSpec())
-    changed = {name: value for name, value in settings.items() if value != defaults[name]}
+    defaults = vars(DatasetSpec())
+    changed = {name: value for name, value in vars(spec).items() if value != defaults[name]}
     write_text(Path(dataset_path) / SPEC_FILE, tomli_w.dumps(changed))
 
 

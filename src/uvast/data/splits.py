@@ -28,12 +28,7 @@ _BUNDLE = re.compile(r"(train|test)\.split(\d{1,9})\.bundle", re.ASCII)
 
 @dataclass(frozen=True)
 class Split:
-    """One partition of the videos.
-
-    Args:
-        train: names of the videos to learn from.
-        test: names of the videos to score.
-    """
+    """One partition of the videos: the names of those to learn from, and of those to score."""
 
     train: tuple[str, ...]
     test: tuple[str, ...]
@@ -47,9 +42,7 @@ def bundle_path(folder: Path, side: str, number: int) -> Path:
 def read_splits(folder: Path, on_fault: OnFault = raise_fault) -> dict[int, Split]:
     """Reads `{train,test}.splitN.bundle`; a side without a file is empty, see `split_faults`.
 
-    Args:
-        folder: the dataset's `splits/`.
-        on_fault: if it does not raise, a split with a faulty file is left out.
+    If `on_fault` does not raise, a split with a faulty file is left out.
     """
     sides: dict[int, dict[str, tuple[str, ...]]] = {}
     faulty: set[int] = set()
@@ -59,7 +52,7 @@ def read_splits(folder: Path, on_fault: OnFault = raise_fault) -> dict[int, Spli
             if side in found:
                 what = f"is a second file for the {side} side of split {number}"
                 raise SplitError(what, where=path, remedy="remove one of them")
-            found[side] = _read_bundle(path)
+            found[side] = _listed(read_text(path))
         except DataError as error:
             on_fault(error)
             faulty.add(number)
@@ -74,10 +67,7 @@ def write_splits(
 ) -> None:
     """Writes a bundle for each side: one video per line, with `.txt` as the field does.
 
-    Args:
-        folder: the dataset's `splits/`.
-        splits: by number.
-        overwrite: whether the splits take the place of all that are there.
+    With `overwrite` the splits take the place of all that are there.
     """
     folder = Path(folder)
     present = _bundles(folder)
@@ -94,7 +84,7 @@ def write_splits(
     texts = {
         bundle_path(folder, side, number): _bundle_text(names)
         for number, split in splits.items()
-        for side, names in (("train", split.train), ("test", split.test))
+        for side, names in vars(split).items()
     }
     for path, text in texts.items():
         write_text(path, text)
@@ -105,17 +95,15 @@ def write_splits(
 
 def matched_split(split: Split, known: VideoNames) -> Split:
     """A split as its files have it, with the dataset's names of the videos that they mean."""
-    train, test = (
-        tuple(known.find(name) or name for name in names) for names in (split.train, split.test)
-    )
-    return Split(train, test)
+    sides = ((known.find(name) or name for name in side) for side in vars(split).values())
+    return Split(*map(tuple, sides))
 
 
 def split_faults(
     number: int, split: Split, known: VideoNames, folder: Path
 ) -> Iterator[SplitError]:
     """Everything that keeps a split from being used."""
-    for side, names in (("train", split.train), ("test", split.test)):
+    for side, names in vars(split).items():
         path = bundle_path(folder, side, number)
         if not names:
             yield SplitError("names no videos", where=path, remedy="list one video per line")
@@ -157,13 +145,7 @@ def make_splits(
     members: list[set[str]] = [set() for _ in range(folds)]
     for group in sorted(shuffled, key=len, reverse=True):
         min(members, key=len).update(group)
-    return {
-        number: Split(
-            train=tuple(name for name in names if name not in test),
-            test=tuple(name for name in names if name in test),
-        )
-        for number, test in enumerate(members, start=1)
-    }
+    return {number: _parted(names, test) for number, test in enumerate(members, start=1)}
 
 
 def validation_part(
@@ -189,9 +171,14 @@ def validation_part(
         larger = len(chosen) + len(groups[index])
         if abs(larger - wanted) < abs(len(chosen) - wanted):
             chosen.update(groups[index])
-    return (
-        tuple(name for name in names if name not in chosen),
-        tuple(name for name in names if name in chosen),
+    parts = _parted(names, chosen)
+    return parts.train, parts.test
+
+
+def _parted(names: Sequence[str], test: set[str]) -> Split:
+    return Split(
+        train=tuple(name for name in names if name not in test),
+        test=tuple(name for name in names if name in test),
     )
 
 
@@ -199,10 +186,6 @@ def _bundles(folder: Path) -> list[tuple[str, int, Path]]:
     """The bundle files in a folder with side and number; `split01` is split 1, too."""
     matches = ((_BUNDLE.fullmatch(path.name), path) for path in sorted(folder.glob("*.bundle")))
     return [(match[1], int(match[2]), path) for match, path in matches if match]
-
-
-def _read_bundle(path: Path) -> tuple[str, ...]:
-    return _listed(read_text(path))
 
 
 def _listed(text: str) -> tuple[str, ...]:

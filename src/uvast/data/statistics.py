@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.segments import Segmentation
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from uvast.data.spec import FeatureAxis
-    from uvast.segments import IntArray
+    from uvast.segments import Segmentation
     from uvast.vocabulary import Vocabulary
 
 
@@ -21,12 +19,7 @@ if TYPE_CHECKING:
 class ClassStatistics:
     """One class in the labels of all videos, at the source rate.
 
-    Args:
-        name: the class.
-        n_segments: its segments.
-        n_frames: its frames.
-        share: its frames among those of all classes, from 0 to 1.
-        mean_frames: frames of a mean segment; None if there is no segment.
+    Its `share` of all frames is from 0 to 1; `mean_frames` of a segment is None without any.
     """
 
     name: str
@@ -59,19 +52,11 @@ class Statistics:
 
     Args:
         n_classes: classes, background ones included; None if they are unknown.
-        n_videos: videos.
         min_frames: frames of the shortest video; None if no video can be read.
-        max_frames: frames of the longest video.
-        mean_frames: mean number of frames.
         min_segments: fewest segments in a labelled video; None without labels.
-        max_segments: most segments in a labelled video.
         n_features: feature width; None without features.
         feature_axis: which axis of the features is time; None without features.
-        frames_per_second: as in dataset.toml.
-        sampling_rate: as in dataset.toml.
         background: classes that Edit and F1 leave out.
-        splits: the size of each.
-        timestamps: None if the dataset has none.
         classes: one entry a class; empty without labels.
     """
 
@@ -93,20 +78,17 @@ class Statistics:
 
 
 def class_statistics(
-    labels: Iterable[IntArray], vocabulary: Vocabulary
+    truths: Collection[Segmentation], vocabulary: Vocabulary
 ) -> tuple[ClassStatistics, ...]:
-    """Counts the class ids `(T,)` of videos."""
-    n_classes = len(vocabulary)
-    segments = np.zeros(n_classes, dtype=np.int64)
-    frames = np.zeros(n_classes, dtype=np.int64)
-    for ids in labels:
-        transcript = Segmentation.from_labels(ids).transcript
-        segments += np.bincount(transcript, minlength=n_classes)
-        frames += np.bincount(ids, minlength=n_classes)
-    n_frames = max(int(frames.sum()), 1)
-    return tuple(
-        ClassStatistics(name, count, its, its / n_frames, its / count if count else None)
-        for name, count, its in zip(
-            vocabulary.names, segments.tolist(), frames.tolist(), strict=True
-        )
-    )
+    """Counts the segments and frames of each class; none without videos."""
+    if not truths:
+        return ()
+    transcript = np.concatenate([truth.transcript for truth in truths])
+    durations = np.concatenate([truth.durations for truth in truths])
+    found = []
+    for index, name in enumerate(vocabulary.names):
+        its = durations[transcript == index]
+        count, frames = len(its), int(its.sum())
+        mean = frames / count if count else None
+        found.append(ClassStatistics(name, count, frames, frames / int(durations.sum()), mean))
+    return tuple(found)

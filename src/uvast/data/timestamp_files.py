@@ -25,16 +25,11 @@ if TYPE_CHECKING:
 _FORM = 'write timestamps as in {"video": [{"frame": 12, "label": "a"}]}'
 
 
-def read_timestamps(
-    path: str | Path, on_fault: OnFault = raise_fault
-) -> dict[str, tuple[Annotation, ...]]:
+def read_timestamps(path: str | Path, on_fault: OnFault = raise_fault) -> Annotations:
     """Annotations by video from JSON, a table (CSV, TSV, XLSX) or a published `.npy`.
 
-    They are as the file has them; `Dataset.timestamps` brings them to the model's rate.
-
-    Args:
-        path: the file.
-        on_fault: if it does not raise, faulty entries are left out.
+    They are as the file has them; `Dataset.timestamps` brings them to the model's rate. If
+    `on_fault` does not raise, faulty entries are left out.
     """
     path = Path(path)
     suffix = path.suffix.lower()

@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 
 class TimestampFit:
-    """Counts over the videos that have both timestamps and labels.
-
-    Args:
-        spec: gives the rates.
-        vocabulary: gives the class ids.
-    """
+    """Counts over the videos that have both timestamps and labels."""
 
     def __init__(self, spec: DatasetSpec, vocabulary: Vocabulary) -> None:
         self._spec = spec
@@ -43,11 +38,8 @@ class TimestampFit:
     ) -> None:
         """Counts one video.
 
-        Args:
-            name: the video.
-            annotations: as the file has them, free of faults.
-            timestamps: the same at the model's rate.
-            labels: the ground truth at the source rate.
+        The annotations are as the file has them, free of faults, the timestamps are the same at
+        the model's rate; labels `(source_frames,)` are the ground truth at the source rate.
         """
         sampled = labels[:: self._spec.sampling_rate]
         segmentation = Segmentation.from_labels(sampled)

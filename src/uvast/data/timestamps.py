@@ -64,7 +64,6 @@ class Timestamps:
     transcript: IntArray
 
     def __eq__(self, other: object) -> bool:
-        """Equal frames with equal classes."""
         if not isinstance(other, Timestamps):
             return NotImplemented
         return np.array_equal(self.frames, other.frames) and np.array_equal(
@@ -72,11 +71,9 @@ class Timestamps:
         )
 
     def __hash__(self) -> int:
-        """A hash that agrees with equality."""
         return hash((self.frames.tobytes(), self.transcript.tobytes()))
 
     def __len__(self) -> int:
-        """S."""
         return len(self.frames)
 
 
@@ -97,9 +94,9 @@ def resolve_timestamps(
     *,
     spec: DatasetSpec,
     vocabulary: Vocabulary,
-    source_frames: int | None,
+    source_frames: int,
     source_labels: Callable[[], IntArray],
-    where: Path | None = None,
+    where: Path,
 ) -> Timestamps:
     """Annotations of one video to frames and class ids at the model's rate.
 
@@ -108,17 +105,15 @@ def resolve_timestamps(
         annotations: as read from a file.
         spec: gives the rates.
         vocabulary: gives the class ids.
-        source_frames: the video's length at the source rate; None leaves the ends unchecked.
+        source_frames: the video's length at the source rate.
         source_labels: reads the ground truth; called only if an annotation has no label.
         where: the file, for errors.
     """
-    place = f"{where}, video {video}" if where else f"video {video}"
+    place = f"{where}, video {video}"
     frames = [source_frame(entry, spec, place) for entry in annotations]
-    truth = None
+    truth, end = None, source_frames
     if any(entry.label is None for entry in annotations):
         truth = _ground_truth(source_labels, place)
-    end = max(frames, default=0) + 1 if source_frames is None else source_frames
-    if truth is not None:
         end = min(end, len(truth))
     # times are finer than sub-sampled frames: two on one of them are in order
     unit = 1 if any(entry.frame is None for entry in annotations) else _frames_a_unit(spec)
@@ -144,8 +139,7 @@ def resolve_timestamps(
         else vocabulary.id_of(entry.label or "", where=place)
         for entry, frame in zip(annotations, frames, strict=True)
     ]
-    at_source = np.array(frames, dtype=np.int64), np.array(ids, dtype=np.int64)
-    return _at_rate(*at_source, spec.sampling_rate, place)
+    return _at_rate(np.array(frames, np.int64), np.array(ids, np.int64), spec.sampling_rate, place)
 
 
 def source_frame(entry: Annotation, spec: DatasetSpec, place: str) -> int:

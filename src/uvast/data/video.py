@@ -35,7 +35,6 @@ class Video:
     frames_per_second: float | None = None
 
     def __post_init__(self) -> None:
-        """Checks that the parts fit together."""
         if self.features.ndim != 2:
             raise InputError(f"features of shape {self.features.shape}, not (T, F)")
         if -(-self.source_frames // self.sampling_rate) != self.n_frames:

@@ -68,7 +68,6 @@ class VideoLoader:
     n_ranks: int = 1
 
     def __post_init__(self) -> None:
-        """Checks the arguments."""
         object.__setattr__(self, "names", tuple(self.names))
         if not self.names:
             raise InputError("no videos to load", remedy="check the split")
@@ -147,21 +146,7 @@ class VideoLoader:
         videos = [self.dataset.video(name, labels=False) for name in names]
         segmentations = None
         if self.segmentations is not None:
-            segmentations = [self.segmentations[name] for name in names]
-            videos = [
-                self._cut(video, segmentation.n_frames)
-                for video, segmentation in zip(videos, segmentations, strict=True)
-            ]
-        if segmentations is not None and self.frame_dropping:
-            pairs = [
-                drop_frames(
-                    video,
-                    segmentation,
-                    self._generator(video.name, epoch),
-                    probability=self.frame_dropping,
-                )
-                for video, segmentation in zip(videos, segmentations, strict=True)
-            ]
+            pairs = [self._fitted(video, self.segmentations[video.name], epoch) for video in videos]
             videos, segmentations = [list(each) for each in zip(*pairs, strict=True)]
         batch = collate(videos, segmentations, max_fraction=self.max_fraction)
         if self.pin_memory:
@@ -170,6 +155,16 @@ class VideoLoader:
             # a view of its file: a worker reads it here, not the loop at first use
             return replace(batch, features=batch.features.clone())
         return batch
+
+    def _fitted(
+        self, video: Video, segmentation: Segmentation, epoch: int
+    ) -> tuple[Video, Segmentation]:
+        """A video as long as its segmentation, and both after frames are dropped."""
+        video = self._cut(video, segmentation.n_frames)
+        if not self.frame_dropping:
+            return video, segmentation
+        generator = np.random.default_rng([self.seed, epoch, self.names.index(video.name)])
+        return drop_frames(video, segmentation, generator, probability=self.frame_dropping)
 
     def _cut(self, video: Video, n_frames: int) -> Video:
         """Features a little longer than the labels (see `DatasetSpec.tolerance`) lose their end.
@@ -183,9 +178,6 @@ class VideoLoader:
         ):
             return video
         return replace(video, features=video.features[:n_frames], source_frames=source_frames)
-
-    def _generator(self, name: str, epoch: int) -> np.random.Generator:
-        return np.random.default_rng([self.seed, epoch, self.names.index(name)])
 
 
 def _is_mapped(array: NDArray[np.float32]) -> bool:

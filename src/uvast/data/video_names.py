@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from uvast.errors import CorruptFileError, DataError, MissingFileError
@@ -27,16 +28,15 @@ _ADDED = re.compile(
     re.IGNORECASE,
 )
 _SEPARATORS = "._- "
+_NO_TEXT = re.compile(r"[\ud800-\udfff]")
+"""How Python keeps the bytes of a name that is no UTF-8."""
 
 
 @dataclass(frozen=True)
 class VideoFiles:
-    """The files of a dataset's videos.
+    """The stems of the files of a dataset's videos, by video.
 
-    Args:
-        features: the stem of each video's features.
-        labels: the stem of each video's labels.
-        skipped: an error for each file that is left out because of its name.
+    `skipped` holds an error for each file that is left out because of its name.
     """
 
     features: dict[str, str]
@@ -65,11 +65,7 @@ def list_videos(dataset_path: Path) -> VideoFiles:
 
 
 class VideoNames:
-    """The videos that are known, to look up names that other files give them.
-
-    Args:
-        names: the known names.
-    """
+    """The videos that are known, to look up names that other files give them."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = frozenset(names)
@@ -153,10 +149,8 @@ def _cores(stems: frozenset[str], others: frozenset[str]) -> dict[str, str]:
 
 
 def _common_start(texts: Iterable[str]) -> str:
-    ordered = sorted(texts)
-    pairs = enumerate(zip(ordered[0], ordered[-1], strict=False)) if ordered else ()
-    length = next((index for index, (one, other) in pairs if one != other), None)
-    return ordered[0][:length] if ordered else ""
+    columns = zip(*texts, strict=False)
+    return "".join(column[0] for column in takewhile(lambda each: len(set(each)) == 1, columns))
 
 
 def listed_stems(folder: Path, suffix: str) -> tuple[frozenset[str], list[DataError]]:
@@ -181,14 +175,7 @@ def listed_stems(folder: Path, suffix: str) -> tuple[frozenset[str], list[DataEr
             "left out, its name is not UTF-8 text", where=folder / name, remedy="rename the file"
         )
         for name in sorted(names)
-        if not _is_text(name)
+        if _NO_TEXT.search(name)
     ]
-    return frozenset(name.removesuffix(suffix) for name in names if _is_text(name)), faults
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    stems = (name.removesuffix(suffix) for name in names if not _NO_TEXT.search(name))
+    return frozenset(stems), faults

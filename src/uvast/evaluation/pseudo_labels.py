@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from uvast.evaluation.scoring import Evaluation
     from uvast.segments import Segmentation
     from uvast.supervision import PseudoLabelOptions
-    from uvast.supervision.joined_features import Features
+    from uvast.supervision.targets import Features
 
 
 def methods_to_compare(chosen: PseudoLabelOptions) -> dict[str, PseudoLabelOptions]:

@@ -8,14 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from uvast.files.reading import (
-    is_present,
-    missing,
-    open_file,
-    read_bytes,
-    read_text,
-    unreadable,
-)
+from uvast.files.reading import is_present, missing, open_file, read_bytes, read_text, unreadable
 from uvast.files.writing import (
     atomic_path,
     check_absent,
@@ -34,7 +27,6 @@ if TYPE_CHECKING:
         first_fault,
         parse_json,
         read_json,
-        read_numbers,
         read_record,
         read_rows,
         read_toml,
@@ -52,7 +44,6 @@ __all__ = [
     "parse_json",
     "read_bytes",
     "read_json",
-    "read_numbers",
     "read_record",
     "read_rows",
     "read_text",

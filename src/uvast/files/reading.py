@@ -47,9 +47,7 @@ def is_present(path: Path) -> bool:
 def open_file(path: Path, *, remedy: str = _CHECK) -> BinaryIO:
     """Opens a regular file; a pipe or a device in its place would hang or never end.
 
-    Args:
-        path: the file.
-        remedy: what to do if it is missing.
+    `remedy` says what to do if it is missing.
     """
     try:
         mode = path.stat().st_mode
@@ -98,13 +96,9 @@ def missing(path: Path, *, remedy: str = _CHECK) -> MissingFileError:
 def unreadable(
     path: Path, error: Exception, *, kind: str | None = None, remedy: str = _CHECK
 ) -> DataError:
-    """The error for a file that exists and cannot be read.
+    """The error for a file that exists and cannot be read, or not as a file of some `kind`.
 
-    Args:
-        path: the file.
-        error: the cause; what the system refuses has a remedy of its own.
-        kind: what the file should be.
-        remedy: what to do if the content is wrong.
+    `remedy` is for wrong content; what the system refuses has a remedy of its own.
     """
     number = error.errno if isinstance(error, OSError) else None
     if number in _SYSTEM_REMEDIES:

@@ -79,8 +79,7 @@ def read_rows(
         for row in table:
             place = f"{path}, line {table.line_num}"
             if None in row:
-                what = "has more cells than the header"
-                raise error(what, where=place, remedy=remedy)
+                raise error("has more cells than the header", where=place, remedy=remedy)
             filled = {name: cell for name, cell in row.items() if cell}
             rows.append(_adapter(record).validate_strings(filled))
     except csv.Error as fault:
@@ -88,11 +87,6 @@ def read_rows(
     except pydantic.ValidationError as fault:
         raise error(first_fault(fault), where=place, remedy=remedy) from None
     return rows
-
-
-def read_numbers(path: Path, *, remedy: str = RESTORE) -> list[dict[str, float]]:
-    """The rows of a CSV table of numbers, empty cells left out."""
-    return read_rows(path, dict[str, float], remedy=remedy)
 
 
 def read_json(
@@ -114,7 +108,9 @@ def parse_json(
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            raise _FaultError(f"key {shown(_first_repeated(pairs))} comes more than once")
+            counts = Counter(key for key, _ in pairs)
+            repeated = next(key for key, count in counts.items() if count > 1)
+            raise _FaultError(f"key {shown(repeated)} comes more than once")
         return found
 
     try:
@@ -165,13 +161,7 @@ def checked(
 ) -> Record:
     """A plain value, as JSON has them, as a record. Text is no number, and true is not 1.
 
-    Args:
-        value: what was read.
-        record: the type it should have.
-        name: what sentences call it.
-        where: the file it is from.
-        error: the kind of the error if it does not fit.
-        remedy: what to do about it.
+    Errors call the value `name` and say `where` it is from; see `read_record` for the rest.
     """
     try:
         return _adapter(record).validate_json(json.dumps(value, default=str), strict=True)
@@ -246,11 +236,6 @@ def _whole_number(digits: str) -> int:
     if len(digits) > MOST_DIGITS:
         raise _FaultError(f"has a number of {len(digits)} digits")
     return int(digits)
-
-
-def _first_repeated(pairs: list[tuple[str, Any]]) -> str:
-    counts = Counter(key for key, _ in pairs)
-    return next(key for key, count in counts.items() if count > 1)
 
 
 def _check_depth(value: object) -> None:

@@ -23,6 +23,7 @@ if sys.platform != "win32":
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
 _OURS = re.compile(r"\.uvast\.[0-9a-f]{16}\.tmp")
 _SECONDS_TO_LOCK = 1.0
@@ -58,11 +59,9 @@ def atomic_path(path: Path) -> Iterator[Path]:
         temporary.replace(path)
 
 
-@contextmanager
-def temporary_folder(parent: Path) -> Iterator[Path]:
+def temporary_folder(parent: Path) -> AbstractContextManager[Path]:
     """An empty folder inside `parent` to prepare files in; it goes when the block ends."""
-    with _temporary(parent, parent, Path.mkdir) as temporary:
-        yield temporary
+    return _temporary(parent, parent, Path.mkdir)
 
 
 def swap(new: Path, old: Path) -> None:
@@ -158,13 +157,11 @@ def _locked(path: Path) -> Iterator[bool]:
         return
     handle = os.open(path, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            is_locked = False
-        else:
-            is_locked = True
-        yield is_locked
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        yield False
+    else:
+        yield True
     finally:
         os.close(handle)
 

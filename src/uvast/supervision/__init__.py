@@ -5,23 +5,16 @@ takes the place of the ground truth in training.
 """
 
 from uvast.supervision.class_model import class_model_durations
-from uvast.supervision.joined_features import JoinedFeatures
-from uvast.supervision.k_medoids import (
-    Clusters,
-    KMedoids,
-    constrained_k_medoids,
-    unconstrained_k_medoids,
-)
+from uvast.supervision.k_medoids import constrained_k_medoids, unconstrained_k_medoids
 from uvast.supervision.targets import (
+    JoinedFeatures,
     PseudoLabelOptions,
     full_segmentations,
     pseudo_segmentations,
 )
 
 __all__ = [
-    "Clusters",
     "JoinedFeatures",
-    "KMedoids",
     "PseudoLabelOptions",
     "class_model_durations",
     "constrained_k_medoids",

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uvast.supervision.cuts import best_cut
 from uvast.supervision.distances import TIE
-from uvast.supervision.k_medoids import constrained_k_medoids
+from uvast.supervision.k_medoids import best_cut, constrained_k_medoids
 from uvast.supervision.moving_average import moving_average
 
 if TYPE_CHECKING:
@@ -106,10 +105,8 @@ def _smoothed(features: NDArray[np.floating[Any]], n_segments: int) -> FloatArra
 class _Scale:
     """How a video's features are scaled to mean 0 and variance 1.
 
-    Args:
-        means: `(F,)`.
-        factors: `(F,)`, 0 for a constant feature.
-        largest: the largest absolute value of any feature.
+    `means` and `factors` are `(F,)`, a factor is 0 for a constant feature; `largest` is the
+    largest absolute value of any feature.
     """
 
     means: FloatArray
@@ -128,13 +125,7 @@ class _Scale:
 
 @dataclass(frozen=True)
 class _View:
-    """A video's averaged features, scaled a part at a time.
-
-    Args:
-        frames: `(T, F)`.
-        scale: to mean 0 and variance 1.
-        metric: how frames of this video are compared.
-    """
+    """A video's averaged features `(T, F)`, scaled a part at a time."""
 
     frames: FloatArray
     scale: _Scale
@@ -178,12 +169,7 @@ def _start(video: _View, timestamps: IntArray, prior: float) -> IntArray:
 
 @dataclass(frozen=True)
 class _ClassModel:
-    """A diagonal Gaussian for each class.
-
-    Args:
-        means: `(C, F)`.
-        variances: `(C, F)`.
-    """
+    """A diagonal Gaussian for each class: `means` and `variances` are `(C, F)`."""
 
     means: FloatArray
     variances: FloatArray

@@ -5,7 +5,7 @@ Sums are exact to about `TIE` of the typical distance; what differs by less coun
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -26,27 +26,6 @@ TIE = 1e-12
 _N_ROWS = 512
 # squared distances below this part of the squared norms are rounding errors of a zero
 _ZERO = 1e-13
-
-
-class Metric(Protocol):
-    """A way to measure how far frames are from each other."""
-
-    n_frames: int
-    """T."""
-    tie: float
-    """Mean distances that differ by less are equal."""
-
-    def from_frame(self, frame: int, frames: Frames) -> FloatArray:
-        """Distances `(n,)` of `frames` from one frame."""
-        ...
-
-    def totals(self, frames: Frames) -> FloatArray:
-        """Each frame's total distance `(n,)` to all of `frames`."""
-        ...
-
-    def moved_totals(self, totals: FloatArray, old: slice, new: slice) -> FloatArray:
-        """`totals(new)`, given `totals(old)` of an overlapping range."""
-        ...
 
 
 def metric_of(features: ArrayLike, name: MetricName) -> Metric:
@@ -96,7 +75,10 @@ class Euclidean:
         return totals
 
     def moved_totals(self, totals: FloatArray, old: slice, new: slice) -> FloatArray:
-        """`totals(new)`, given `totals(old)`: only frames that left or came are measured."""
+        """`totals(new)`, given `totals(old)` of an overlapping range.
+
+        Only frames that left or came are measured.
+        """
         kept = slice(max(old.start, new.start), min(old.stop, new.stop))
         left = _outside(old, kept)
         if 2 * sum(map(_length, left)) > _length(kept):
@@ -173,6 +155,13 @@ class Cosine:
     def moved_totals(self, totals: FloatArray, old: slice, new: slice) -> FloatArray:  # noqa: ARG002
         """`totals(new)`; nothing is gained from `totals(old)`."""
         return self.totals(new)
+
+
+Metric = Euclidean | Cosine
+"""A way to measure how far frames are from each other.
+
+Mean distances that differ by less than its `tie` are equal.
+"""
 
 
 def _part(frames: Frames, indices: IntArray, start: int, end: int | None = None) -> Frames:

@@ -9,7 +9,6 @@ import numpy as np
 
 from uvast.errors import InputError
 from uvast.segments import check_timestamps, midpoint_durations
-from uvast.supervision.cuts import best_cut, first_least
 from uvast.supervision.distances import metric_of
 
 if TYPE_CHECKING:
@@ -104,13 +103,8 @@ def unconstrained_k_medoids(
     """Plain k-medoids from the same start: each frame belongs to its nearest medoid.
 
     It only serves the comparison with `constrained_k_medoids`. Ties: the first medoid, the first
-    frame. A cluster without frames, its medoid a copy of an earlier one, keeps its medoid.
-
-    Args:
-        features: `(T, F)`.
-        timestamps: where the medoids start `(S,)`, increasing.
-        metric: `euclidean` or `cosine`.
-        max_iterations: the cap.
+    frame. A cluster without frames, its medoid a copy of an earlier one, keeps its medoid. The
+    arguments are those of `constrained_k_medoids`.
     """
     distances = metric_of(features, metric)
     medoids = _checked(timestamps, distances.n_frames, max_iterations).copy()
@@ -126,7 +120,7 @@ def unconstrained_k_medoids(
             members = np.flatnonzero(assignment == cluster)
             if not len(members):
                 continue
-            medoid = members[first_least(distances.totals(members), distances.tie)]
+            medoid = members[_first_least(distances.totals(members), distances.tie)]
             if medoid != medoids[cluster]:
                 medoids[cluster], changed = medoid, True
                 table[cluster] = distances.from_frame(int(medoid), everything)
@@ -167,7 +161,7 @@ class _Search:
         changed = False
         for segment in range(len(self.medoids)):
             totals = self._segment_totals(segment)
-            place = first_least(totals, self._distances.tie)
+            place = _first_least(totals, self._distances.tie)
             medoid = self.cuts[segment] + place
             self.costs[segment] = totals[place]
             if medoid != self.medoids[segment]:
@@ -200,6 +194,38 @@ class _Search:
             to_left - to_right, self._prior, tie=self._distances.tie, first=first, last=last
         )
         return int(start + n_left)
+
+
+def best_cut(
+    difference: FloatArray, prior: float, *, tie: float, first: int = 1, last: int | None = None
+) -> int:
+    """How many frames of a gap belong to its left timestamp, at least cost.
+
+    The gap holds the left timestamp and every frame before the right one. The prior adds
+    `4 prior gap ((cut - midpoint) / gap)^2` to the cost of a cut, in units of the mean absolute
+    difference.
+
+    Args:
+        difference: what each frame costs on the left, less what it costs on the right `(gap,)`.
+        prior: the weight of the pull to the midpoint of the timestamps.
+        tie: differences of the mean cost that are rounding errors; the first cut wins on ties.
+        first: the fewest frames on the left.
+        last: the most frames on the left; None leaves only the right timestamp to the right.
+    """
+    gap = len(difference)
+    last = gap if last is None else last
+    costs = np.cumsum(difference)[first - 1 : last]
+    if prior:
+        places = np.arange(first, last + 1) - (gap + 1) / 2
+        unit = np.abs(difference).mean()
+        # frames as near to one side as to the other leave the cut to the prior
+        costs += 4 * prior * (unit if unit > tie else 1.0) * places**2 / gap
+    return first + _first_least(costs, tie)
+
+
+def _first_least(values: FloatArray, tie: float) -> int:
+    """Where the first least value stands; values are sums of up to so many distances."""
+    return int(np.argmax(values <= values.min() + tie * len(values)))
 
 
 def _checked(timestamps: ArrayLike, n_frames: int, max_iterations: int) -> IntArray:

@@ -14,17 +14,10 @@ if TYPE_CHECKING:
 
 @kernel
 def moving_average(frames: NDArray[np.floating[Any]], window: int) -> NDArray[np.float64]:
-    """The mean of the `window` frames around each one.
+    """The mean `(T, F)` of the `window` frames around each of the frames `(T, F)`.
 
     Beyond either end the first or last frame is repeated; of an even window, one frame more lies
     before than after.
-
-    Args:
-        frames: `(T, F)`.
-        window: at least 1.
-
-    Returns:
-        `(T, F)`.
     """
     n_frames, n_features = frames.shape
     before, last = window // 2, n_frames - 1

@@ -21,13 +21,10 @@ OUTPUTS = ("groundTruth", "mapping.txt", "dataset.toml", "timestamps.json")
 
 
 def check_output(out: Path, dataset: Dataset, timestamps: Path | None, *, overwrite: bool) -> None:
-    """Refuses a place where something would be lost.
+    """Refuses a place `out` where something would be lost.
 
-    Args:
-        out: where pseudo-labels are to go.
-        dataset: what they are made from; it is never replaced, whatever links lead there.
-        timestamps: a timestamps file of its own; neither is that.
-        overwrite: whether older pseudo-labels may be replaced.
+    Neither the dataset nor its `timestamps` are ever replaced, whatever links lead there; older
+    pseudo-labels are with `overwrite`.
     """
     targets = [out / name for name in OUTPUTS]
     read = [dataset.path / name for name in (*OUTPUTS, "features", "splits")]
@@ -52,13 +49,9 @@ def write_pseudo_labels(
 ) -> None:
     """Writes everything apart, then puts it in place: the labels last, in one step.
 
-    Whenever the process is killed, `groundTruth` is the old folder or the whole new one.
-
-    Args:
-        out: the folder; other files in it stay.
-        dataset: gives the classes and the spec.
-        labelled: pseudo-segmentations at the source rate, by video.
-        drawn: timestamps to keep with them, at the model's rate.
+    Whenever the process is killed, `groundTruth` is the old folder or the whole new one; other
+    files in `out` stay. Pseudo-segmentations are at the source rate, timestamps that were `drawn`
+    and are kept with them at the model's rate.
     """
     with temporary_folder(out) as new:
         _write_files(new, dataset, labelled, drawn)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from uvast.config import MetricName, SupervisionConfig, TargetMethod
 from uvast.errors import InputError, TimestampError
@@ -12,14 +16,11 @@ from uvast.supervision.class_model import class_model_durations
 from uvast.supervision.k_medoids import constrained_k_medoids, unconstrained_k_medoids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from typing import Any
-
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterable
 
     from uvast.data import Dataset, Timestamps
 
+Features = NDArray[np.floating[Any]]
 Method = Literal[TargetMethod, "unconstrained"]
 
 
@@ -33,19 +34,41 @@ class PseudoLabelOptions:
             features), or `unconstrained`, k-medoids without order, for comparison only.
         metric: `euclidean` or `cosine`.
         prior: the weight of the pull to the midpoint; 0 with `k-medoids` is the paper's algorithm.
-        max_iterations: the cap of k-medoids; `class-model` and `midpoint` have no use for it.
     """
 
     method: Method = SupervisionConfig.method
     metric: MetricName = SupervisionConfig.metric
     prior: float = SupervisionConfig.prior
-    max_iterations: int = 300
 
     def __post_init__(self) -> None:
-        """Checks the names."""
         for value, kind in ((self.method, Method), (self.metric, MetricName)):
             if value not in get_args(kind):
                 raise InputError(f"{value!r}", remedy=f"choose from {', '.join(get_args(kind))}")
+
+
+@dataclass(frozen=True)
+class JoinedFeatures(Mapping[str, Features]):
+    """Each video's input features beside other ones `(T, F + D)`, joined when asked for.
+
+    Both parts are scaled to a mean norm of 1, so that neither outweighs the other.
+
+    Args:
+        dataset: gives the input features, at the model's rate.
+        others: encoder features `(T, D)` of each video.
+    """
+
+    dataset: Dataset
+    others: Mapping[str, Features]
+
+    def __getitem__(self, name: str) -> Features:
+        inputs = self.dataset.video(name, labels=False).features
+        return np.concatenate([_scaled(inputs), _scaled(self.others[name])], axis=1)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.others)
+
+    def __len__(self) -> int:
+        return len(self.others)
 
 
 def full_segmentations(dataset: Dataset, names: Iterable[str]) -> dict[str, Segmentation]:
@@ -60,7 +83,7 @@ def pseudo_segmentations(
     timestamps: Mapping[str, Timestamps],
     options: PseudoLabelOptions,
     *,
-    features: Mapping[str, NDArray[np.floating[Any]]] | None = None,
+    features: Mapping[str, Features] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Segmentation]:
     """Pseudo-segmentations of videos at the model's rate; no labels are read (see `Dataset.video`).
@@ -79,7 +102,7 @@ def pseudo_segmentations(
     """
     entries = {name: _timestamps_of(name, timestamps, dataset) for name in names}
 
-    def read(name: str) -> NDArray[np.floating[Any]]:
+    def read(name: str) -> Features:
         return dataset.video(name, labels=False).features if features is None else features[name]
 
     def n_frames(name: str) -> int:
@@ -118,15 +141,16 @@ def _timestamps_of(name: str, timestamps: Mapping[str, Timestamps], dataset: Dat
 
 
 def _clustered(
-    features: NDArray[np.floating[Any]], timestamps: Timestamps, options: PseudoLabelOptions
+    features: Features, timestamps: Timestamps, options: PseudoLabelOptions
 ) -> Segmentation:
     frames, transcript = timestamps.frames, timestamps.transcript
     if options.method == "unconstrained":
-        clusters = unconstrained_k_medoids(
-            features, frames, options.metric, max_iterations=options.max_iterations
-        )
+        clusters = unconstrained_k_medoids(features, frames, options.metric)
         return Segmentation.from_labels(transcript[clusters.assignment])
-    found = constrained_k_medoids(
-        features, frames, options.metric, options.prior, options.max_iterations
-    )
+    found = constrained_k_medoids(features, frames, options.metric, options.prior)
     return Segmentation(transcript, found.durations)
+
+
+def _scaled(features: Features) -> Features:
+    norm = np.linalg.norm(features, axis=1).mean()
+    return features / norm if norm > 0 else features
