@@ -1,7 +1,7 @@
 """Scores: Acc, Edit and F1@10/25/50 of segmentations, or of a folder of predictions."""
 
 from uvast.evaluation.evaluate import evaluate, evaluate_in_detail
-from uvast.evaluation.metrics import Counts, count, edit_score, score, sum_counts
+from uvast.evaluation.metrics import Counts, count, edit_score, sum_counts
 from uvast.evaluation.predictions import (
     Track,
     find_predictions,
@@ -19,7 +19,7 @@ from uvast.evaluation.scores import (
     mean_scores,
     worst_first,
 )
-from uvast.evaluation.scoring import Evaluation, fit, score_sides
+from uvast.evaluation.scoring import Evaluation, fit, score, score_sides
 
 __all__ = [
     "PROTOCOLS",

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from uvast.errors import InputError
-from uvast.evaluation.metrics import count, count_transcript, sum_counts
+from uvast.evaluation.metrics import check_lengths, count, count_transcript, sum_counts
 from uvast.evaluation.scores import VideoScores, mean_scores, worst_first
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from uvast.evaluation.metrics import Counts
     from uvast.evaluation.scores import ScoreProtocol, Scores
@@ -45,6 +45,34 @@ class Evaluation:
             replace(one, in_training=one.video in learned.get(one.split, ())) for one in self.videos
         )
         return replace(self, videos=videos)
+
+
+def score(
+    pairs: Iterable[tuple[Segmentation, Segmentation]],
+    classes: Vocabulary,
+    *,
+    protocol: ScoreProtocol = "standard",
+    per_class: bool = False,
+    confusion: bool = False,
+) -> Scores:
+    """The scores of pairs of a predicted and a true segmentation of the same frames.
+
+    The options are those of `score_sides`.
+    """
+    truths: dict[str, Segmentation] = {}
+    predictions: dict[str, Segmentation] = {}
+    for number, (predicted, true) in enumerate(pairs):
+        check_lengths(predicted, true)
+        predictions[str(number)], truths[str(number)] = predicted, true
+    return score_sides(
+        truths,
+        {None: predictions},
+        {None: list(truths)},
+        classes,
+        protocol=protocol,
+        per_class=per_class,
+        confusion=confusion,
+    ).scores
 
 
 def score_sides(
