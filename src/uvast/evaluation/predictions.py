@@ -47,8 +47,8 @@ def folder_of_split(folder: str | Path, split: int | None) -> Path:
 
 def find_predictions(
     folder: str | Path, videos: Iterable[str], *, tables_first: bool = False
-) -> dict[str, Path | None]:
-    """Each video's prediction file, None where there is none.
+) -> dict[str, Path]:
+    """The prediction files of those videos that have one.
 
     Args:
         folder: where they lie.
@@ -60,7 +60,8 @@ def find_predictions(
         raise MissingFileError("is a file, not a folder", where=folder, remedy=_FOLDER)
     if not folder.is_dir():
         raise missing(folder, remedy=_FOLDER)
-    return {video: _find(folder, video, tables_first=tables_first) for video in videos}
+    found = {video: _find(folder, video, tables_first=tables_first) for video in videos}
+    return {video: paths[0] for video, paths in found.items() if paths}
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +137,8 @@ def read_named_segments(path: Path) -> NamedSegments:
     return NamedSegments(tuple(name for name, _ in runs), np.array([n for _, n in runs]))
 
 
-def _find(folder: Path, video: str, *, tables_first: bool) -> Path | None:
+def _find(folder: Path, video: str, *, tables_first: bool) -> list[Path]:
+    """All of a video's files, the preferred one first."""
     frames = [path for path in (folder / f"{video}.txt", folder / video) if path.is_file()]
     if len(frames) > 1:
         raise LabelError(
@@ -145,8 +147,7 @@ def _find(folder: Path, video: str, *, tables_first: bool) -> Path | None:
             remedy="remove one of them",
         )
     tables = [path for path in (folder / f"{video}{one}" for one in SUFFIXES) if path.is_file()]
-    found = [*tables, *frames] if tables_first else [*frames, *tables]
-    return found[0] if found else None
+    return tables + frames if tables_first else frames + tables
 
 
 def _at_source_rate(read: Segmentation, n_frames: int, sampling_rate: int) -> Segmentation | None:

@@ -74,6 +74,11 @@ class Scores:
     per_class: tuple[ClassScores, ...] | None = None
     confusion: IntArray | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def quality(self) -> float:
+        """What videos are ordered by: the sum of Acc, Edit and the F1s."""
+        return math.fsum((self.acc, self.edit, *self.f1.values()))
+
     def columns(self) -> dict[str, float]:
         """Column to number, in the order of `HEADINGS`; of bare transcripts only `edit`."""
         f1 = {_key(threshold): self.f1[threshold] for threshold in THRESHOLDS}
@@ -126,14 +131,8 @@ def score_row(columns: Mapping[str, float]) -> list[str]:
 
 
 def worst_first(videos: Sequence[VideoScores]) -> tuple[VideoScores, ...]:
-    """Videos by rising mean of Acc, Edit and the F1s, equal ones by name and split."""
-
-    def quality(video: VideoScores) -> tuple[float, str, int]:
-        scores = video.scores
-        total = math.fsum((scores.acc, scores.edit, *scores.f1.values()))
-        return total, video.video, video.split or 0
-
-    return tuple(sorted(videos, key=quality))
+    """Videos by rising quality, equal ones by name and split."""
+    return tuple(sorted(videos, key=lambda one: (one.scores.quality, one.video, one.split or 0)))
 
 
 def mean_scores(scores: Sequence[Scores]) -> Scores:
