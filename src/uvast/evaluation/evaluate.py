@@ -108,13 +108,9 @@ def prediction_files(
     asked_for: int | None,
     tables_first: bool = False,
 ) -> dict[int | None, dict[str, Path]]:
-    """The files of each side; an error that names all videos without a prediction.
+    """The files of each side; an error names all videos without a prediction.
 
-    Args:
-        folder: the predictions; those of split N may lie in a folder of their own inside.
-        sides: split to videos.
-        asked_for: the split that the user named; others are advised if it is None.
-        tables_first: as in `find_predictions`.
+    If the user asked for no split, it also names those that are covered.
     """
     found: dict[int | None, dict[str, Path]] = {
         number: find_predictions(folder_of_split(folder, number), videos, tables_first=tables_first)

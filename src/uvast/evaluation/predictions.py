@@ -50,10 +50,7 @@ def find_predictions(
 ) -> dict[str, Path]:
     """The prediction files of those videos that have one.
 
-    Args:
-        folder: where they lie.
-        videos: which videos.
-        tables_first: prefer tables of segments, which tell confidences, to frame labels.
+    With `tables_first`, tables of segments, which tell confidences, are preferred to frame labels.
     """
     folder = Path(folder)
     if folder.is_file():
@@ -194,12 +191,7 @@ def _read_labels(path: Path, classes: Vocabulary) -> IntArray:
 
 
 def _read_names(path: Path, known: Collection[str] = ()) -> tuple[list[str], bool]:
-    """The label of each frame, and whether the file has a header.
-
-    Args:
-        path: a file of frame labels.
-        known: class names; one of them may start with `#`.
-    """
+    """The label of each frame, and whether there is a header; known names may start with `#`."""
     lines = [line.strip() for line in read_text(path).rstrip().split("\n")]
     if lines == [""]:
         raise LabelError("holds no labels", where=path, remedy="predict the video again")

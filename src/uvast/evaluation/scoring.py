@@ -134,14 +134,7 @@ def score_sides(
 def fit(
     predicted: Segmentation, n_frames: int, *, sampling_rate: int = 1, video: str | None = None
 ) -> Segmentation:
-    """A prediction for `n_frames` frames: each of its frames repeated, the rest cut off.
-
-    Args:
-        predicted: at the source rate, or at the model's.
-        n_frames: how many frames are wanted.
-        sampling_rate: how many frames each predicted one stands for.
-        video: named in errors.
-    """
+    """A prediction for `n_frames` frames: each of its frames repeated, the rest cut off."""
     repeated = predicted
     if sampling_rate != 1:
         repeated = Segmentation(predicted.transcript, predicted.durations * sampling_rate)

@@ -30,14 +30,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class ActionTime:
-    """The time spent in one action.
-
-    Args:
-        action: the class.
-        n_segments: how often.
-        n_frames: how long in all.
-        share: of all frames, 0 to 1.
-    """
+    """The time spent in one action: how often, how long in all, and its share of all frames."""
 
     action: int
     n_segments: int

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
 
 from uvast.evaluation import score_sides
 from uvast.report.content import Comparison, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from uvast.data import Timestamps
     from uvast.evaluation import Track
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from uvast.vocabulary import Vocabulary
 
     Tracks = Mapping[int | None, Mapping[str, Track]]
+
+Item = TypeVar("Item")
 
 
 def compare(
@@ -76,6 +80,12 @@ def compare(
         scores=tuple(one.scores for one in evaluations),
         main=main,
     )
+
+
+def evenly(items: Sequence[Item], most: int) -> list[Item]:
+    """At most so many of the items, evenly spread from the first to the last."""
+    places = np.linspace(0, len(items) - 1, min(len(items), most)).round().astype(int)
+    return [items[place] for place in places.tolist()]
 
 
 def order_of_videos(comparison: Comparison, decoding: int) -> list[int]:

@@ -76,42 +76,23 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class AttentionMap:
-    """The transcript decoder's cross-attention in one video.
-
-    Args:
-        title: which run, with or without the loss.
-        weights: `(S, T)`, each row scaled to a maximum of 1.
-    """
-
-    title: str
-    weights: NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
 class Attention:
-    """Cross-attention maps of one video.
+    """Maps of the transcript decoder's cross-attention in one video.
 
     Args:
         video: its name.
         true: the segments (or their chunks) that the rows stand for, at the source rate.
-        maps: the target first.
+        maps: title to weights `(S, T)`, each row scaled to a maximum of 1; the target first.
     """
 
     video: str
     true: Segmentation
-    maps: tuple[AttentionMap, ...]
+    maps: Mapping[str, NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves over epochs that share their axes.
-
-    Args:
-        title: what is drawn.
-        epochs: `n` epochs.
-        curves: name to `n` values.
-    """
+    """Curves over epochs that share their axes: name to one value for each epoch."""
 
     title: str
     epochs: tuple[float, ...]

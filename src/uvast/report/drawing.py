@@ -11,10 +11,10 @@ from uvast.report.content import SCORE_NAMES, score_values
 from uvast.report.palette import class_styles
 from uvast.report.timeline_figures import (
     BLUE,
-    HATCHES,
     SHADES,
     draw_attention,
     draw_timelines,
+    look,
     plain,
     quiet,
 )
@@ -102,15 +102,7 @@ def _classes(
     figure = Figure(figsize=(6, 0.6 + 0.24 * len(found)))
     axes = figure.subplots()
     for place, one in enumerate(found):
-        style = styles[vocabulary.id_of(one.name)]
-        axes.barh(
-            place,
-            one.f1[50],
-            facecolor=style.colour,
-            edgecolor=style.ink,
-            hatch=HATCHES[style.pattern],
-            linewidth=0,
-        )
+        axes.barh(place, one.f1[50], **look(styles[vocabulary.id_of(one.name)]))
     axes.set_yticks(range(len(found)), [plain(one.name) for one in found])
     axes.set_xlim(0, 100)
     axes.set_xlabel(f"F1@50, {plain(comparison.decodings[comparison.main])}")

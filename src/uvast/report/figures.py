@@ -48,9 +48,8 @@ def write_figures(report: Report, folder: Path) -> tuple[Path, ...]:
     with mpl.rc_context({"svg.hashsalt": "uvast", "font.size": 9, "hatch.linewidth": 1.0}):
         for name, figure in draw_figures(report).items():
             for suffix in FORMATS:
-                path = folder / f"{name}.{suffix}"
-                _save(figure, path, suffix)
-                paths.append(path)
+                paths.append(folder / f"{name}.{suffix}")
+                _save(figure, paths[-1], suffix)
     return tuple(paths)
 
 

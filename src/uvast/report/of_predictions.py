@@ -62,12 +62,11 @@ def report_predictions(
     manifest = manifest_of(folder)
     holds_labels = (folder / LABELS).is_dir()
     if dataset is None:
-        predicted = None if manifest is None else manifest.dataset
-        known = predicted is not None and Path(predicted).is_dir()
-        if not known and not holds_labels:
+        named = manifest is not None and manifest.dataset
+        place = named if named and Path(named).is_dir() else folder
+        if place is folder and not holds_labels:
             return _of_bare_files(folder, manifest)
-        data = Dataset.open(predicted if known else folder)
-        files = _every_prediction(folder)
+        data, files = Dataset.open(place), _every_prediction(folder)
     else:
         data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
         split = predicted_split(manifest, data.path) if split is None else split
@@ -219,13 +218,7 @@ def _read(files: Files, data: Dataset, truths: Mapping[str, Segmentation]) -> Tr
 def clicks_of(
     dataset: Dataset, names: Iterable[str], path: Path | str | None = None
 ) -> dict[str, Timestamps]:
-    """The annotated source frames of those videos that have some.
-
-    Args:
-        dataset: where the videos are.
-        names: which videos.
-        path: the timestamps file; None finds the dataset's own.
-    """
+    """The annotated source frames of those videos that have some; None reads the dataset's own."""
     wanted = set(names)
     if not wanted or (path is None and not dataset.has_timestamps()):
         return {}

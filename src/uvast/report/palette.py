@@ -36,13 +36,7 @@ _INK_SHARE = 0.55
 
 @dataclass(frozen=True)
 class ClassStyle:
-    """How a class is drawn.
-
-    Args:
-        colour: `#rrggbb`.
-        pattern: the hatching.
-        ink: the hatching's colour, a darker or lighter shade.
-    """
+    """How a class is drawn: `#rrggbb`, and a hatching in a darker or lighter shade of it."""
 
     colour: str
     pattern: Pattern
