@@ -13,8 +13,8 @@ import uvast
 from uvast.config import Config
 from uvast.data import Dataset
 from uvast.errors import ConfigError, UvastError
-from uvast.report import Report, report_run
-from uvast.report.of_run import decodings_to_show
+from uvast.report import Report
+from uvast.report.of_run import decodings_to_show, report_run
 from uvast.report.pseudo_labels import compare_pseudo_labels
 from uvast.training import train
 

@@ -149,7 +149,7 @@ def _write(made: Report, out: Path | None, figures: Path | None, *, show: bool) 
 
 
 def _of_run(source: Path, **arguments: Any) -> Report:  # those of `report_run`
-    from uvast.report import report_run
+    from uvast.report.of_run import report_run
 
     with progress_bar() as progress:
         task = progress.add_task("segmenting", total=None)

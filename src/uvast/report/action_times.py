@@ -83,11 +83,8 @@ def _rows(report: Report) -> Iterator[tuple[object, ...]]:
         for source, segmentations in sources:
             for one in action_times(segmentations, report.vocabulary):
                 frames = (one.n_frames, f"{one.mean_frames:.2f}")
-                seconds = (
-                    ("", "")
-                    if rate is None
-                    else (f"{one.n_frames / rate:.3f}", f"{one.mean_frames / rate:.3f}")
-                )
+                lengths = (one.n_frames, one.mean_frames)
+                seconds = ["" if rate is None else f"{length / rate:.3f}" for length in lengths]
                 label = report.vocabulary.names[one.action]
                 share = f"{one.share:.6f}"
                 yield (name, split, source, label, one.n_segments, share, *frames, *seconds)

@@ -103,12 +103,8 @@ class Chart:
 class BenchmarkRow:
     """One line of a benchmark's table.
 
-    Args:
-        labels: dataset, model, supervision, decoding.
-        n_splits: the splits in the mean.
-        n_seeds: the seeds in the mean.
-        means: score name to mean; absent where it is not defined.
-        spreads: score name to standard deviation over seeds; absent for one seed.
+    Its labels are dataset, model, supervision and decoding. Means, and spreads over seeds, come by
+    the score's name; what is not defined is absent.
     """
 
     labels: tuple[str, str, str, str]

@@ -178,7 +178,7 @@ def _makes_timelines(segmenter: Segmenter) -> bool:
         check_options(segmenter.module, own)
     except ConfigError:  # a model whose stage 2 is still to come
         return False
-    return (own.transcript, own.durations) != ("decoder", "none")
+    return not own.is_bare
 
 
 def _shown_runs(
