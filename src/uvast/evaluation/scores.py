@@ -119,10 +119,9 @@ class VideoScores:
         """For JSON."""
         split = {} if self.split is None else {"split": self.split}
         scores = self.scores.as_dict()
+        del scores["protocol"], scores["videos"]
         length = {"frames": self.n_frames, "in_training": self.in_training}
-        return {"video": self.video, **split, **length} | {
-            key: value for key, value in scores.items() if key not in ("protocol", "videos")
-        }
+        return {"video": self.video, **split, **length, **scores}
 
 
 def score_row(columns: Mapping[str, float]) -> list[str]:
@@ -146,6 +145,7 @@ def mean_scores(scores: Sequence[Scores]) -> Scores:
     protocols = sorted({one.protocol for one in scores})
     if len(protocols) > 1:
         raise InputError(f"scores of different protocols cannot be averaged: {protocols}")
+    per_class = [one.per_class for one in scores if one.per_class is not None]
     confusions = [one.confusion for one in scores if one.confusion is not None]
     return Scores(
         acc=_mean([one.acc for one in scores]),
@@ -153,9 +153,7 @@ def mean_scores(scores: Sequence[Scores]) -> Scores:
         f1={k: _mean([one.f1[k] for one in scores]) for k in THRESHOLDS},
         protocol=protocols[0],
         n_videos=sum(one.n_videos for one in scores),
-        per_class=_mean_per_class([one.per_class for one in scores if one.per_class is not None])
-        if all(one.per_class is not None for one in scores)
-        else None,
+        per_class=_mean_per_class(per_class) if len(per_class) == len(scores) else None,
         confusion=np.sum(confusions, axis=0) if len(confusions) == len(scores) else None,
     )
 

@@ -118,18 +118,9 @@ class BenchmarkRow:
 class Report:
     """Everything a page shows; what is None or empty is left out.
 
-    Args:
-        title: what the report is about.
-        facts: name to value, for the page's first lines.
-        notes: sentences that a reader has to know.
-        vocabulary: the classes; None for a benchmark.
-        frames_per_second: of the source, if known.
-        comparison: predictions, by decoding.
-        attention: cross-attention maps.
-        pseudo_labels: pseudo-segmentations of training videos, by method.
-        charts: training curves.
-        files: name to text of the files that configure a run.
-        benchmark: the rows of a benchmark's table.
+    Facts are the page's first lines, notes are sentences that a reader has to know. Predictions are
+    compared by decoding, pseudo-segmentations of training videos by method. The files are those
+    that configure a run, name to text. A benchmark has no vocabulary.
     """
 
     title: str

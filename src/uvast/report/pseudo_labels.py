@@ -11,7 +11,7 @@ from uvast.report.compare import compare, evenly
 from uvast.supervision import PseudoLabelOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from uvast.config import SupervisionConfig
@@ -43,28 +43,23 @@ def compare_pseudo_labels(
     # where some have labels, only these are taken: they can be scored
     labelled = [name for name in known if dataset.has_labels(name)]
     chosen = evenly(labelled or list(known), MAX_VIDEOS)
-    methods = methods_to_compare(PseudoLabelOptions(config.method, config.metric, config.prior))
+    used = PseudoLabelOptions(config.method, config.metric, config.prior)
+    methods = {
+        row: options
+        for row, options in methods_to_compare(used).items()
+        if options.method in (*_CHEAP, used.method)
+    }
     rate = dataset.spec.sampling_rate
-    tracks = {
+    made = {
         row: make_pseudo_labels(dataset, known, options, videos=chosen)
         for row, options in methods.items()
-        if options.method in (*_CHEAP, config.method)
     }
     return compare(
-        {row: {None: {n: Track(one) for n, one in of.items()}} for row, of in tracks.items()},
+        {row: {None: {n: Track(one) for n, one in of.items()}} for row, of in made.items()},
         {name: dataset.source_segmentation(name) for name in chosen if labelled},
         dataset.vocabulary,
         clicks={
             name: Timestamps(known[name].frames * rate, known[name].transcript) for name in chosen
         },
-        main=list(tracks).index(_used(methods, config)),
-    )
-
-
-def _used(methods: Mapping[str, PseudoLabelOptions], config: SupervisionConfig) -> str:
-    """The row that training uses."""
-    return next(
-        row
-        for row, one in methods.items()
-        if one.method == config.method and (one.method != "k-medoids" or one.prior == config.prior)
+        main=list(methods.values()).index(used),
     )
