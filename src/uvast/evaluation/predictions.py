@@ -63,12 +63,7 @@ def find_predictions(
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """One segmentation of a video, to be drawn or scored.
-
-    Args:
-        segmentation: at the source rate.
-        confidences: how sure the model is of each segment `(S,)`, 0 to 1; None if unknown.
-    """
+    """A segmentation at the source rate; how sure the model is of each segment `(S,)`, 0 to 1."""
 
     segmentation: Segmentation
     confidences: NDArray[np.float64] | None = None

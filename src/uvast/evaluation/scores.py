@@ -32,14 +32,7 @@ HEADINGS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ClassScores:
-    """F1 of one class.
-
-    Args:
-        name: the class.
-        f1: threshold in percent to F1; NaN where neither side has a segment of the class.
-        n_true: its true segments.
-        n_predicted: its predicted segments.
-    """
+    """F1 of one class by threshold in percent; NaN where neither side has a segment of it."""
 
     name: str
     f1: Mapping[int, float]

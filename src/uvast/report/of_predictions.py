@@ -73,11 +73,8 @@ def report_predictions(
         files = _of_dataset(folder, data, split, holds_labels=holds_labels)
     own_labels = data.path.resolve() == folder.resolve()
     names = {name for of_split in files.values() for name in of_split}
-    truths = {
-        name: data.source_segmentation(name)
-        for name in names
-        if data.has_labels(name) and not own_labels
-    }
+    labelled = [] if own_labels else [name for name in names if data.has_labels(name)]
+    truths = {name: data.source_segmentation(name) for name in labelled}
     learned = {
         number: learned_by_model(manifest_of(folder_of_split(folder, number)), data.path)
         for number in files
@@ -105,10 +102,9 @@ def report_predictions(
 
 def _of_bare_files(folder: Path, manifest: Manifest | None) -> Report:
     """Nothing is known but what the files say themselves."""
-    files = _every_prediction(folder)
     read = {
         split: {name: read_named_segments(path) for name, path in paths.items()}
-        for split, paths in files.items()
+        for split, paths in _every_prediction(folder).items()
     }
     every = [one for of_split in read.values() for one in of_split.values()]
     vocabulary = _classes({label for one in every for label in one.labels}, manifest)
@@ -140,8 +136,7 @@ def _classes(labels: set[str], manifest: Manifest | None) -> Vocabulary:
     own = None if manifest is None else trained_on(manifest)
     if own is not None and labels <= set(own.vocabulary.names):
         return own.vocabulary
-    names = tuple(sorted(labels))
-    return Vocabulary(names, tuple(name for name in names if name == BACKGROUND))
+    return Vocabulary(tuple(sorted(labels)), tuple(labels & {BACKGROUND}))
 
 
 def _of_dataset(folder: Path, data: Dataset, split: int | None, *, holds_labels: bool) -> Files:
@@ -192,25 +187,18 @@ def _every_prediction(folder: Path) -> Files:
 
 def _videos(folder: Path) -> list[str]:
     """Names by the files' own; hidden files, those of a dataset and other kinds are none."""
-    names = {
-        one.stem
-        for one in folder.iterdir()
-        if one.is_file()
-        and one.suffix in _ENDS
-        and not one.name.startswith(".")
-        and one.name not in _OTHERS
-    }
-    return sorted(names)
+    files = [one for one in folder.iterdir() if one.is_file() and one.suffix in _ENDS]
+    own = [one for one in files if not one.name.startswith(".") and one.name not in _OTHERS]
+    return sorted({one.stem for one in own})
 
 
 def _read(files: Files, data: Dataset, truths: Mapping[str, Segmentation]) -> Tracks:
-    def n_frames(name: str) -> int:
-        return truths[name].n_frames if name in truths else data.source_frames(name)
+    def track(name: str, path: Path) -> Track:
+        n_frames = truths[name].n_frames if name in truths else data.source_frames(name)
+        return read_for_dataset(path, data, name, n_frames)
 
     return {
-        split: {
-            name: read_for_dataset(path, data, name, n_frames(name)) for name, path in paths.items()
-        }
+        split: {name: track(name, path) for name, path in paths.items()}
         for split, paths in files.items()
     }
 
