@@ -41,7 +41,7 @@ class ClassScores:
 
     def as_dict(self) -> dict[str, float | int | None]:
         """For JSON; an F1 that is not defined is None."""
-        f1 = {_key(k): _or_none(value) for k, value in self.f1.items()}
+        f1 = {f"f1@{k}": _or_none(value) for k, value in self.f1.items()}
         return {**f1, "true": self.n_true, "predicted": self.n_predicted}
 
 
@@ -74,14 +74,14 @@ class Scores:
 
     def columns(self) -> dict[str, float]:
         """Column to number, in the order of `HEADINGS`; of bare transcripts only `edit`."""
-        f1 = {_key(threshold): self.f1[threshold] for threshold in THRESHOLDS}
+        f1 = {f"f1@{threshold}": self.f1[threshold] for threshold in THRESHOLDS}
         values = {**f1, "edit": self.edit, "acc": self.acc}
         return {column: value for column, value in values.items() if not math.isnan(value)}
 
     def as_dict(self) -> dict[str, object]:
         """For JSON: `acc`, `edit`, `f1@10`, `f1@25`, `f1@50`, `protocol`, `videos`, extras."""
         values: dict[str, object] = {"acc": _or_none(self.acc), "edit": self.edit}
-        values |= {_key(threshold): _or_none(value) for threshold, value in self.f1.items()}
+        values |= {f"f1@{threshold}": _or_none(value) for threshold, value in self.f1.items()}
         values |= {"protocol": self.protocol, "videos": self.n_videos}
         if self.per_class is not None:
             values["per_class"] = {one.name: one.as_dict() for one in self.per_class}
@@ -92,14 +92,10 @@ class Scores:
 
 @dataclass(frozen=True)
 class VideoScores:
-    """The scores of one video.
+    """The scores of one video as if it were alone, and its length at the original frame rate.
 
-    Args:
-        video: its name.
-        n_frames: its length at the original frame rate.
-        scores: its scores, as if it were alone.
-        split: the split it was scored for, if there are any.
-        in_training: whether the model was trained on it, or its epoch chosen by it.
+    It was scored for a split, if there are any; `in_training` says whether the model was trained on
+    it, or its epoch chosen by it.
     """
 
     video: str
@@ -169,10 +165,6 @@ def _mean(values: Sequence[float]) -> float:
     """The mean of the values that are numbers; NaN if there are none."""
     defined = [value for value in values if not math.isnan(value)]
     return math.fsum(defined) / len(defined) if defined else math.nan
-
-
-def _key(threshold: int) -> str:
-    return f"f1@{threshold}"
 
 
 def _or_none(value: float) -> float | None:

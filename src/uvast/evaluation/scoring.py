@@ -135,9 +135,7 @@ def fit(
     predicted: Segmentation, n_frames: int, *, sampling_rate: int = 1, video: str | None = None
 ) -> Segmentation:
     """A prediction for `n_frames` frames: each of its frames repeated, the rest cut off."""
-    repeated = predicted
-    if sampling_rate != 1:
-        repeated = Segmentation(predicted.transcript, predicted.durations * sampling_rate)
+    repeated = Segmentation(predicted.transcript, predicted.durations * sampling_rate)
     if repeated.n_frames < n_frames:
         raise InputError(
             f"a prediction of {repeated.n_frames} frames for a video of {n_frames}",

@@ -16,14 +16,11 @@ from uvast.report.figures import check_figures, write_figures
 from uvast.report.of_benchmark import report_benchmark
 from uvast.report.of_predictions import report_predictions
 from uvast.report.page import write_page
-from uvast.report.palette import ClassStyle, class_styles
 from uvast.report.sources import report_kind
 
 __all__ = [
-    "ClassStyle",
     "Report",
     "check_figures",
-    "class_styles",
     "report_benchmark",
     "report_kind",
     "report_predictions",
