@@ -151,17 +151,17 @@ def _print_notes(dataset: Dataset, found: Evaluation) -> None:
 
 
 def _as_json(found: Evaluation, *, per_video: bool) -> dict[str, object]:
-    """The scores; the confusion has a file of its own."""
-
-    def plain(scores: Scores) -> dict[str, object]:
-        return replace(scores, confusion=None).as_dict()
-
-    values = plain(found.scores)
+    values = _without_confusion(found.scores)
     values["in_training"] = found.n_in_training
-    values["splits"] = {number: plain(one) for number, one in found.splits.items()}
+    values["splits"] = {number: _without_confusion(one) for number, one in found.splits.items()}
     if per_video:
         values["per_video"] = [one.as_dict() for one in found.videos]
     return values
+
+
+def _without_confusion(scores: Scores) -> dict[str, object]:
+    """For JSON; the confusion has a file of its own."""
+    return replace(scores, confusion=None).as_dict()
 
 
 def _class_row(one: ClassScores) -> list[str]:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
 
-
 _MAX_RATE = 10
 """A higher sampling rate is no plausible reason for a short prediction."""
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     Files = Mapping[int | None, Mapping[str, Path]]
 
-
 LABELS = "groundTruth"
 """A folder with such a folder holds labels, as a dataset does and as `pseudo-label` writes them."""
 

@@ -103,11 +103,8 @@ def report_run(
         in_training={None: learned_by_run(info, data.path)},
         main=_main(segmenter, chosen),
     )
-    pseudo = None
-    if by_clicks if pseudo_labels is None else pseudo_labels:
-        pseudo = compare_pseudo_labels(
-            data, info.train, segmenter.config.supervision, timestamps=info.timestamps
-        )
+    wanted = by_clicks if pseudo_labels is None else pseudo_labels
+    options, clicks = segmenter.config.supervision, info.timestamps
     return Report(
         title=run.resolve().name,
         facts=_facts(run, segmenter, data, info) | {"Videos": videos_in_words(comparison, split)},
@@ -116,7 +113,9 @@ def report_run(
         frames_per_second=data.spec.frames_per_second,
         comparison=comparison,
         attention=_attention(shown, data, comparison, video) if has_attention(segmenter) else None,
-        pseudo_labels=pseudo,
+        pseudo_labels=compare_pseudo_labels(data, info.train, options, timestamps=clicks)
+        if wanted
+        else None,
         charts=training_charts(folder.read_log()),
         files=folder.texts(),
     )
