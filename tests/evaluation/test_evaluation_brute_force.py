@@ -16,7 +16,8 @@ from plain_scores import (
     random_videos,
 )
 
-from uvast.evaluation.metrics import levenshtein, score
+from uvast.evaluation import score
+from uvast.evaluation.metrics import levenshtein
 from uvast.segments import Segmentation
 from uvast.vocabulary import Vocabulary
 

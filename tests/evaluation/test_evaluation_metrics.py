@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from plain_scores import random_videos
 
 from uvast.errors import InputError
-from uvast.evaluation.metrics import count, edit_score, levenshtein, score, sum_counts
+from uvast.evaluation import score
+from uvast.evaluation.metrics import count, edit_score, levenshtein, sum_counts
 from uvast.segments import Segmentation
 from uvast.vocabulary import Vocabulary
 

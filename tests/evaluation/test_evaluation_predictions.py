@@ -146,8 +146,6 @@ def test_files_are_found_with_and_without_suffix(tmp_path):
         "a": tmp_path / "a.txt",
         "b": tmp_path / "b",
         "v1.0": tmp_path / "v1.0.txt",
-        "c": None,
-        "d": None,
     }
 
 

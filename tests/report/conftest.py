@@ -21,7 +21,7 @@ from planted_report import (
 from playwright.sync_api import Browser, sync_playwright
 
 from uvast.report.compare import compare
-from uvast.report.content import Attention, AttentionMap, BenchmarkRow, Chart, Report
+from uvast.report.content import Attention, BenchmarkRow, Chart, Report
 
 QUIET = (
     "--no-sandbox",
@@ -65,7 +65,7 @@ def planted() -> Report:
             in_training={None: ["good"]},
             main=1,
         ),
-        attention=Attention(EVIL_VIDEO, truth, (AttentionMap(EVIL, target),)),
+        attention=Attention(EVIL_VIDEO, truth, {EVIL: target}),
         pseudo_labels=compare(
             {"constrained": tracks(TRUTHS), "unconstrained": tracks(PREDICTIONS["frames"])},
             TRUTHS,

@@ -13,8 +13,8 @@ import uvast
 from uvast.config import Config
 from uvast.data import Dataset
 from uvast.errors import ConfigError, UvastError
-from uvast.report import Report, report_run
-from uvast.report.of_run import decodings_to_show
+from uvast.report import Report
+from uvast.report.of_run import decodings_to_show, report_run
 from uvast.report.pseudo_labels import compare_pseudo_labels
 from uvast.training import train
 
@@ -119,17 +119,18 @@ def test_a_decoding_is_what_the_model_predicts(
 def test_attention_maps_of_both_runs_have_a_row_a_segment(full: Report, tiny: Dataset) -> None:
     attention = full.attention
     assert attention is not None
-    assert [one.title for one in attention.maps] == [
+    assert list(attention.maps) == [
         "Target: the frames of each segment",
         "clicks: with the cross-attention loss",
         "plain: without the cross-attention loss",
     ]
     truth = tiny.source_segmentation(attention.video)
     assert attention.true == truth  # no chunks with timestamps
-    assert attention.maps[0].weights.argmax(0).tolist() == truth.segment_of_frame.tolist()
-    for one in attention.maps:
-        assert one.weights.shape == (len(truth), truth.n_frames)
-        np.testing.assert_allclose(one.weights.max(1), 1)
+    target, *_ = attention.maps.values()
+    assert target.argmax(0).tolist() == truth.segment_of_frame.tolist()
+    for weights in attention.maps.values():
+        assert weights.shape == (len(truth), truth.n_frames)
+        np.testing.assert_allclose(weights.max(1), 1)
 
 
 def test_a_dataset_of_another_rate_is_seen_at_the_models(
@@ -143,8 +144,9 @@ def test_a_dataset_of_another_rate_is_seen_at_the_models(
     assert [v.tracks[0].segmentation for v in other.comparison.videos] == [
         v.tracks[0].segmentation for v in own.comparison.videos
     ]
-    for one, expected in zip(other.attention.maps, own.attention.maps, strict=True):
-        np.testing.assert_array_equal(one.weights, expected.weights)
+    assert list(other.attention.maps) == list(own.attention.maps)
+    for title, expected in own.attention.maps.items():
+        np.testing.assert_array_equal(other.attention.maps[title], expected)
 
 
 def test_attention_maps_of_folders_of_one_name_are_told_apart(
@@ -155,15 +157,13 @@ def test_attention_maps_of_folders_of_one_name_are_told_apart(
         shutil.copytree(runs["plain"], place)
     made = report_run(places[0], only=["frames"], compare_with=places[1])
     assert made.attention is not None
-    assert [one.title for one in made.attention.maps[1:]] == [
+    assert list(made.attention.maps)[1:] == [
         "old/uvast-full/split1-seed0: without the cross-attention loss",
         "new/uvast-full/split1-seed0: without the cross-attention loss",
     ]
     same = report_run(places[0], only=["frames"], compare_with=places[0])
     assert same.attention is not None
-    assert [one.title for one in same.attention.maps[1:]] == [
-        "split1-seed0: without the cross-attention loss"
-    ]
+    assert list(same.attention.maps)[1:] == ["split1-seed0: without the cross-attention loss"]
 
 
 def test_pseudo_labels_of_the_training_side_are_compared(full: Report, tiny: Dataset) -> None:
@@ -186,9 +186,12 @@ def test_pseudo_labels_of_the_training_side_are_compared(full: Report, tiny: Dat
             np.testing.assert_array_equal(one.labels[video.clicks.frames], video.clicks.transcript)
 
 
-def test_pseudo_labels_of_many_videos_are_a_sample(tiny: Dataset) -> None:
+def test_pseudo_labels_of_many_videos_are_a_sample(
+    tiny: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = Config().supervision
-    found = compare_pseudo_labels(tiny, tiny.names, config, max_videos=3)
+    monkeypatch.setattr("uvast.report.pseudo_labels.MAX_VIDEOS", 3)
+    found = compare_pseudo_labels(tiny, tiny.names, config)
     assert found is not None
     assert [video.name for video in found.videos] == [tiny.names[i] for i in (0, 4, 7)]
     assert compare_pseudo_labels(tiny, [], config) is None
@@ -237,19 +240,13 @@ def test_wrong_arguments_are_told_before_the_work(
         report_run(runs[run], **arguments)
 
 
-def test_own_decodings_and_a_chosen_video(runs: dict[str, Path], tiny: Dataset) -> None:
+def test_attention_of_a_chosen_video(runs: dict[str, Path], tiny: Dataset) -> None:
     name = min(tiny.side(1, "test"))
-    mine = {"mine": {"transcript": "frames", "durations": "none", "mode_filter": 5}}
-    made = report_run(runs["plain"], decodings=mine, video=name)
-    assert made.comparison is not None
-    assert made.comparison.decodings == ("mine",)
+    made = report_run(runs["plain"], only=["frames"], video=name)
     assert made.attention is not None
     assert made.attention.video == name
     # Trained on full labels in chunks: a row is a chunk.
     assert made.attention.true == tiny.source_segmentation(name).chunked(0.17)
-    bare = {"bare": {"transcript": "decoder", "durations": "none"}}
-    with pytest.raises(ConfigError, match="decoding 'bare' gives no durations"):
-        report_run(runs["plain"], decodings=bare)
 
 
 def test_scores_on_trained_videos_say_so(runs: dict[str, Path], tiny: Dataset) -> None:

@@ -18,7 +18,8 @@ from uvast.evaluation.pseudo_labels import (
 from uvast.files import write_text
 from uvast.inference import load
 from uvast.inference.named_decodings import named_decodings
-from uvast.report import report_run, write_page
+from uvast.report import write_page
+from uvast.report.of_run import report_run
 from uvast.supervision import PseudoLabelOptions
 from uvast.training import train
 

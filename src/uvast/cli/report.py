@@ -113,8 +113,8 @@ def report(
             raise ConfigError(f"{name} goes with a run", where=source, remedy="leave it out")
     if times is not None and kind == "benchmark":
         raise ConfigError("a benchmark has no timelines", where="--times", remedy="leave it out")
-    made = (
-        _of_run(
+    if kind == "run":
+        made = _of_run(
             source,
             dataset=dataset,
             split=split,
@@ -125,9 +125,8 @@ def report(
             device=device,
             workers=workers,
         )
-        if kind == "run"
-        else _of_results(source, kind, dataset, split)
-    )
+    else:
+        made = _of_results(source, kind, dataset, split)
     if times is not None:
         write_action_times(made, times)
         note(f"wrote {times}")
@@ -150,7 +149,7 @@ def _write(made: Report, out: Path | None, figures: Path | None, *, show: bool) 
 
 
 def _of_run(source: Path, **arguments: Any) -> Report:  # those of `report_run`
-    from uvast.report import report_run
+    from uvast.report.of_run import report_run
 
     with progress_bar() as progress:
         task = progress.add_task("segmenting", total=None)

@@ -108,21 +108,17 @@ def prediction_files(
     asked_for: int | None,
     tables_first: bool = False,
 ) -> dict[int | None, dict[str, Path]]:
-    """The files of each side; an error that names all videos without a prediction.
+    """The files of each side; an error names all videos without a prediction.
 
-    Args:
-        folder: the predictions; those of split N may lie in a folder of their own inside.
-        sides: split to videos.
-        asked_for: the split that the user named; others are advised if it is None.
-        tables_first: as in `find_predictions`.
+    If the user asked for no split, it also names those that are covered.
     """
-    found = {
+    found: dict[int | None, dict[str, Path]] = {
         number: find_predictions(folder_of_split(folder, number), videos, tables_first=tables_first)
         for number, videos in sides.items()
     }
     absent = {
-        number: [video for video, path in of_side.items() if path is None]
-        for number, of_side in found.items()
+        number: [video for video in videos if video not in found[number]]
+        for number, videos in sides.items()
     }
     names = list(dict.fromkeys(video for videos in absent.values() for video in videos))
     if names:
@@ -145,7 +141,4 @@ def prediction_files(
             where=folder,
             remedy=remedy,
         )
-    return {
-        number: {video: path for video, path in of_side.items() if path is not None}
-        for number, of_side in found.items()
-    }
+    return found

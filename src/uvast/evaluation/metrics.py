@@ -104,30 +104,6 @@ class Counts:
         )
 
 
-def score(
-    pairs: Iterable[tuple[Segmentation, Segmentation]],
-    classes: Vocabulary,
-    *,
-    protocol: ScoreProtocol = "standard",
-    per_class: bool = False,
-    confusion: bool = False,
-) -> Scores:
-    """The scores of videos.
-
-    Args:
-        pairs: predicted and true segmentation of each video, at the original frame rate.
-        classes: the dataset's classes, and which of them are background.
-        protocol: `standard`, or `legacy` to compare with published numbers.
-        per_class: also F1 of each class.
-        confusion: also the frame confusion `(C, C)`.
-    """
-    total = sum_counts(
-        count(predicted, true, classes, protocol=protocol, confusion=confusion)
-        for predicted, true in pairs
-    )
-    return total.scores(classes=classes if per_class else None)
-
-
 def count(
     predicted: Segmentation,
     true: Segmentation,
@@ -139,11 +115,7 @@ def count(
     """The counts of one video."""
     if protocol not in PROTOCOLS:
         raise InputError(f"unknown protocol {protocol!r}", remedy=f"choose from {PROTOCOLS}")
-    if predicted.n_frames != true.n_frames:
-        raise InputError(
-            f"a prediction of {predicted.n_frames} frames for a video of {true.n_frames}",
-            remedy="bring it back to the original frame rate (Segmentation.upsampled)",
-        )
+    check_lengths(predicted, true)
     n_classes = len(classes)
     predicted, true = predicted.merged(), true.merged()
     for transcript in (predicted.transcript, true.transcript):
@@ -165,12 +137,17 @@ def count(
     )
 
 
+def check_lengths(predicted: Segmentation, true: Segmentation) -> None:
+    """Refuses a prediction that is not of the truth's frames, one for one."""
+    if predicted.n_frames != true.n_frames:
+        raise InputError(
+            f"a prediction of {predicted.n_frames} frames for a video of {true.n_frames}",
+            remedy="bring it back to the original frame rate (Segmentation.upsampled)",
+        )
+
+
 def count_transcript(
-    predicted: ArrayLike,
-    true: Segmentation,
-    classes: Vocabulary,
-    *,
-    protocol: ScoreProtocol = "standard",
+    predicted: ArrayLike, true: Segmentation, classes: Vocabulary, *, protocol: ScoreProtocol
 ) -> Counts:
     """The counts of one video whose prediction is a bare transcript `(S,)`: Edit alone."""
     none = np.zeros(len(classes), dtype=np.int64)

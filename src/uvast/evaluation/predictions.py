@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
 
-
 _MAX_RATE = 10
 """A higher sampling rate is no plausible reason for a short prediction."""
 
@@ -47,30 +46,23 @@ def folder_of_split(folder: str | Path, split: int | None) -> Path:
 
 def find_predictions(
     folder: str | Path, videos: Iterable[str], *, tables_first: bool = False
-) -> dict[str, Path | None]:
-    """Each video's prediction file, None where there is none.
+) -> dict[str, Path]:
+    """The prediction files of those videos that have one.
 
-    Args:
-        folder: where they lie.
-        videos: which videos.
-        tables_first: prefer tables of segments, which tell confidences, to frame labels.
+    With `tables_first`, tables of segments, which tell confidences, are preferred to frame labels.
     """
     folder = Path(folder)
     if folder.is_file():
         raise MissingFileError("is a file, not a folder", where=folder, remedy=_FOLDER)
     if not folder.is_dir():
         raise missing(folder, remedy=_FOLDER)
-    return {video: _find(folder, video, tables_first=tables_first) for video in videos}
+    found = {video: _find(folder, video, tables_first=tables_first) for video in videos}
+    return {video: paths[0] for video, paths in found.items() if paths}
 
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """One segmentation of a video, to be drawn or scored.
-
-    Args:
-        segmentation: at the source rate.
-        confidences: how sure the model is of each segment `(S,)`, 0 to 1; None if unknown.
-    """
+    """A segmentation at the source rate; how sure the model is of each segment `(S,)`, 0 to 1."""
 
     segmentation: Segmentation
     confidences: NDArray[np.float64] | None = None
@@ -136,7 +128,8 @@ def read_named_segments(path: Path) -> NamedSegments:
     return NamedSegments(tuple(name for name, _ in runs), np.array([n for _, n in runs]))
 
 
-def _find(folder: Path, video: str, *, tables_first: bool) -> Path | None:
+def _find(folder: Path, video: str, *, tables_first: bool) -> list[Path]:
+    """All of a video's files, the preferred one first."""
     frames = [path for path in (folder / f"{video}.txt", folder / video) if path.is_file()]
     if len(frames) > 1:
         raise LabelError(
@@ -145,8 +138,7 @@ def _find(folder: Path, video: str, *, tables_first: bool) -> Path | None:
             remedy="remove one of them",
         )
     tables = [path for path in (folder / f"{video}{one}" for one in SUFFIXES) if path.is_file()]
-    found = [*tables, *frames] if tables_first else [*frames, *tables]
-    return found[0] if found else None
+    return tables + frames if tables_first else frames + tables
 
 
 def _at_source_rate(read: Segmentation, n_frames: int, sampling_rate: int) -> Segmentation | None:
@@ -193,12 +185,7 @@ def _read_labels(path: Path, classes: Vocabulary) -> IntArray:
 
 
 def _read_names(path: Path, known: Collection[str] = ()) -> tuple[list[str], bool]:
-    """The label of each frame, and whether the file has a header.
-
-    Args:
-        path: a file of frame labels.
-        known: class names; one of them may start with `#`.
-    """
+    """The label of each frame, and whether there is a header; known names may start with `#`."""
     lines = [line.strip() for line in read_text(path).rstrip().split("\n")]
     if lines == [""]:
         raise LabelError("holds no labels", where=path, remedy="predict the video again")

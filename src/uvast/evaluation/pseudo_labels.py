@@ -45,15 +45,10 @@ def make_pseudo_labels(
     features: Mapping[str, Features] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Segmentation]:
-    """Pseudo-segmentations at the source rate.
+    """Pseudo-segmentations at the source rate of some videos, or of all with timestamps.
 
-    Args:
-        dataset: where the videos are.
-        timestamps: of each video at the model's rate; class models are made of all of them.
-        options: how the frames between get their labels.
-        videos: those wanted; None for all with timestamps.
-        features: `(T, F)` of each video at the model's rate; None reads the dataset's own.
-        progress: told how much of how much work is done.
+    Timestamps and features `(T, F)` are at the model's rate; without features the dataset's own are
+    read. Class models are made of all timestamps, whichever videos are wanted.
     """
     wanted = list(timestamps if videos is None else videos)
     of = timestamps if options.method == "class-model" else wanted

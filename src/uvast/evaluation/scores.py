@@ -32,14 +32,7 @@ HEADINGS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ClassScores:
-    """F1 of one class.
-
-    Args:
-        name: the class.
-        f1: threshold in percent to F1; NaN where neither side has a segment of the class.
-        n_true: its true segments.
-        n_predicted: its predicted segments.
-    """
+    """F1 of one class by threshold in percent; NaN where neither side has a segment of it."""
 
     name: str
     f1: Mapping[int, float]
@@ -48,7 +41,7 @@ class ClassScores:
 
     def as_dict(self) -> dict[str, float | int | None]:
         """For JSON; an F1 that is not defined is None."""
-        f1 = {_key(k): _or_none(value) for k, value in self.f1.items()}
+        f1 = {f"f1@{k}": _or_none(value) for k, value in self.f1.items()}
         return {**f1, "true": self.n_true, "predicted": self.n_predicted}
 
 
@@ -74,16 +67,21 @@ class Scores:
     per_class: tuple[ClassScores, ...] | None = None
     confusion: IntArray | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def quality(self) -> float:
+        """What videos are ordered by: the sum of Acc, Edit and the F1s."""
+        return math.fsum((self.acc, self.edit, *self.f1.values()))
+
     def columns(self) -> dict[str, float]:
         """Column to number, in the order of `HEADINGS`; of bare transcripts only `edit`."""
-        f1 = {_key(threshold): self.f1[threshold] for threshold in THRESHOLDS}
+        f1 = {f"f1@{threshold}": self.f1[threshold] for threshold in THRESHOLDS}
         values = {**f1, "edit": self.edit, "acc": self.acc}
         return {column: value for column, value in values.items() if not math.isnan(value)}
 
     def as_dict(self) -> dict[str, object]:
         """For JSON: `acc`, `edit`, `f1@10`, `f1@25`, `f1@50`, `protocol`, `videos`, extras."""
         values: dict[str, object] = {"acc": _or_none(self.acc), "edit": self.edit}
-        values |= {_key(threshold): _or_none(value) for threshold, value in self.f1.items()}
+        values |= {f"f1@{threshold}": _or_none(value) for threshold, value in self.f1.items()}
         values |= {"protocol": self.protocol, "videos": self.n_videos}
         if self.per_class is not None:
             values["per_class"] = {one.name: one.as_dict() for one in self.per_class}
@@ -94,14 +92,10 @@ class Scores:
 
 @dataclass(frozen=True)
 class VideoScores:
-    """The scores of one video.
+    """The scores of one video as if it were alone, and its length at the original frame rate.
 
-    Args:
-        video: its name.
-        n_frames: its length at the original frame rate.
-        scores: its scores, as if it were alone.
-        split: the split it was scored for, if there are any.
-        in_training: whether the model was trained on it, or its epoch chosen by it.
+    It was scored for a split, if there are any; `in_training` says whether the model was trained on
+    it, or its epoch chosen by it.
     """
 
     video: str
@@ -114,10 +108,9 @@ class VideoScores:
         """For JSON."""
         split = {} if self.split is None else {"split": self.split}
         scores = self.scores.as_dict()
+        del scores["protocol"], scores["videos"]
         length = {"frames": self.n_frames, "in_training": self.in_training}
-        return {"video": self.video, **split, **length} | {
-            key: value for key, value in scores.items() if key not in ("protocol", "videos")
-        }
+        return {"video": self.video, **split, **length, **scores}
 
 
 def score_row(columns: Mapping[str, float]) -> list[str]:
@@ -126,14 +119,8 @@ def score_row(columns: Mapping[str, float]) -> list[str]:
 
 
 def worst_first(videos: Sequence[VideoScores]) -> tuple[VideoScores, ...]:
-    """Videos by rising mean of Acc, Edit and the F1s, equal ones by name and split."""
-
-    def quality(video: VideoScores) -> tuple[float, str, int]:
-        scores = video.scores
-        total = math.fsum((scores.acc, scores.edit, *scores.f1.values()))
-        return total, video.video, video.split or 0
-
-    return tuple(sorted(videos, key=quality))
+    """Videos by rising quality, equal ones by name and split."""
+    return tuple(sorted(videos, key=lambda one: (one.scores.quality, one.video, one.split or 0)))
 
 
 def mean_scores(scores: Sequence[Scores]) -> Scores:
@@ -147,6 +134,7 @@ def mean_scores(scores: Sequence[Scores]) -> Scores:
     protocols = sorted({one.protocol for one in scores})
     if len(protocols) > 1:
         raise InputError(f"scores of different protocols cannot be averaged: {protocols}")
+    per_class = [one.per_class for one in scores if one.per_class is not None]
     confusions = [one.confusion for one in scores if one.confusion is not None]
     return Scores(
         acc=_mean([one.acc for one in scores]),
@@ -154,9 +142,7 @@ def mean_scores(scores: Sequence[Scores]) -> Scores:
         f1={k: _mean([one.f1[k] for one in scores]) for k in THRESHOLDS},
         protocol=protocols[0],
         n_videos=sum(one.n_videos for one in scores),
-        per_class=_mean_per_class([one.per_class for one in scores if one.per_class is not None])
-        if all(one.per_class is not None for one in scores)
-        else None,
+        per_class=_mean_per_class(per_class) if len(per_class) == len(scores) else None,
         confusion=np.sum(confusions, axis=0) if len(confusions) == len(scores) else None,
     )
 
@@ -179,10 +165,6 @@ def _mean(values: Sequence[float]) -> float:
     """The mean of the values that are numbers; NaN if there are none."""
     defined = [value for value in values if not math.isnan(value)]
     return math.fsum(defined) / len(defined) if defined else math.nan
-
-
-def _key(threshold: int) -> str:
-    return f"f1@{threshold}"
 
 
 def _or_none(value: float) -> float | None:

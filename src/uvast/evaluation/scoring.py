@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from uvast.errors import InputError
-from uvast.evaluation.metrics import count, count_transcript, sum_counts
+from uvast.evaluation.metrics import check_lengths, count, count_transcript, sum_counts
 from uvast.evaluation.scores import VideoScores, mean_scores, worst_first
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from uvast.evaluation.metrics import Counts
     from uvast.evaluation.scores import ScoreProtocol, Scores
@@ -45,6 +45,34 @@ class Evaluation:
             replace(one, in_training=one.video in learned.get(one.split, ())) for one in self.videos
         )
         return replace(self, videos=videos)
+
+
+def score(
+    pairs: Iterable[tuple[Segmentation, Segmentation]],
+    classes: Vocabulary,
+    *,
+    protocol: ScoreProtocol = "standard",
+    per_class: bool = False,
+    confusion: bool = False,
+) -> Scores:
+    """The scores of pairs of a predicted and a true segmentation of the same frames.
+
+    The options are those of `score_sides`.
+    """
+    truths: dict[str, Segmentation] = {}
+    predictions: dict[str, Segmentation] = {}
+    for number, (predicted, true) in enumerate(pairs):
+        check_lengths(predicted, true)
+        predictions[str(number)], truths[str(number)] = predicted, true
+    return score_sides(
+        truths,
+        {None: predictions},
+        {None: list(truths)},
+        classes,
+        protocol=protocol,
+        per_class=per_class,
+        confusion=confusion,
+    ).scores
 
 
 def score_sides(
@@ -106,17 +134,8 @@ def score_sides(
 def fit(
     predicted: Segmentation, n_frames: int, *, sampling_rate: int = 1, video: str | None = None
 ) -> Segmentation:
-    """A prediction for `n_frames` frames: each of its frames repeated, the rest cut off.
-
-    Args:
-        predicted: at the source rate, or at the model's.
-        n_frames: how many frames are wanted.
-        sampling_rate: how many frames each predicted one stands for.
-        video: named in errors.
-    """
-    repeated = predicted
-    if sampling_rate != 1:
-        repeated = Segmentation(predicted.transcript, predicted.durations * sampling_rate)
+    """A prediction for `n_frames` frames: each of its frames repeated, the rest cut off."""
+    repeated = Segmentation(predicted.transcript, predicted.durations * sampling_rate)
     if repeated.n_frames < n_frames:
         raise InputError(
             f"a prediction of {repeated.n_frames} frames for a video of {n_frames}",

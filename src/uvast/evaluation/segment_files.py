@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -80,23 +79,21 @@ def read_segments(path: Path) -> NamedSegments:
             where=path,
             remedy="predict the video with --durations other than none",
         )
-    edges = [0, *(one.end for one in segments)]
-    for number, (one, (expected, end)) in enumerate(
-        zip(segments, pairwise(edges), strict=True), start=1
-    ):
-        if one.start != expected or end <= expected:
+    end = 0
+    for number, one in enumerate(segments, start=1):
+        if one.start != end or one.end <= end:
             raise CorruptFileError(
                 f"segment {number} covers frames {one.start} to {one.end}, "
-                f"the one before ends at {expected}",
+                f"the one before ends at {end}",
                 where=path,
                 remedy="write segments that follow each other without a gap, from frame 0 on",
             )
-    confidences = [one.confidence for one in segments]
-    known = [value for value in confidences if value is not None]
+        end = one.end
+    known = [one.confidence for one in segments if one.confidence is not None]
     return NamedSegments(
         tuple(one.label for one in segments),
-        np.diff(edges),
-        np.array(known) if len(known) == len(confidences) else None,
+        np.array([one.end - one.start for one in segments]),
+        np.array(known) if len(known) == len(segments) else None,
         rate,
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.evaluation.metrics import score
+from uvast.evaluation.scoring import score
 from uvast.models import Uvast
 
 if TYPE_CHECKING:

@@ -7,12 +7,8 @@ page, figures      a `Report` to an HTML file, or to PNG and SVG files
 palette     the colours of classes, shared by both
 action_times       the time spent in each action, also as CSV
 
-What needs torch (`report_run`) is imported when it is first used.
+Only `of_run` needs torch, so that it is imported from there.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from uvast.report.action_times import write_action_times
 from uvast.report.content import Report
@@ -20,30 +16,15 @@ from uvast.report.figures import check_figures, write_figures
 from uvast.report.of_benchmark import report_benchmark
 from uvast.report.of_predictions import report_predictions
 from uvast.report.page import write_page
-from uvast.report.palette import ClassStyle, class_styles
 from uvast.report.sources import report_kind
 
-if TYPE_CHECKING:
-    from uvast.report.of_run import report_run
-
 __all__ = [
-    "ClassStyle",
     "Report",
     "check_figures",
-    "class_styles",
     "report_benchmark",
     "report_kind",
     "report_predictions",
-    "report_run",
     "write_action_times",
     "write_figures",
     "write_page",
 ]
-
-
-def __getattr__(name: str) -> object:
-    if name == "report_run":
-        from uvast.report.of_run import report_run
-
-        return report_run
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

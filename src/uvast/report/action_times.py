@@ -30,14 +30,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class ActionTime:
-    """The time spent in one action.
-
-    Args:
-        action: the class.
-        n_segments: how often.
-        n_frames: how long in all.
-        share: of all frames, 0 to 1.
-    """
+    """The time spent in one action: how often, how long in all, and its share of all frames."""
 
     action: int
     n_segments: int
@@ -90,11 +83,8 @@ def _rows(report: Report) -> Iterator[tuple[object, ...]]:
         for source, segmentations in sources:
             for one in action_times(segmentations, report.vocabulary):
                 frames = (one.n_frames, f"{one.mean_frames:.2f}")
-                seconds = (
-                    ("", "")
-                    if rate is None
-                    else (f"{one.n_frames / rate:.3f}", f"{one.mean_frames / rate:.3f}")
-                )
+                lengths = (one.n_frames, one.mean_frames)
+                seconds = ["" if rate is None else f"{length / rate:.3f}" for length in lengths]
                 label = report.vocabulary.names[one.action]
                 share = f"{one.share:.6f}"
                 yield (name, split, source, label, one.n_segments, share, *frames, *seconds)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from uvast.models import Uvast
-from uvast.report.content import Attention, AttentionMap
+from uvast.report.content import Attention
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
@@ -32,12 +32,7 @@ def attention_maps(segmenters: Mapping[str, Segmenter], dataset: Dataset, name: 
     """The target and one map a model, of one video with its true transcript as input.
 
     Long segments are cut into chunks as in the first model's training, so that a row is what the
-    decoder was trained to look at.
-
-    Args:
-        segmenters: title to model, each with a transcript decoder.
-        dataset: where the video is.
-        name: the video.
+    decoder was trained to look at. The models come by title, each with a transcript decoder.
     """
     first = next(iter(segmenters.values()))
     video = _seen_by(first, dataset, name)
@@ -45,12 +40,10 @@ def attention_maps(segmenters: Mapping[str, Segmenter], dataset: Dataset, name: 
     fraction = first.priors.chunk_fraction
     rows = true.chunked(fraction) if fraction else true
     target = (rows.segment_of_frame == np.arange(len(rows))[:, None]).astype(np.float64)
-    maps = [AttentionMap("Target: the frames of each segment", _columns(target))]
-    maps += [
-        AttentionMap(title, _columns(_weights(segmenter, _seen_by(segmenter, dataset, name), rows)))
-        for title, segmenter in segmenters.items()
-    ]
-    return Attention(name, rows.upsampled(video.sampling_rate, video.source_frames), tuple(maps))
+    maps = {"Target: the frames of each segment": _columns(target)}
+    for title, segmenter in segmenters.items():
+        maps[title] = _columns(_weights(segmenter, _seen_by(segmenter, dataset, name), rows))
+    return Attention(name, rows.upsampled(video.sampling_rate, video.source_frames), maps)
 
 
 def _seen_by(segmenter: Segmenter, dataset: Dataset, name: str) -> Video:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from uvast.evaluation import VideoScores, score_sides, worst_first
+import numpy as np
+
+from uvast.evaluation import score_sides
 from uvast.report.content import Comparison, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from uvast.data import Timestamps
-    from uvast.evaluation import Evaluation, Track
+    from uvast.evaluation import Track
     from uvast.segments import Segmentation
     from uvast.vocabulary import Vocabulary
 
     Tracks = Mapping[int | None, Mapping[str, Track]]
+
+Item = TypeVar("Item")
 
 
 def compare(
@@ -42,7 +46,16 @@ def compare(
     scored = {split: [name for name in tracks if name in truths] for split, tracks in first.items()}
     sides = {split: names for split, names in scored.items() if names}
     evaluations = [
-        _evaluated(tracks, truths, sides, vocabulary) for tracks in predictions.values() if sides
+        score_sides(
+            truths,
+            {split: {n: of[split][n].segmentation for n in sides[split]} for split in sides},
+            sides,
+            vocabulary,
+            per_class=True,
+            confusion=True,
+        )
+        for of in predictions.values()
+        if sides
     ]
     scores = [{(v.video, v.split): v.scores for v in one.videos} for one in evaluations]
     videos = [
@@ -69,30 +82,20 @@ def compare(
     )
 
 
+def evenly(items: Sequence[Item], most: int) -> list[Item]:
+    """At most so many of the items, evenly spread from the first to the last."""
+    places = np.linspace(0, len(items) - 1, min(len(items), most)).round().astype(int)
+    return [items[place] for place in places.tolist()]
+
+
 def order_of_videos(comparison: Comparison, decoding: int) -> list[int]:
     """Indices of the videos: the worst of this decoding first, then the least sure unscored."""
-    videos = comparison.videos
-    places = {(one.name, one.split): index for index, one in enumerate(videos)}
-    scored = worst_first(
-        [VideoScores(v.name, v.n_frames, v.scores[decoding], v.split) for v in videos if v.scores]
-    )
 
-    def sureness(index: int) -> float:
-        confidence = videos[index].tracks[decoding].confidence
-        return 1.0 if confidence is None else confidence
+    def place(index: int) -> tuple[bool, float]:
+        video = comparison.videos[index]
+        if video.scores:
+            return False, video.scores[decoding].quality
+        confidence = video.tracks[decoding].confidence
+        return True, 1.0 if confidence is None else confidence
 
-    rest = [index for index, video in enumerate(videos) if not video.scores]
-    return [places[one.video, one.split] for one in scored] + sorted(rest, key=sureness)
-
-
-def _evaluated(
-    tracks: Tracks,
-    truths: Mapping[str, Segmentation],
-    sides: Mapping[int | None, list[str]],
-    vocabulary: Vocabulary,
-) -> Evaluation:
-    segmentations = {
-        split: {name: tracks[split][name].segmentation for name in names}
-        for split, names in sides.items()
-    }
-    return score_sides(truths, segmentations, sides, vocabulary, per_class=True, confusion=True)
+    return sorted(range(len(comparison.videos)), key=place)

@@ -76,42 +76,23 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class AttentionMap:
-    """The transcript decoder's cross-attention in one video.
-
-    Args:
-        title: which run, with or without the loss.
-        weights: `(S, T)`, each row scaled to a maximum of 1.
-    """
-
-    title: str
-    weights: NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
 class Attention:
-    """Cross-attention maps of one video.
+    """Maps of the transcript decoder's cross-attention in one video.
 
     Args:
         video: its name.
         true: the segments (or their chunks) that the rows stand for, at the source rate.
-        maps: the target first.
+        maps: title to weights `(S, T)`, each row scaled to a maximum of 1; the target first.
     """
 
     video: str
     true: Segmentation
-    maps: tuple[AttentionMap, ...]
+    maps: Mapping[str, NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves over epochs that share their axes.
-
-    Args:
-        title: what is drawn.
-        epochs: `n` epochs.
-        curves: name to `n` values.
-    """
+    """Curves over epochs that share their axes: name to one value for each epoch."""
 
     title: str
     epochs: tuple[float, ...]
@@ -122,12 +103,8 @@ class Chart:
 class BenchmarkRow:
     """One line of a benchmark's table.
 
-    Args:
-        labels: dataset, model, supervision, decoding.
-        n_splits: the splits in the mean.
-        n_seeds: the seeds in the mean.
-        means: score name to mean; absent where it is not defined.
-        spreads: score name to standard deviation over seeds; absent for one seed.
+    Its labels are dataset, model, supervision and decoding. Means, and spreads over seeds, come by
+    the score's name; what is not defined is absent.
     """
 
     labels: tuple[str, str, str, str]
@@ -141,18 +118,9 @@ class BenchmarkRow:
 class Report:
     """Everything a page shows; what is None or empty is left out.
 
-    Args:
-        title: what the report is about.
-        facts: name to value, for the page's first lines.
-        notes: sentences that a reader has to know.
-        vocabulary: the classes; None for a benchmark.
-        frames_per_second: of the source, if known.
-        comparison: predictions, by decoding.
-        attention: cross-attention maps.
-        pseudo_labels: pseudo-segmentations of training videos, by method.
-        charts: training curves.
-        files: name to text of the files that configure a run.
-        benchmark: the rows of a benchmark's table.
+    Facts are the page's first lines, notes are sentences that a reader has to know. Predictions are
+    compared by decoding, pseudo-segmentations of training videos by method. The files are those
+    that configure a run, name to text. A benchmark has no vocabulary.
     """
 
     title: str

@@ -11,10 +11,10 @@ from uvast.report.content import SCORE_NAMES, score_values
 from uvast.report.palette import class_styles
 from uvast.report.timeline_figures import (
     BLUE,
-    HATCHES,
     SHADES,
     draw_attention,
     draw_timelines,
+    look,
     plain,
     quiet,
 )
@@ -35,21 +35,20 @@ def draw_figures(report: Report) -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
     if report.benchmark:
         figures["benchmark"] = _benchmark(report.benchmark)
-    vocabulary, rate = report.vocabulary, report.frames_per_second
+    vocabulary, rate, made = report.vocabulary, report.frames_per_second, report.comparison
     if vocabulary is not None:
         styles = class_styles(vocabulary)
-        if report.comparison is not None:
-            figures["timelines"] = draw_timelines(report.comparison, vocabulary, styles, rate)
-            if report.comparison.scores:
-                figures["scores"] = _scores(report.comparison)
-                figures["classes"] = _classes(report.comparison, vocabulary, styles)
-                figures["confusion"] = _confusion(report.comparison, vocabulary)
+        if made is not None:
+            figures["timelines"] = draw_timelines(made, vocabulary, styles, rate)
+        if made is not None and made.scores:
+            figures["scores"] = _scores(made)
+            figures["classes"] = _classes(made, vocabulary, styles)
+            figures["confusion"] = _confusion(made, vocabulary)
         if report.attention is not None:
             figures["attention"] = draw_attention(report.attention, styles, rate)
         if report.pseudo_labels is not None:
-            figures["pseudo-labels"] = draw_timelines(
-                report.pseudo_labels, vocabulary, styles, rate
-            )
+            drawn = draw_timelines(report.pseudo_labels, vocabulary, styles, rate)
+            figures["pseudo-labels"] = drawn
     if report.charts:
         figures["training"] = _charts(report.charts)
     return figures
@@ -60,14 +59,13 @@ def _scores(comparison: Comparison) -> Figure:
     figure = Figure(figsize=(7.5, 3))
     axes = figure.subplots()
     n_decodings = len(comparison.decodings)
+    width = 0.8 / n_decodings
     shades = SHADES(np.linspace(0.3, 1, n_decodings))
     for place, (name, scores) in enumerate(
         zip(comparison.decodings, comparison.scores, strict=True)
     ):
-        left = np.arange(len(SCORE_NAMES)) + (place - (n_decodings - 1) / 2) * 0.8 / n_decodings
-        axes.bar(
-            left, score_values(scores), 0.8 / n_decodings, color=shades[place], label=plain(name)
-        )
+        left = np.arange(len(SCORE_NAMES)) + (place - (n_decodings - 1) / 2) * width
+        axes.bar(left, score_values(scores), width, color=shades[place], label=plain(name))
     axes.set_xticks(range(len(SCORE_NAMES)), SCORE_NAMES)
     axes.set_ylim(0, 100)
     quiet(axes)
@@ -102,15 +100,7 @@ def _classes(
     figure = Figure(figsize=(6, 0.6 + 0.24 * len(found)))
     axes = figure.subplots()
     for place, one in enumerate(found):
-        style = styles[vocabulary.id_of(one.name)]
-        axes.barh(
-            place,
-            one.f1[50],
-            facecolor=style.colour,
-            edgecolor=style.ink,
-            hatch=HATCHES[style.pattern],
-            linewidth=0,
-        )
+        axes.barh(place, one.f1[50], **look(styles[vocabulary.id_of(one.name)]))
     axes.set_yticks(range(len(found)), [plain(one.name) for one in found])
     axes.set_xlim(0, 100)
     axes.set_xlabel(f"F1@50, {plain(comparison.decodings[comparison.main])}")

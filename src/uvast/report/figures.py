@@ -14,12 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from matplotlib.figure import Figure
-
     from uvast.report.content import Report
     from uvast.report.sources import Kind
 
-FORMATS = ("png", "svg")
+FORMATS: Mapping[str, str] = {"png": "Software", "svg": "Date"}
+"""Each format, and what it tells that would change from day to day: that is left out."""
 _OF_PREDICTIONS = ("scores", "timelines", "classes", "confusion")
 FIGURES: Mapping[Kind, tuple[str, ...]] = {
     "run": (*_OF_PREDICTIONS, "attention", "pseudo-labels", "training"),
@@ -47,10 +46,16 @@ def write_figures(report: Report, folder: Path) -> tuple[Path, ...]:
     paths = []
     with mpl.rc_context({"svg.hashsalt": "uvast", "font.size": 9, "hatch.linewidth": 1.0}):
         for name, figure in draw_figures(report).items():
-            for suffix in FORMATS:
-                path = folder / f"{name}.{suffix}"
-                _save(figure, path, suffix)
-                paths.append(path)
+            for suffix, changing in FORMATS.items():
+                paths.append(folder / f"{name}.{suffix}")
+                with atomic_path(paths[-1]) as temporary:
+                    figure.savefig(
+                        temporary,
+                        format=suffix,
+                        dpi=_RESOLUTION,
+                        bbox_inches="tight",
+                        metadata={changing: None},
+                    )
     return tuple(paths)
 
 
@@ -63,11 +68,3 @@ def _check_matplotlib() -> None:
             where="--figures",
             remedy="pip install '.[report]' in uvast's folder",
         ) from error
-
-
-def _save(figure: Figure, path: Path, suffix: str) -> None:
-    dated: Mapping[str, str | None] = {"Date": None} if suffix == "svg" else {"Software": None}
-    with atomic_path(path) as temporary:
-        figure.savefig(
-            temporary, format=suffix, dpi=_RESOLUTION, bbox_inches="tight", metadata=dict(dated)
-        )

@@ -35,13 +35,7 @@ def note_list(notes: Sequence[str]) -> str:
 def table(
     columns: Sequence[str], rows: Sequence[tuple[Sequence[str], Sequence[str]]], *, caption: str
 ) -> str:
-    """A table.
-
-    Args:
-        columns: the header.
-        rows: of each row, its texts and then its numbers, both as escaped HTML.
-        caption: read out by screen readers.
-    """
+    """A table; the texts and then the numbers of each row are escaped HTML already."""
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     body = []
     for texts, numbers in rows:

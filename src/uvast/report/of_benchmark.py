@@ -42,11 +42,10 @@ class _Row(BaseModel):
 
     def as_row(self) -> BenchmarkRow:
         """The record that is drawn; scores that are not defined are left out."""
-        values = self.model_dump(by_alias=True)
+        known = self.model_dump(by_alias=True, exclude_none=True)
 
         def scores(suffix: str) -> dict[str, float]:
-            found = {name: values[key + suffix] for key, name in HEADINGS.items()}
-            return {name: value for name, value in found.items() if value is not None}
+            return {n: known[key + suffix] for key, n in HEADINGS.items() if key + suffix in known}
 
         return BenchmarkRow(
             labels=(self.dataset, self.model, self.supervision, self.decoding),

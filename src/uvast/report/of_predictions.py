@@ -6,18 +6,21 @@ the folder is drawn, beside what is known of the dataset that its manifest names
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.data import Dataset, Timestamps
 from uvast.data.dataset import BACKGROUND
+from uvast.errors import MissingFileError
 from uvast.evaluation import Track, folder_of_split
 from uvast.evaluation.evaluate import prediction_files, read_for_dataset, sides_to_score
 from uvast.evaluation.predictions import find_predictions, read_named_segments
+from uvast.evaluation.segment_files import SUFFIXES
 from uvast.report.compare import compare
 from uvast.report.content import Report
-from uvast.report.prediction_files import LABELS, every_prediction
 from uvast.report.provenance import (
+    MANIFEST,
     learned_by_model,
     manifest_of,
     predicted_split,
@@ -33,7 +36,15 @@ if TYPE_CHECKING:
     from uvast.inference.output import Manifest
     from uvast.report.compare import Tracks
     from uvast.report.content import Comparison
-    from uvast.report.prediction_files import Files
+
+    Files = Mapping[int | None, Mapping[str, Path]]
+
+LABELS = "groundTruth"
+"""A folder with such a folder holds labels, as a dataset does and as `pseudo-label` writes them."""
+
+_ENDS = (*SUFFIXES, ".txt", "")
+_OTHERS = (MANIFEST, "mapping.txt", "timestamps.json", "timestamps.csv")
+_SPLIT = re.compile(r"split_?(\d{1,6})", re.ASCII)
 
 
 def report_predictions(
@@ -49,23 +60,20 @@ def report_predictions(
     """
     manifest = manifest_of(folder)
     holds_labels = (folder / LABELS).is_dir()
-    if dataset is None and manifest is not None and _is_dataset(manifest.dataset):
-        data, files = Dataset.open(str(manifest.dataset)), every_prediction(folder)
-    elif dataset is None:
-        if not holds_labels:
+    if dataset is None:
+        named = manifest is not None and manifest.dataset
+        place = named if named and Path(named).is_dir() else folder
+        if place is folder and not holds_labels:
             return _of_bare_files(folder, manifest)
-        data, files = Dataset.open(folder), every_prediction(folder)
+        data, files = Dataset.open(place), _every_prediction(folder)
     else:
         data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
         split = predicted_split(manifest, data.path) if split is None else split
         files = _of_dataset(folder, data, split, holds_labels=holds_labels)
     own_labels = data.path.resolve() == folder.resolve()
     names = {name for of_split in files.values() for name in of_split}
-    truths = {
-        name: data.source_segmentation(name)
-        for name in names
-        if data.has_labels(name) and not own_labels
-    }
+    labelled = [] if own_labels else [name for name in names if data.has_labels(name)]
+    truths = {name: data.source_segmentation(name) for name in labelled}
     learned = {
         number: learned_by_model(manifest_of(folder_of_split(folder, number)), data.path)
         for number in files
@@ -93,10 +101,9 @@ def report_predictions(
 
 def _of_bare_files(folder: Path, manifest: Manifest | None) -> Report:
     """Nothing is known but what the files say themselves."""
-    files = every_prediction(folder)
     read = {
         split: {name: read_named_segments(path) for name, path in paths.items()}
-        for split, paths in files.items()
+        for split, paths in _every_prediction(folder).items()
     }
     every = [one for of_split in read.values() for one in of_split.values()]
     vocabulary = _classes({label for one in every for label in one.labels}, manifest)
@@ -128,8 +135,7 @@ def _classes(labels: set[str], manifest: Manifest | None) -> Vocabulary:
     own = None if manifest is None else trained_on(manifest)
     if own is not None and labels <= set(own.vocabulary.names):
         return own.vocabulary
-    names = tuple(sorted(labels))
-    return Vocabulary(names, tuple(name for name in names if name == BACKGROUND))
+    return Vocabulary(tuple(sorted(labels)), tuple(labels & {BACKGROUND}))
 
 
 def _of_dataset(folder: Path, data: Dataset, split: int | None, *, holds_labels: bool) -> Files:
@@ -138,48 +144,68 @@ def _of_dataset(folder: Path, data: Dataset, split: int | None, *, holds_labels:
         known = set(data.names)
         return {
             number: {name: path for name, path in paths.items() if name in known}
-            for number, paths in every_prediction(folder).items()
+            for number, paths in _every_prediction(folder).items()
         }
     place = folder / LABELS if holds_labels else folder
     sides = sides_to_score(data, split)
     labelled = {
         number: [name for name in names if data.has_labels(name)] for number, names in sides.items()
     }
-    needed = prediction_files(place, labelled, asked_for=split, tables_first=True)
-    files: dict[int | None, dict[str, Path]] = {}
-    for number, names in sides.items():
-        found = find_predictions(folder_of_split(place, number), names, tables_first=True)
-        others = {name: path for name, path in found.items() if path is not None}
-        files[number] = {**needed[number], **others}
-    return files
-
-
-def _read(files: Files, data: Dataset, truths: Mapping[str, Segmentation]) -> Tracks:
-    def n_frames(name: str) -> int:
-        return truths[name].n_frames if name in truths else data.source_frames(name)
-
+    prediction_files(place, labelled, asked_for=split, tables_first=True)  # refuses missing ones
     return {
-        split: {
-            name: read_for_dataset(path, data, name, n_frames(name)) for name, path in paths.items()
-        }
-        for split, paths in files.items()
+        number: find_predictions(folder_of_split(place, number), names, tables_first=True)
+        for number, names in sides.items()
     }
 
 
-def _is_dataset(path: str | None) -> bool:
-    return path is not None and Path(path).is_dir()
+def _every_prediction(folder: Path) -> Files:
+    """Each video's file, by split for folders `splitN` inside, else under None.
+
+    Tables of segments, which tell confidences, are preferred to frame labels.
+    """
+    folder = folder / LABELS if (folder / LABELS).is_dir() else folder
+    places: dict[int | None, Path] = {None: folder}
+    places |= {
+        int(match[1]): one
+        for one in sorted(folder.iterdir())
+        if (match := _SPLIT.fullmatch(one.name)) and one.is_dir()
+    }
+    found: dict[int | None, dict[str, Path]] = {}
+    for split, place in places.items():
+        files = find_predictions(place, _videos(place), tables_first=True)
+        if files:
+            found[split] = files
+    if not found:
+        raise MissingFileError(
+            "holds no run, no benchmark and no predictions",
+            where=folder,
+            remedy="name a folder that uvast train, benchmark, segment or pseudo-label wrote",
+        )
+    return found
+
+
+def _videos(folder: Path) -> list[str]:
+    """Names by the files' own; hidden files, those of a dataset and other kinds are none."""
+    files = [one for one in folder.iterdir() if one.is_file() and one.suffix in _ENDS]
+    own = [one for one in files if not one.name.startswith(".") and one.name not in _OTHERS]
+    return sorted({one.stem for one in own})
+
+
+def _read(files: Files, data: Dataset, truths: Mapping[str, Segmentation]) -> Tracks:
+    def track(name: str, path: Path) -> Track:
+        n_frames = truths[name].n_frames if name in truths else data.source_frames(name)
+        return read_for_dataset(path, data, name, n_frames)
+
+    return {
+        split: {name: track(name, path) for name, path in paths.items()}
+        for split, paths in files.items()
+    }
 
 
 def clicks_of(
     dataset: Dataset, names: Iterable[str], path: Path | str | None = None
 ) -> dict[str, Timestamps]:
-    """The annotated source frames of those videos that have some.
-
-    Args:
-        dataset: where the videos are.
-        names: which videos.
-        path: the timestamps file; None finds the dataset's own.
-    """
+    """The annotated source frames of those videos that have some; None reads the dataset's own."""
     wanted = set(names)
     if not wanted or (path is None and not dataset.has_timestamps()):
         return {}

@@ -55,7 +55,6 @@ def report_run(
     *,
     dataset: Path | str | None = None,
     split: int | None = None,
-    decodings: Decodings | None = None,
     only: Sequence[str] = (),
     compare_with: Path | None = None,
     pseudo_labels: bool | None = None,
@@ -70,8 +69,7 @@ def report_run(
         run: the run folder.
         dataset: its dataset; None is the one it was trained on.
         split: whose test side is scored; None is the run's own split.
-        decodings: name to decoding settings; None takes `decodings_to_show` the model.
-        only: names of the decodings to take; empty for all.
+        only: names of the decodings to take; empty for all of `decodings_to_show`.
         compare_with: another run, for the cross-attention maps.
         pseudo_labels: whether to compare pseudo-segmentations; None: if it was trained on them.
         video: the video of the cross-attention maps; None takes one of middling score.
@@ -91,7 +89,7 @@ def report_run(
     split = info.split if split is None else split
     names = data.side(split, "test")
     truths = {name: data.source_segmentation(name) for name in names if data.has_labels(name)}
-    chosen = _chosen(decodings or decodings_to_show(segmenter), only)
+    chosen = _chosen(decodings_to_show(segmenter), only)
     # whatever can be wrong is told before the work
     shown = _shown_runs(run, segmenter, compare_with)
     if video is not None:
@@ -106,6 +104,7 @@ def report_run(
         main=_main(segmenter, chosen),
     )
     wanted = by_clicks if pseudo_labels is None else pseudo_labels
+    options, clicks = segmenter.config.supervision, info.timestamps
     return Report(
         title=run.resolve().name,
         facts=_facts(run, segmenter, data, info) | {"Videos": videos_in_words(comparison, split)},
@@ -114,9 +113,7 @@ def report_run(
         frames_per_second=data.spec.frames_per_second,
         comparison=comparison,
         attention=_attention(shown, data, comparison, video) if has_attention(segmenter) else None,
-        pseudo_labels=compare_pseudo_labels(
-            data, info.train, segmenter.config.supervision, timestamps=info.timestamps
-        )
+        pseudo_labels=compare_pseudo_labels(data, info.train, options, timestamps=clicks)
         if wanted
         else None,
         charts=training_charts(folder.read_log()),
@@ -153,11 +150,8 @@ def _predictions(
         if outcome.error is not None:
             raise outcome.error
         found = outcome.prediction
-        if found is None or found.segmentation is None:
-            raise ConfigError(
-                f"decoding {decoding!r} gives no durations",
-                remedy="choose durations other than none",
-            )
+        assert found is not None, "what is no error is a prediction"
+        assert found.segmentation is not None, "bare transcripts are not shown"
         tracks[decoding][outcome.name] = Track(found.segmentation, found.confidences)
         if progress is not None:
             progress(n_done, len(names) * len(decodings))
@@ -183,7 +177,7 @@ def _makes_timelines(segmenter: Segmenter) -> bool:
         check_options(segmenter.module, own)
     except ConfigError:  # a model whose stage 2 is still to come
         return False
-    return (own.transcript, own.durations) != ("decoder", "none")
+    return not own.is_bare
 
 
 def _shown_runs(

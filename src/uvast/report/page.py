@@ -23,9 +23,11 @@ from uvast.report.fragments import (
 from uvast.report.payload import page_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-    from uvast.report.content import Report
+    from uvast.report.content import Comparison, Report
+    from uvast.vocabulary import Vocabulary
 
 SCRIPTS = ("base.js", "tracks.js", "videos.js", "times.js", "matrices.js", "start.js")
 
@@ -43,7 +45,7 @@ def page(report: Report) -> str:
     """
     style = _template("page.css")
     script = "(() => {\n" + "".join(_template(name) for name in SCRIPTS) + "})();"
-    sections = [(key, title, body) for key, title, body in _sections(report) if body]
+    sections = list(_sections(report))
     return Template(_template("page.html")).substitute(
         title=escape(printable(report.title)),
         style=style,
@@ -64,61 +66,48 @@ def page(report: Report) -> str:
     )
 
 
-def _sections(report: Report) -> list[tuple[str, str, str]]:
-    """Key, title and HTML of each section; those with nothing to show have none."""
-    compared = report.comparison is not None
-    scored = report.comparison is not None and bool(report.comparison.scores)
-    return [
-        ("benchmark", "Scores", benchmark_table(report.benchmark) if report.benchmark else ""),
-        ("scores", "Scores", _scores(report)),
-        ("videos", "Timelines", _template("videos.html") if compared else ""),
-        ("times", "Time in each action", _template("times.html") if compared else ""),
-        ("classes", "Classes", _template("classes.html") if scored else ""),
-        ("confusion", "Confusion", _template("confusion.html") if scored else ""),
-        ("attention", "Cross-attention", _attention(report)),
-        ("pseudo-labels", "Pseudo-labels", _pseudo_labels(report)),
-        (
-            "training",
-            "Training",
-            f'<div class="charts">{"".join(map(chart, report.charts))}</div>'
-            if report.charts
-            else "",
-        ),
-        ("configuration", "Configuration", file_details(report.files)),
-    ]
+def _sections(report: Report) -> Iterator[tuple[str, str, str]]:
+    """Key, title and HTML of each section with something to show."""
+    comparison, attention, pseudo_labels = report.comparison, report.attention, report.pseudo_labels
+    scored = comparison is not None and bool(comparison.scores)
+    if report.benchmark:
+        yield "benchmark", "Scores", benchmark_table(report.benchmark)
+    if comparison is not None and scored:
+        yield "scores", "Scores", _scores(comparison, report.vocabulary)
+    if comparison is not None:
+        yield "videos", "Timelines", _template("videos.html")
+        yield "times", "Time in each action", _template("times.html")
+    if scored:
+        yield "classes", "Classes", _template("classes.html")
+        yield "confusion", "Confusion", _template("confusion.html")
+    if attention is not None:
+        video = escape(printable(attention.video))
+        filled = Template(_template("attention.html")).substitute(video=video)
+        yield "attention", "Cross-attention", filled
+    if pseudo_labels is not None:
+        yield "pseudo-labels", "Pseudo-labels", _pseudo_labels(pseudo_labels)
+    if report.charts:
+        charts = "".join(map(chart, report.charts))
+        yield "training", "Training", f'<div class="charts">{charts}</div>'
+    if report.files:
+        yield "configuration", "Configuration", file_details(report.files)
 
 
-def _scores(report: Report) -> str:
-    if report.comparison is None or not report.comparison.scores:
-        return ""
-    hints = [f"Protocol: {report.comparison.scores[0].protocol}."]
-    if report.vocabulary is not None and report.vocabulary.background:
-        hints.append(f"F1 and Edit leave out {', '.join(report.vocabulary.background)}.")
-    if len(report.comparison.decodings) > 1:
+def _scores(comparison: Comparison, vocabulary: Vocabulary | None) -> str:
+    hints = [f"Protocol: {comparison.scores[0].protocol}."]
+    if vocabulary is not None and vocabulary.background:
+        hints.append(f"F1 and Edit leave out {', '.join(vocabulary.background)}.")
+    if len(comparison.decodings) > 1:
         hints.append("Bold: the best of each column.")
-    return (
-        scores_table(report.comparison, caption="Scores of each decoding, in percent")
-        + f'<p class="hint">{escape(" ".join(hints))}</p>'
-    )
+    table = scores_table(comparison, caption="Scores of each decoding, in percent")
+    return f'{table}<p class="hint">{escape(" ".join(hints))}</p>'
 
 
-def _attention(report: Report) -> str:
-    if report.attention is None:
-        return ""
-    return Template(_template("attention.html")).substitute(
-        video=escape(printable(report.attention.video))
-    )
-
-
-def _pseudo_labels(report: Report) -> str:
-    if report.pseudo_labels is None:
-        return ""
-    n_videos = len(report.pseudo_labels.videos)
+def _pseudo_labels(comparison: Comparison) -> str:
+    n_videos, caption = len(comparison.videos), "Scores of pseudo-labels, in percent"
     return Template(_template("pseudo_labels.html")).substitute(
         n_videos=f"{n_videos} training video{'s' * (n_videos != 1)}",
-        scores=scores_table(report.pseudo_labels, caption="Scores of pseudo-labels, in percent")
-        if report.pseudo_labels.scores
-        else "",
+        scores=scores_table(comparison, caption=caption) if comparison.scores else "",
     )
 
 

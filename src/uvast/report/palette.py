@@ -8,6 +8,7 @@ background, as people with and without colour blindness see them; a test holds t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import cycle
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -36,13 +37,7 @@ _INK_SHARE = 0.55
 
 @dataclass(frozen=True)
 class ClassStyle:
-    """How a class is drawn.
-
-    Args:
-        colour: `#rrggbb`.
-        pattern: the hatching.
-        ink: the hatching's colour, a darker or lighter shade.
-    """
+    """How a class is drawn: `#rrggbb`, and a hatching in a darker or lighter shade of it."""
 
     colour: str
     pattern: Pattern
@@ -51,16 +46,12 @@ class ClassStyle:
 
 def class_styles(vocabulary: Vocabulary) -> tuple[ClassStyle, ...]:
     """The look of each class; background is grey, and from the 61st action on looks recur."""
-    n_actions = n_background = 0
-    styles = []
-    for index in range(len(vocabulary)):
-        if index in vocabulary.background_ids:
-            styles.append(_style(BACKGROUND, n_background))
-            n_background += 1
-        else:
-            styles.append(_style(HUES[n_actions % len(HUES)], n_actions // len(HUES)))
-            n_actions += 1
-    return tuple(styles)
+    greys = (_style(BACKGROUND, pattern) for pattern in cycle(PATTERNS))
+    hues = (_style(hue, pattern) for pattern in cycle(PATTERNS) for hue in HUES)
+    return tuple(
+        next(greys if index in vocabulary.background_ids else hues)
+        for index in range(len(vocabulary))
+    )
 
 
 def rgb(colour: str) -> tuple[int, int, int]:
@@ -78,7 +69,7 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _style(colour: str, n_rounds: int) -> ClassStyle:
+def _style(colour: str, pattern: Pattern) -> ClassStyle:
     end = 0 if luminance(colour) > 0.18 else 255
     mixed = (round(byte + _INK_SHARE * (end - byte)) for byte in rgb(colour))
-    return ClassStyle(colour, PATTERNS[n_rounds % len(PATTERNS)], "#" + bytes(mixed).hex())
+    return ClassStyle(colour, pattern, "#" + bytes(mixed).hex())

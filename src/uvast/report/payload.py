@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from uvast.evaluation import Scores
-    from uvast.report.content import Attention, AttentionMap, Comparison, Report, Timeline
-    from uvast.segments import IntArray
+    from uvast.report.content import Attention, Comparison, Report, Timeline
+    from uvast.segments import IntArray, Segmentation
     from uvast.vocabulary import Vocabulary
 
 
@@ -40,23 +41,20 @@ def page_json(report: Report) -> str:
 
 
 def _payload(report: Report) -> dict[str, Any]:
-    if report.vocabulary is None:
+    vocabulary = report.vocabulary
+    if vocabulary is None:
         return {"classes": [], "fps": None, "scoreNames": SCORE_NAMES}
     return {
-        "classes": _classes(report.vocabulary),
+        "classes": [
+            {"name": name, **asdict(style)}
+            for name, style in zip(vocabulary.names, class_styles(vocabulary), strict=True)
+        ],
         "fps": report.frames_per_second,
         "scoreNames": SCORE_NAMES,
-        "comparison": _comparison(report.comparison, report.vocabulary, details=True),
-        "pseudoLabels": _comparison(report.pseudo_labels, report.vocabulary, details=False),
+        "comparison": _comparison(report.comparison, vocabulary, details=True),
+        "pseudoLabels": _comparison(report.pseudo_labels, vocabulary, details=False),
         "attention": None if report.attention is None else _attention(report.attention),
     }
-
-
-def _classes(vocabulary: Vocabulary) -> list[dict[str, str]]:
-    return [
-        {"name": name, "colour": style.colour, "pattern": style.pattern, "ink": style.ink}
-        for name, style in zip(vocabulary.names, class_styles(vocabulary), strict=True)
-    ]
 
 
 def _comparison(
@@ -80,23 +78,19 @@ def _comparison(
 
 def _video(one: Timeline) -> dict[str, Any]:
     """What is not known of a video is not there."""
-    confidences = [track.confidences for track in one.tracks]
-    known = {
-        "split": one.split,
-        "truth": None if one.true is None else _pairs(one.true.transcript, one.true.durations),
-        "clicks": None if one.clicks is None else _pairs(one.clicks.transcript, one.clicks.frames),
-        "scores": [_rounded(scores) for scores in one.scores] or None,
-        "sure": [[] if each is None else _percents(each) for each in confidences]
-        if any(each is not None for each in confidences)
-        else None,
-        "inTraining": one.in_training or None,
-    }
-    tracks = [track.segmentation for track in one.tracks]
-    return {
+    sure = [_percents(track.confidences) for track in one.tracks]
+    values = {
         "name": printable(one.name),
         "frames": one.n_frames,
-        "tracks": [_pairs(each.transcript, each.durations) for each in tracks],
-    } | {key: value for key, value in known.items() if value is not None}
+        "tracks": [_segments(track.segmentation) for track in one.tracks],
+        "split": one.split,
+        "truth": None if one.true is None else _segments(one.true),
+        "clicks": None if one.clicks is None else _pairs(one.clicks.transcript, one.clicks.frames),
+        "scores": [_rounded(scores) for scores in one.scores] or None,
+        "sure": sure if any(sure) else None,
+        "inTraining": one.in_training or None,
+    }
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _details(scores: Scores, vocabulary: Vocabulary) -> dict[str, Any]:
@@ -120,30 +114,36 @@ def _rounded(scores: Scores) -> list[float]:
     return [round(value, 1) for value in score_values(scores)]
 
 
+def _segments(one: Segmentation) -> list[int]:
+    return _pairs(one.transcript, one.durations)
+
+
 def _pairs(first: IntArray, second: IntArray) -> list[int]:
     """`[a, x, b, y, …]`."""
     pairs: list[int] = np.stack((first, second), 1).ravel().tolist()
     return pairs
 
 
-def _percents(shares: NDArray[np.float64]) -> list[int]:
-    percents: list[int] = (shares * 100).round().astype(int).tolist()
-    return percents
+def _percents(shares: NDArray[np.float64] | None) -> list[int]:
+    percents = [] if shares is None else (shares * 100).round().astype(int).tolist()
+    return list(percents)
 
 
 def _attention(attention: Attention) -> dict[str, Any]:
     return {
         "video": printable(attention.video),
         "frames": attention.true.n_frames,
-        "true": _pairs(attention.true.transcript, attention.true.durations),
-        "maps": [_map(one) for one in attention.maps],
+        "true": _segments(attention.true),
+        "maps": [
+            {
+                "title": title,
+                "columns": weights.shape[1],
+                "levels": base64.b64encode(_bytes(weights)).decode("ascii"),
+            }
+            for title, weights in attention.maps.items()
+        ],
     }
 
 
-def _map(one: AttentionMap) -> dict[str, Any]:
-    levels = (one.weights * 255).round().astype(np.uint8)
-    return {
-        "title": one.title,
-        "columns": levels.shape[1],
-        "levels": base64.b64encode(levels.tobytes()).decode("ascii"),
-    }
+def _bytes(shares: NDArray[np.float64]) -> bytes:
+    return (shares * 255).round().astype(np.uint8).tobytes()

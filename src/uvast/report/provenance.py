@@ -33,9 +33,7 @@ def predicted_split(manifest: Manifest | None, dataset: Path) -> int | None:
 
 
 def learned_by_run(info: RunInfo, dataset: Path) -> frozenset[str]:
-    """The videos of a dataset that a run was trained on, or whose scores chose its epoch.
-
-    Scores on them are no results.
+    """The videos that a run learned from, or chose its epoch by: scores on them are no results.
 
     A run knows its videos by name: those of another dataset may have the same names. Only if its
     own dataset is gone, equal names are taken for equal videos.

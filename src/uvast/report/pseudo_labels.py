@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from uvast.data import Timestamps
 from uvast.evaluation import Track
 from uvast.evaluation.pseudo_labels import make_pseudo_labels, methods_to_compare
-from uvast.report.compare import compare
+from uvast.report.compare import compare, evenly
 from uvast.supervision import PseudoLabelOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from uvast.config import SupervisionConfig
@@ -33,16 +31,10 @@ def compare_pseudo_labels(
     config: SupervisionConfig,
     *,
     timestamps: Path | str | None = None,
-    max_videos: int = MAX_VIDEOS,
 ) -> Comparison | None:
     """Pseudo-segmentations of training videos, scored where they have labels; None without clicks.
 
-    Args:
-        dataset: where the videos are.
-        names: the training videos.
-        config: the run's metric, prior and method.
-        timestamps: the timestamps file; None finds the dataset's own.
-        max_videos: of more, so many are taken.
+    The metric, prior and method are the run's; `timestamps` None reads the dataset's own file.
     """
     annotated = dataset.timestamps(timestamps)
     known = {name: annotated[name] for name in sorted(names) if name in annotated}
@@ -50,34 +42,24 @@ def compare_pseudo_labels(
         return None
     # where some have labels, only these are taken: they can be scored
     labelled = [name for name in known if dataset.has_labels(name)]
-    chosen = _evenly(labelled or list(known), max_videos)
-    methods = methods_to_compare(PseudoLabelOptions(config.method, config.metric, config.prior))
+    chosen = evenly(labelled or list(known), MAX_VIDEOS)
+    used = PseudoLabelOptions(config.method, config.metric, config.prior)
+    methods = {
+        row: options
+        for row, options in methods_to_compare(used).items()
+        if options.method in (*_CHEAP, used.method)
+    }
     rate = dataset.spec.sampling_rate
-    tracks = {
+    made = {
         row: make_pseudo_labels(dataset, known, options, videos=chosen)
         for row, options in methods.items()
-        if options.method in (*_CHEAP, config.method)
     }
     return compare(
-        {row: {None: {n: Track(one) for n, one in of.items()}} for row, of in tracks.items()},
+        {row: {None: {n: Track(one) for n, one in of.items()}} for row, of in made.items()},
         {name: dataset.source_segmentation(name) for name in chosen if labelled},
         dataset.vocabulary,
         clicks={
             name: Timestamps(known[name].frames * rate, known[name].transcript) for name in chosen
         },
-        main=list(tracks).index(_used(methods, config)),
+        main=list(methods.values()).index(used),
     )
-
-
-def _used(methods: Mapping[str, PseudoLabelOptions], config: SupervisionConfig) -> str:
-    """The row that training uses."""
-    return next(
-        row
-        for row, one in methods.items()
-        if one.method == config.method and (one.method != "k-medoids" or one.prior == config.prior)
-    )
-
-
-def _evenly(names: Sequence[str], most: int) -> list[str]:
-    places = np.linspace(0, len(names) - 1, min(len(names), most)).round().astype(int)
-    return [names[place] for place in places.tolist()]

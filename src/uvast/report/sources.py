@@ -43,7 +43,7 @@ def training_charts(log: Sequence[Mapping[str, float]]) -> tuple[Chart, ...]:
         rows = [row for row in log if row["stage"] == stage]
         names = list(dict.fromkeys(name for row in rows for name in row))
         losses = [n for n in names if n not in _NOT_LOSSES and not n.startswith(_VALIDATION)]
-        if losses[1:] and _same(rows, losses[0], losses[1]):
+        if losses[1:] and all(row.get(losses[0]) == row.get(losses[1]) for row in rows):
             losses = losses[1:]  # a single term is the loss
         charts += [
             _chart(f"Stage {stage:.0f}: {name.replace('_', ' ')}", rows, [name]) for name in losses
@@ -52,10 +52,6 @@ def training_charts(log: Sequence[Mapping[str, float]]) -> tuple[Chart, ...]:
         if scores:
             charts.append(_chart(f"Stage {stage:.0f}: validation", rows, scores))
     return tuple(chart for chart in charts if chart.epochs)
-
-
-def _same(rows: Sequence[Mapping[str, float]], first: str, second: str) -> bool:
-    return all(row.get(first) == row.get(second) for row in rows)
 
 
 def _chart(title: str, rows: Sequence[Mapping[str, float]], names: Sequence[str]) -> Chart:

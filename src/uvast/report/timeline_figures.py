@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from uvast.errors import printable
-from uvast.report.compare import order_of_videos
+from uvast.report.compare import evenly, order_of_videos
 from uvast.segments import Segmentation
 from uvast.times import format_time
 
@@ -51,21 +51,18 @@ def draw_timelines(
 ) -> Figure:
     """The paper's qualitative figure: truth, clicks and every decoding, video below video."""
     order = order_of_videos(comparison, comparison.main)
-    places = np.linspace(0, len(order) - 1, min(len(order), N_VIDEOS)).round().astype(int)
-    videos = [comparison.videos[order[place]] for place in places.tolist()]
+    videos = [comparison.videos[index] for index in evenly(order, N_VIDEOS)]
     n_rows = max(len(_rows(one, comparison.decodings)) for one in videos)
     figure = Figure(figsize=(8, len(videos) * (0.26 * n_rows + 0.55) + 0.8))
     for axes, video in zip(figure.subplots(len(videos), squeeze=False)[:, 0], videos, strict=True):
         _draw_video(axes, video, comparison.decodings, styles)
         time_axis(axes, video.n_frames, frames_per_second, named=video is videos[-1])
-    used = {
-        int(action)
-        for video in videos
-        for one in _rows(video, comparison.decodings).values()
-        for action in one.transcript
-    }
+    shown = [one for video in videos for one in _rows(video, comparison.decodings).values()]
+    used = np.unique(np.concatenate([one.transcript for one in shown])).tolist()
     figure.legend(
-        handles=[_key(styles[action], vocabulary.names[action]) for action in sorted(used)],
+        handles=[
+            Patch(label=plain(vocabulary.names[action]), **look(styles[action])) for action in used
+        ],
         loc="upper center",
         bbox_to_anchor=(0.5, 0),
         ncols=5,
@@ -87,9 +84,9 @@ def draw_attention(
     _draw_segments(rows[0], attention.true, styles, 0)
     rows[0].set_yticks([])
     rows[0].set_title(f"{plain(attention.video)}, ground truth", loc="left", fontsize=9)
-    for axes, one in zip(rows[1:], attention.maps, strict=True):
+    for axes, (title, weights) in zip(rows[1:], attention.maps.items(), strict=True):
         axes.imshow(
-            one.weights,
+            weights,
             cmap=SHADES,
             vmin=0,
             vmax=1,
@@ -97,7 +94,7 @@ def draw_attention(
             interpolation="nearest",
             extent=(0, n_frames, n_segments, 0),
         )
-        axes.set_title(plain(one.title), loc="left", fontsize=9)
+        axes.set_title(plain(title), loc="left", fontsize=9)
         axes.set_ylabel("segment")
     time_axis(rows[-1], n_frames, frames_per_second)
     figure.subplots_adjust(hspace=0.6)
@@ -148,39 +145,29 @@ def _draw_video(
         axes.vlines(one.frames, row - 0.36, row + 0.36, colors=colours, linewidth=2)
     axes.set_yticks(range(len(rows)), [plain(name) for name in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    remarks = [video.name]
-    remarks += [] if video.split is None else [f"split {video.split}"]
-    remarks += ["used in training"] if video.in_training else []
-    axes.set_title(plain(", ".join(remarks)), loc="left", fontsize=9)
+    split = "" if video.split is None else f", split {video.split}"
+    training = ", used in training" if video.in_training else ""
+    axes.set_title(plain(video.name + split + training), loc="left", fontsize=9)
     axes.tick_params(axis="x", labelsize=8)
     quiet(axes)
 
 
-def _draw_segments(
-    axes: Axes, one: Segmentation, styles: Sequence[ClassStyle], row: int, height: float = 0.8
-) -> None:
+def _draw_segments(axes: Axes, one: Segmentation, styles: Sequence[ClassStyle], row: int) -> None:
     for action in np.unique(one.transcript).tolist():
         its = one.transcript == action
         axes.barh(
             np.full(its.sum(), row),
             one.durations[its],
-            height,
+            0.8,
             left=one.starts[its],
-            facecolor=styles[action].colour,
-            edgecolor=styles[action].ink,
-            hatch=HATCHES[styles[action].pattern],
-            linewidth=0,
+            **look(styles[action]),
         )
 
 
-def _key(style: ClassStyle, name: str) -> Patch:
-    return Patch(
-        facecolor=style.colour,
-        edgecolor=style.ink,
-        hatch=HATCHES[style.pattern],
-        linewidth=0,
-        label=plain(name),
-    )
+def look(style: ClassStyle) -> dict[str, Any]:
+    """A class's style as matplotlib's keywords of anything filled."""
+    hatch = HATCHES[style.pattern]
+    return {"facecolor": style.colour, "edgecolor": style.ink, "hatch": hatch, "linewidth": 0}
 
 
 def quiet(axes: Axes) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from uvast.evaluation.metrics import score
+from uvast.evaluation.scoring import score
 from uvast.inference.calibration import calibrate, selection_score
 
 if TYPE_CHECKING:
