@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 PEERS = "peers-"
 """Published tables of this prefix hold further rows of the table whose name follows."""
 
-NOTHING: Mapping[str, object] = MappingProxyType({})
 UVAST: Mapping[str, object] = MappingProxyType({"model.kind": "uvast", "supervision.kind": "full"})
 """What a row is unless it says otherwise, whatever the preset below it."""
 
@@ -45,13 +44,11 @@ class Row:
 
     name: str
     kind: RowKind = "model"
-    settings: Mapping[str, object] = field(default_factory=lambda: NOTHING)
-    defaults: Mapping[str, object] = field(default_factory=lambda: NOTHING)
-    decode: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    settings: Mapping[str, object] = field(default_factory=dict)
+    defaults: Mapping[str, object] = field(default_factory=dict)
+    decode: Mapping[str, object] = field(default_factory=dict)
     pseudo_labels: PseudoLabelOptions | None = None
-    published: Mapping[str, Mapping[str, float]] = field(
-        default_factory=lambda: MappingProxyType({})
-    )
+    published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     in_paper: bool = False
 
     def config(self, base: Config) -> Config:
@@ -110,15 +107,7 @@ def make_table(name: str, caption: str, rows: Iterable[Row], *, split: int | Non
         source += f"; {', '.join(peers.rows)}: {peers.source}"
         merged += [_published(peers, one, ours, in_paper=False) for one in peers.rows]
     merged += ours.values()
-    return Table(
-        name=name,
-        caption=caption,
-        rows=tuple(merged),
-        columns=paper.columns,
-        split=split,
-        mark=paper.mark,
-        source=source,
-    )
+    return Table(name, caption, tuple(merged), paper.columns, split, paper.mark, source)
 
 
 def _published(source: PublishedTable, name: str, ours: dict[str, Row], *, in_paper: bool) -> Row:
