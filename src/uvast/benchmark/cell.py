@@ -16,7 +16,7 @@ from uvast.data import Dataset
 from uvast.errors import DataError, OutputError, UvastError
 from uvast.evaluation.scores import HEADINGS
 from uvast.evaluation.scoring import score_sides
-from uvast.files import checked, is_present, read_record, write_json
+from uvast.files import is_present, read_record, write_json
 from uvast.inference import load
 from uvast.inference.decoder import BEST_BEAM_WIDTH
 from uvast.inference.inputs import find_sources
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from uvast.inference import Segmenter
+    from uvast.runs import RunInfo
     from uvast.segments import IntArray, Segmentation
 
 SCORES_FILE = "scores.json"
@@ -87,26 +88,12 @@ class Cell:
         share = 0.0 if validation == "auto" else validation
         return self.config.replaced(**{"train.seed": self.seed, "train.validation": share})
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: object) -> Cell:
-        """Reads what `as_dict` gave."""
-        return checked(values, cls)
-
 
 def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreColumns]:
     """Trains, or goes on training, then scores what has no score yet.
 
     Videos are encoded once for all decodings. One that fails does not keep the others from their
-    scores.
-
-    Args:
-        cell: what to do.
-        out: the benchmark's folder; the cell is an ordinary run folder below it.
-        device: `auto`, `cpu`, `cuda`, …
+    scores. The cell is an ordinary run folder below `out`, the benchmark's.
 
     Returns:
         Decoding to scores.
@@ -177,18 +164,7 @@ def check_cell(cell: Cell, out: Path) -> None:
     if not is_run(folder):
         return
     _, config, info = RunFolder.open(folder)
-    theirs = {
-        "dataset": info.dataset,
-        "split": info.split,
-        "timestamps": info.timestamps,
-        **_settings(config),
-    }
-    ours = {
-        "dataset": cell.dataset,
-        "split": cell.split,
-        "timestamps": cell.timestamps,
-        **_settings(cell.training),
-    }
+    theirs, ours = _settings(info, config), _settings(cell, cell.training)
     other = next((name for name in ours if ours[name] != theirs[name]), None)
     if other is not None:
         raise OutputError(
@@ -199,11 +175,17 @@ def check_cell(cell: Cell, out: Path) -> None:
         )
 
 
-def _settings(config: Config) -> dict[str, object]:
-    """Single settings; runs of earlier versions have the width of their beam written out."""
+def _settings(run: RunInfo | Cell, config: Config) -> dict[str, object]:
+    """All that makes a run; those of earlier versions have the width of their beam written out."""
     own = BEST_BEAM_WIDTH if config.decode.transcript == "best" else 1
     width = 0 if config.decode.beam_width == own else config.decode.beam_width
-    return {**single_settings(config), "decode.beam_width": width}
+    return {
+        "dataset": run.dataset,
+        "split": run.split,
+        "timestamps": run.timestamps,
+        **single_settings(config),
+        "decode.beam_width": width,
+    }
 
 
 def earlier_cells(out: Path) -> tuple[Cell, ...]:
@@ -232,7 +214,7 @@ class _Record:
 
     def write(self, path: Path) -> None:
         """Writes it; a reader sees all or nothing."""
-        write_json(path, {"cell": self.cell.as_dict(), "scores": self.scores})
+        write_json(path, asdict(self))
 
 
 def _read(path: Path) -> _Record:
@@ -252,18 +234,9 @@ def with_decodings(cell: Cell, before: Cell) -> Cell:
 
 
 def score_decodings(
-    model: Segmenter,
-    dataset: Dataset,
-    split: int,
-    decodings: Mapping[str, Mapping[str, Any]],
+    model: Segmenter, dataset: Dataset, split: int, decodings: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, ScoreColumns | UvastError]]:
     """Scores a split's test side by several decodings; each video is encoded once.
-
-    Args:
-        model: the model.
-        dataset: where the videos are.
-        split: whose test side.
-        decodings: name to changes of the model's `decode` section.
 
     Yields:
         The name of a decoding and its scores, or why it has none.

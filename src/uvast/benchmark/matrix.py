@@ -197,8 +197,8 @@ def resolved(path: Path | None) -> str | None:
 
 def check_once(name: str, values: Sequence[object]) -> None:
     """Refuses an empty list, and a value that stands in it twice."""
+    if not values:
+        raise ConfigError(f"no {name} given", remedy="give at least one")
     twice = next((value for value in values if list(values).count(value) > 1), None)
-    if twice is not None or not values:
-        if not values:
-            raise ConfigError(f"no {name} given", remedy="give at least one")
+    if twice is not None:
         raise ConfigError(f"{twice} is given twice among the {name}", remedy="give each once")

@@ -65,7 +65,7 @@ class Sweep:
         self._check()
         study = self._study(out)
         trials = study.unfinished()
-        n_missing = n_trials - _n_scored(study) - len(trials)
+        n_missing = n_trials - study.n_scored() - len(trials)
         while trials or n_missing > 0:
             for _ in range(min(jobs - len(trials), n_missing)):
                 trials.append(study.draw())
@@ -80,7 +80,7 @@ class Sweep:
 
     def n_scored(self, out: Path) -> int:
         """How many trials of earlier calls have a score."""
-        return _n_scored(self._study(out)) if is_present(out / STUDY_FILE) else 0
+        return self._study(out).n_scored() if is_present(out / STUDY_FILE) else 0
 
     def trials(self, out: Path) -> tuple[Trial, ...]:
         """All trials so far, the best first, failed ones last."""
@@ -159,10 +159,6 @@ class Sweep:
             decodings={},
             timestamps=resolved(self.timestamps),
         )
-
-
-def _n_scored(study: Study) -> int:
-    return sum(trial.score is not None for trial in study.finished())
 
 
 def validation_score(run: Path) -> float:

@@ -72,10 +72,6 @@ class Manifest:
                 return f"{name} is {theirs} there, {ours} here"
         return None
 
-    def same_file(self, other: Manifest, name: str) -> bool:
-        """Whether a video has the same file of features there."""
-        return self.videos[name] == other.videos.get(name)
-
 
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a folder of predictions; None if it has none."""

@@ -95,7 +95,9 @@ class PredictionFolder:
                 remedy="choose another --out, or replace them with --overwrite",
             )
         self._check_free(ours.videos, set(ours.formats) - set(before.formats))
-        self._check_free(name for name in ours.videos if not ours.same_file(before, name))
+        self._check_free(
+            name for name, file in ours.videos.items() if before.videos.get(name) != file
+        )
         return tuple(one for one in sources if not self._is_done(one))
 
     def write(self, name: str, prediction: Prediction) -> None:
@@ -109,11 +111,7 @@ class PredictionFolder:
         write_prediction(self.path, name, prediction, self.manifest.formats)
 
     def finish(self, names: Iterable[str]) -> None:
-        """Lists what was replaced, too.
-
-        Args:
-            names: the videos that were written.
-        """
+        """Lists what was replaced, too: `names` are the videos that were written."""
         if self._begun and self._overwrite:
             self._list(names)
 
