@@ -255,7 +255,7 @@ def test_impossible_sweeps_are_refused(task: Sweep, tmp_path: Path) -> None:
     clicks = task.config.replaced(**{"supervision.kind": "timestamps"})
     for changes, kind, sentence in (
         ({"validation": 0.0}, ConfigError, "--validation: a sweep needs a validation part"),
-        ({"validation": 1.5}, ConfigError, "train.validation = 1.5"),
+        ({"validation": 1.5}, ConfigError, "train.validation is 1.5"),
         ({"dataset": tmp_path / "nowhere"}, MissingFileError, "nowhere: does not exist"),
         ({"dataset": lone}, InputError, "no validation part from 1 subject"),
         ({"split": 9}, SplitError, "has no split 9; choose from 1, 2"),

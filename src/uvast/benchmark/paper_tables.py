@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from uvast.benchmark.tables import Row, Table, make_table, preset_settings
 from uvast.errors import ConfigError
+from uvast.inference.named_decodings import FIFA, FRAMES, VITERBI
 from uvast.supervision import PseudoLabelOptions
 
 if TYPE_CHECKING:
@@ -31,17 +32,11 @@ TIMESTAMPS: dict[str, object] = {
 }
 """Timestamp supervision as in the paper: k-medoids on the input features, once, without a prior."""
 
-VITERBI = {"decode.durations": "viterbi", "decode.length_model": "poisson"}
-FIFA = {"decode.durations": "fifa", "decode.fifa_optimiser": "gradient-descent"}
-
-FRAMES = {"decode.transcript": "frames"}
-DECODER = {"decode.transcript": "decoder"}
-FRAMES_ALONE = FRAMES | {"decode.durations": "none"}
-NO_DURATIONS = DECODER | {"decode.durations": "none"}
-ALIGNMENT = DECODER | {"decode.durations": "alignment"}
-EXPLICIT = DECODER | {"decode.durations": "explicit"}
-SEMI_MARKOV = {"decode.transcript": "semi-markov"}
-BEST = {"decode.transcript": "best", "decode.beam_width": 5}
+NO_DURATIONS = {"transcript": "decoder", "durations": "none"}
+ALIGNMENT = {"transcript": "decoder", "durations": "alignment"}
+EXPLICIT = {"transcript": "decoder", "durations": "explicit"}
+SEMI_MARKOV = {"transcript": "semi-markov"}
+BEST = {"transcript": "best", "beam_width": 5}
 
 
 @lru_cache(maxsize=1)
@@ -143,8 +138,8 @@ def _model_rows(settings: dict[str, object]) -> Iterator[Row]:
     for name, decode in (
         ("UVAST w/o duration", NO_DURATIONS),
         ("UVAST + alignment decoder", ALIGNMENT),
-        ("UVAST + Viterbi", DECODER | VITERBI),
-        ("UVAST + FIFA", DECODER | FIFA),
+        ("UVAST + Viterbi", {**NO_DURATIONS, **VITERBI}),
+        ("UVAST + FIFA", {**NO_DURATIONS, **FIFA}),
         ("UVAST + semi-Markov", SEMI_MARKOV),
         ("UVAST, best candidate", BEST),
     ):
@@ -153,9 +148,9 @@ def _model_rows(settings: dict[str, object]) -> Iterator[Row]:
         training = preset_settings(preset)
         kind = {"model.kind": training.pop("model.kind")}
         for suffix, decode in (
-            ("", FRAMES_ALONE),
-            (" + Viterbi", FRAMES | VITERBI),
-            (" + FIFA", FRAMES | FIFA),
+            ("", FRAMES),
+            (" + Viterbi", {**FRAMES, **VITERBI}),
+            (" + FIFA", {**FRAMES, **FIFA}),
             (" + semi-Markov", SEMI_MARKOV),
         ):
             yield Row(name + suffix, settings=kind | settings, defaults=training, decode=decode)
@@ -197,7 +192,7 @@ def _duration_rows() -> Iterator[Row]:
 def _loss_rows() -> Iterator[Row]:
     # The paper does not say whose durations its F1 is of. The alignment decoder's work for every
     # row, Viterbi's would not: without the frame loss there are no frame probabilities.
-    yield Row("frame", settings=_losses("frame"), defaults=STAGE_ONE, decode=FRAMES_ALONE)
+    yield Row("frame", settings=_losses("frame"), defaults=STAGE_ONE, decode=FRAMES)
     both = ("frame", "segment")
     for terms in (
         ("segment",),

@@ -192,7 +192,10 @@ def layouts(rows: Sequence[ResultRow]) -> tuple[Layout, ...]:
         for row in mine:
             line = Line(_method(row), scores=row.mean, spread=row.spread, remark=row.remark)
             ours[_place(row, mine, rank)].append(line)
-        title = f"{dataset}, {supervision} supervision: {_size(mine)}"
+        n_seeds = max(row.n_seeds_wanted for row in mine)
+        size = size_of(max(row.n_splits_wanted for row in mine), n_seeds)
+        spread = ", ± over seeds" * (n_seeds > 1)
+        title = f"{dataset}, {supervision} supervision: mean of {size}{spread}"
         found.append(laid_out(title, COLUMNS, table, dataset, ours))
     return tuple(found)
 
@@ -214,11 +217,9 @@ def _method(row: ResultRow) -> str:
     return _name(row) if row.model == row.kind else f"{_name(row)} ({row.model})"
 
 
-def _size(rows: Sequence[ResultRow]) -> str:
-    splits = max(row.n_splits_wanted for row in rows)
-    seeds = max(row.n_seeds_wanted for row in rows)
-    spread = ", ± over seeds" if seeds > 1 else ""
-    return f"mean of {splits} split{'s' * (splits > 1)}, {seeds} seed{'s' * (seeds > 1)}{spread}"
+def size_of(n_splits: int, n_seeds: int) -> str:
+    """`2 splits, 1 seed`."""
+    return f"{n_splits} split{'s' * (n_splits > 1)}, {n_seeds} seed{'s' * (n_seeds > 1)}"
 
 
 def with_earlier(cells: Sequence[Cell], out: Path) -> tuple[Cell, ...]:

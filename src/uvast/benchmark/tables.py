@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from uvast.benchmark.published import PublishedTable, published_tables
 from uvast.config import Config
@@ -36,7 +36,7 @@ class Row:
             here.
         settings: what the row stands for: `{"loss.frame": False}`.
         defaults: what it brings along and a user may change: a baseline's published training.
-        decode: changes of the decoding: `{"decode.durations": "fifa"}`.
+        decode: changes of the `decode` section: `{"durations": "fifa"}`.
         pseudo_labels: of a row of pseudo-labels, how they are made.
         published: dataset to column to number, empty if there are none.
         in_paper: whether the paper's own table has this row.
@@ -46,7 +46,7 @@ class Row:
     kind: RowKind = "model"
     settings: Mapping[str, object] = field(default_factory=dict)
     defaults: Mapping[str, object] = field(default_factory=dict)
-    decode: Mapping[str, object] = field(default_factory=dict)
+    decode: Mapping[str, Any] = field(default_factory=dict)
     pseudo_labels: PseudoLabelOptions | None = None
     published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     in_paper: bool = False
@@ -59,9 +59,8 @@ class Row:
     def fixed(self) -> frozenset[str]:
         """The settings without which it would not be this row."""
         labels = {} if self.pseudo_labels is None else asdict(self.pseudo_labels)
-        return frozenset(
-            (*UVAST, *self.settings, *self.decode, *(f"supervision.{n}" for n in labels))
-        )
+        sections = {"decode": self.decode, "supervision": labels}
+        return frozenset((*UVAST, *self.settings, *_flat(sections)))
 
 
 @dataclass(frozen=True)
