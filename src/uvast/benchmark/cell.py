@@ -25,7 +25,7 @@ from uvast.runs import RunFolder, is_run
 from uvast.training import resume, train
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from uvast.inference import Segmenter
     from uvast.runs import RunInfo
@@ -116,7 +116,12 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreC
     record = _read_record(cell, out) or _Record(cell, {})
     record = _Record(with_decodings(cell, record.cell), record.of(cell))
     failed: dict[str, UvastError] = {}
-    for name, found in _missing_scores(cell, record, folder, device):
+    scored: Iterable[tuple[str, ScoreColumns | UvastError]] = ()
+    missing = {name: one for name, one in cell.decodings.items() if name not in record.scores}
+    if missing:
+        model, dataset = load(folder, device=device), Dataset.open(cell.dataset)
+        scored = score_decodings(model, dataset, cell.split, missing)
+    for name, found in scored:
         if isinstance(found, UvastError):
             failed[name] = found
         else:
@@ -126,15 +131,6 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreC
     if failed:
         raise _together(failed)
     return record.of(cell)
-
-
-def _missing_scores(
-    cell: Cell, record: _Record, folder: Path, device: str
-) -> Iterator[tuple[str, ScoreColumns | UvastError]]:
-    missing = {name: one for name, one in cell.decodings.items() if name not in record.scores}
-    if missing:
-        model, dataset = load(folder, device=device), Dataset.open(cell.dataset)
-        yield from score_decodings(model, dataset, cell.split, missing)
 
 
 def _together(failed: Mapping[str, UvastError]) -> UvastError:

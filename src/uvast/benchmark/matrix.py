@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,10 +65,9 @@ class Matrix:
 
     def cells(self) -> tuple[Cell, ...]:
         """Every cell, the splits of one model together."""
-        for name in ("datasets", "presets", "supervision", "seeds"):
-            check_once(name, getattr(self, name))
-        if self.decodings is not None:
-            check_once("decodings", self.decodings)
+        for name in ("datasets", "presets", "supervision", "seeds", "decodings"):
+            if getattr(self, name) is not None:
+                check_once(name, getattr(self, name))
         unknown = next((one for one in self.supervision if one not in SUPERVISION), None)
         if unknown is not None:
             raise ConfigError(
@@ -85,21 +85,19 @@ class Matrix:
             splits = chosen_splits(dataset, self.splits)
             if self.timestamps is not None and "timestamps" in self.supervision:
                 dataset.timestamps(self.timestamps)  # told before the first run, not in each
-            for supervision in self.supervision:
-                for preset in self.presets:
-                    config = self._config(dataset, preset, supervision)
-                    decodings = self._decodings(config)
-                    for seed in self.seeds:
-                        for split in splits:
-                            yield Cell(
-                                model=model_name(preset),
-                                dataset=str(folder.resolve()),
-                                split=split,
-                                seed=seed,
-                                config=config,
-                                decodings=decodings,
-                                timestamps=resolved(self.timestamps),
-                            )
+            for supervision, preset in product(self.supervision, self.presets):
+                config = self._config(dataset, preset, supervision)
+                decodings = self._decodings(config)
+                for seed, split in product(self.seeds, splits):
+                    yield Cell(
+                        model=model_name(preset),
+                        dataset=str(folder.resolve()),
+                        split=split,
+                        seed=seed,
+                        config=config,
+                        decodings=decodings,
+                        timestamps=resolved(self.timestamps),
+                    )
 
     def _config(self, dataset: Dataset, preset: str, supervision: str) -> Config:
         base = preset_of(dataset.name) if self.base == AUTO else self.base

@@ -148,7 +148,7 @@ def _model_rows(settings: dict[str, object]) -> Iterator[Row]:
         training = preset_settings(preset)
         kind = {"model.kind": training.pop("model.kind")}
         for suffix, decode in (
-            ("", FRAMES),
+            ("", {**FRAMES}),
             (" + Viterbi", {**FRAMES, **VITERBI}),
             (" + FIFA", {**FRAMES, **FIFA}),
             (" + semi-Markov", SEMI_MARKOV),

@@ -186,17 +186,13 @@ class Reproduction:
     def _pseudo_label_scores(self, options: PseudoLabelOptions) -> ScoreColumns | UvastError:
         try:
             timestamps = self.dataset.timestamps(self.timestamps)
-            mean, _ = summary(
-                [
-                    [
-                        pseudo_label_scores(self.dataset, split, timestamps, options)
-                        for split in self._splits
-                    ]
-                ]
-            )
+            splits = [
+                pseudo_label_scores(self.dataset, split, timestamps, options)
+                for split in self._splits
+            ]
         except UvastError as error:  # one row that fails must not stop the others
             return error
-        return mean
+        return summary([splits])[0]
 
 
 def pseudo_label_scores(

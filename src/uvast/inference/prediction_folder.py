@@ -85,7 +85,7 @@ class PredictionFolder:
             return tuple(sources)
         ours, before = self.manifest, read_manifest(self.path)
         if before is None:
-            self._check_free(ours.videos)
+            check_absent(*self._files(ours.videos))
             return tuple(sources)
         difference = ours.difference(before)
         if difference is not None:
@@ -94,17 +94,16 @@ class PredictionFolder:
                 where=self.path,
                 remedy="choose another --out, or replace them with --overwrite",
             )
-        self._check_free(ours.videos, set(ours.formats) - set(before.formats))
-        self._check_free(
-            name for name, file in ours.videos.items() if before.videos.get(name) != file
-        )
+        moved = [name for name, file in ours.videos.items() if before.videos.get(name) != file]
+        added = set(ours.formats) - set(before.formats)
+        check_absent(*self._files(ours.videos, added), *self._files(moved))
         return tuple(one for one in sources if not self._is_done(one))
 
     def write(self, name: str, prediction: Prediction) -> None:
         """Writes a video's prediction; the manifest comes before the first one."""
         if not self._begun:
             replaced = [
-                one for one in self.manifest.videos if any(map(Path.exists, self._files(one)))
+                one for one in self.manifest.videos if any(map(Path.exists, self._files([one])))
             ]
             self._list(self.manifest.videos.keys() - (replaced if self._overwrite else []))
             self._begun = True
@@ -129,15 +128,12 @@ class PredictionFolder:
             )
         write_json(self.path / MANIFEST, dataclasses.asdict(merged))
 
-    def _files(self, name: str) -> list[Path]:
-        return [output_path(self.path, name, suffix) for suffix in self.manifest.formats]
-
-    def _check_free(self, names: Iterable[str], formats: Iterable[str] | None = None) -> None:
+    def _files(self, names: Iterable[str], formats: Iterable[str] | None = None) -> list[Path]:
         suffixes = self.manifest.formats if formats is None else tuple(formats)
-        check_absent(*(output_path(self.path, name, one) for name in names for one in suffixes))
+        return [output_path(self.path, name, one) for name in names for one in suffixes]
 
     def _is_done(self, source: Source) -> bool:
-        files = self._files(source.name)
+        files = self._files([source.name])
         with suppress(OSError):  # absent; features that cannot be read are told of in their turn
             made_from = source.path.stat().st_mtime_ns
             return all(path.stat().st_mtime_ns >= made_from for path in files)
