@@ -54,7 +54,7 @@ def task(tiny_path: Path, small_config: Config) -> Sweep:
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     """`uvast sweep` in this process; it gives the exit code."""
-    monkeypatch.setattr("uvast.cli.sweep.make_engine", lambda *_, **__: SerialEngine())
+    monkeypatch.setattr("uvast.cli.options.make_engine", lambda *_, **__: SerialEngine())
     small = ("model.n_encoder_layers=2", "model.n_stages=1", "train.epochs=1")
 
     def run(*arguments: object) -> int:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from uvast.benchmark.cell import Cell, ScoreColumns, finished_scores
+from uvast.benchmark.cell import Cell, ScoreColumns, finished_scores, with_decodings
 from uvast.benchmark.engine import run_cells
 from uvast.benchmark.layout import Layout, Line, as_latex, as_markdown, laid_out
 from uvast.benchmark.matrix import check_once, chosen_splits, preset_of, resolved
@@ -99,26 +100,23 @@ class Reproduction:
         """What is to be trained: one cell for all rows of equal settings."""
         found: dict[str, Cell] = {}
         for row in self.table.runnable:
-            if row.kind == "model":
-                for one in self.cells_of(row):
-                    known = found.get(one.key, one)
-                    found[one.key] = replace(known, decodings={**known.decodings, **one.decodings})
+            for one in self.cells_of(row) if row.kind == "model" else ():
+                found[one.key] = with_decodings(one, found.get(one.key, one))
         return tuple(found.values())
 
     def cells_of(self, row: Row) -> Iterator[Cell]:
         """A row's training on every split and seed, with its own decoding alone."""
         config = self._config(row)
-        for seed in self.seeds:
-            for split in self._splits:
-                yield Cell(
-                    model=f"{config.model.kind}-{_digest(config)}",
-                    dataset=str(self.dataset.path.resolve()),
-                    split=split,
-                    seed=seed,
-                    config=config,
-                    decodings={_decoding_name(row): dict(row.decode)},
-                    timestamps=resolved(self.timestamps),
-                )
+        for seed, split in product(self.seeds, self._splits):
+            yield Cell(
+                model=f"{config.model.kind}-{_digest(config)}",
+                dataset=str(self.dataset.path.resolve()),
+                split=split,
+                seed=seed,
+                config=config,
+                decodings={_decoding_name(row): dict(row.decode)},
+                timestamps=resolved(self.timestamps),
+            )
 
     def run(self, out: Path, engine: Engine) -> Iterator[CellOutcome]:
         """Runs what is left of the cells."""
@@ -126,9 +124,7 @@ class Reproduction:
 
     def layout(self, out: Path) -> Layout:
         """The table of what is finished, published numbers beside it."""
-        ours = defaultdict(list)
-        for row in self.table.runnable:
-            ours[row.name].append(self._line(row, out))
+        ours = {row.name: [self._line(row, out)] for row in self.table.runnable}
         size = size_of(len(self._splits), len(self.seeds))
         title = f"{self.table.name} on {self.dataset.name}, budget {self.budget}: {size}"
         return laid_out(title, self.table.columns, self.table, self.dataset.name, ours)

@@ -54,13 +54,8 @@ class Sweep:
     def run(self, out: Path, engine: Engine, *, n_trials: int, jobs: int = 1) -> Iterator[Trial]:
         """Runs as many trials as are missing to `n_trials` with a score, earlier calls included.
 
-        A trial that fails is not made up for in the same call: all might fail.
-
-        Args:
-            out: the sweep's folder.
-            engine: where trials run.
-            n_trials: how many have a score in the end, if none fails.
-            jobs: trials chosen at a time, to run side by side.
+        A trial that fails is not made up for in the same call: all might fail. `jobs` trials are
+        chosen at a time, to run side by side.
         """
         self._check()
         study = self._study(out)

@@ -84,17 +84,15 @@ def read_manifest(folder: Path) -> Manifest | None:
 def parse_formats(text: str | None, *, bare: bool) -> tuple[str, ...]:
     """`txt,csv` -> the formats, checked; None takes the usual ones.
 
-    Args:
-        text: the formats, separated by commas.
-        bare: whether the predictions are bare transcripts, which have no labels of frames.
+    `bare` predictions are transcripts alone, which have no labels of frames.
     """
     if text is None:
         return ("json",) if bare else ("txt", "json")
     formats = tuple(part.strip() for part in text.split(","))
-    unknown = [name for name in formats if name not in FORMATS]
-    if unknown:
+    unknown = next((name for name in formats if name not in FORMATS), None)
+    if unknown is not None:
         raise ConfigError(
-            f"unknown format {unknown[0]!r}",
+            f"unknown format {unknown!r}",
             where="--format",
             remedy=f"choose from {', '.join(FORMATS)}",
         )
