@@ -148,10 +148,10 @@ def is_finished(cell: Cell, out: Path) -> bool:
 
 def finished_scores(cell: Cell, out: Path) -> dict[str, ScoreColumns]:
     """The scores that a cell has already, by decoding; a file that cannot be read has none."""
-    record = None
     with suppress(DataError):  # of which the cell's outcome tells
-        record = _read_record(cell, out)
-    return {} if record is None else record.of(cell)
+        if record := _read_record(cell, out):
+            return record.of(cell)
+    return {}
 
 
 def check_cell(cell: Cell, out: Path) -> None:
@@ -241,11 +241,11 @@ def score_decodings(
         truths = {name: dataset.source_segmentation(name) for name in dataset.side(split, "test")}
         found = _decoded(model, dataset, split, decodings)
     except UvastError as error:
-        if len(decodings) == 1:
-            yield from ((name, error) for name in decodings)
-            return
-        for name, changes in decodings.items():  # alone, to see which one fails
-            yield from score_decodings(model, dataset, split, {name: changes})
+        for name, changes in decodings.items():
+            if len(decodings) == 1:
+                yield name, error
+            else:  # alone, to see which one fails
+                yield from score_decodings(model, dataset, split, {name: changes})
         return
     side = sorted(truths)
     for name, predictions in found.items():

@@ -83,12 +83,11 @@ class ResultRow:
     @property
     def remark(self) -> str:
         """What keeps the row from being the whole result."""
-        counts = {
-            "splits": (self.n_splits, self.n_splits_wanted),
-            "seeds": (self.n_seeds, self.n_seeds_wanted),
-        }
-        missing = {name: pair for name, pair in counts.items() if pair[0] < pair[1]}
-        return ", ".join(f"{n} of {wanted} {name}" for name, (n, wanted) in missing.items())
+        counts = (
+            ("splits", self.n_splits, self.n_splits_wanted),
+            ("seeds", self.n_seeds, self.n_seeds_wanted),
+        )
+        return ", ".join(f"{n} of {wanted} {name}" for name, n, wanted in counts if n < wanted)
 
     def as_dict(self) -> dict[str, Any]:
         """Flat, for CSV and JSON."""
@@ -154,11 +153,7 @@ def _row(
 def summary(seeds: Sequence[Sequence[ScoreColumns]]) -> tuple[ScoreColumns, ScoreColumns]:
     """Mean over splits and seeds, and the standard deviation over seeds of the mean over splits.
 
-    Args:
-        seeds: for each seed the scores of its splits.
-
-    Returns:
-        Column to mean, column to spread; no spread of a single seed.
+    `seeds` holds for each seed the scores of its splits; a single one has no spread.
     """
     means = [_mean(splits) for splits in seeds]
     if len(means) < 2:

@@ -134,14 +134,13 @@ class Sweep:
         cells = [self._cell(trial) for trial in trials]
         asked = {cell.key: trial for cell, trial in zip(cells, trials, strict=True)}
         for outcome in run_cells(cells, out, engine):
-            trial, error = asked[outcome.cell.key], outcome.error
+            key, score, error = outcome.cell.key, None, outcome.error
             if error is None:
                 try:
-                    yield replace(trial, score=validation_score(out / outcome.cell.key))
-                    continue
+                    score = validation_score(out / key)
                 except UvastError as reason:  # such as a trial of no epochs
                     error = str(reason)
-            yield replace(trial, error=error)
+            yield replace(asked[key], score=score, error=error)
 
     def _cell(self, trial: Trial) -> Cell:
         config = self.trial_config(trial.values)

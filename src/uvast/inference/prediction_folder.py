@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import os
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.errors import ConfigError, InputError, OutputError, UvastError
 from uvast.files import check_absent, read_record, write_json
 from uvast.inference.inputs import DatasetVideo
-from uvast.inference.output import (
-    MANIFEST,
-    Manifest,
-    output_path,
-    read_manifest,
-    write_prediction,
-)
+from uvast.inference.output import MANIFEST, Manifest, output_path, read_manifest, write_prediction
 from uvast.inference.pipeline import Outcome
 from uvast.runs import RUN_FILE, RunInfo, checkpoint_path
 
@@ -48,7 +41,7 @@ def make_manifest(
     return Manifest(
         model=_text(model),
         checkpoint=_sha256(checkpoint),
-        options=dataclasses.asdict(options),
+        options=asdict(options),
         formats=formats,
         videos={source.name: _text(source.path) for source in sources},
         dataset=datasets.pop() if len(datasets) == 1 else None,
@@ -102,10 +95,11 @@ class PredictionFolder:
     def write(self, name: str, prediction: Prediction) -> None:
         """Writes a video's prediction; the manifest comes before the first one."""
         if not self._begun:
-            replaced = [
-                one for one in self.manifest.videos if any(map(Path.exists, self._files([one])))
-            ]
-            self._list(self.manifest.videos.keys() - (replaced if self._overwrite else []))
+            self._list(
+                one
+                for one in self.manifest.videos
+                if not self._overwrite or not any(map(Path.exists, self._files([one])))
+            )
             self._begun = True
         write_prediction(self.path, name, prediction, self.manifest.formats)
 
@@ -126,7 +120,7 @@ class PredictionFolder:
                 dataset=ours.dataset if ours.dataset == before.dataset else None,
                 split=ours.split if ours.split == before.split else None,
             )
-        write_json(self.path / MANIFEST, dataclasses.asdict(merged))
+        write_json(self.path / MANIFEST, asdict(merged))
 
     def _files(self, names: Iterable[str], formats: Iterable[str] | None = None) -> list[Path]:
         suffixes = self.manifest.formats if formats is None else tuple(formats)
