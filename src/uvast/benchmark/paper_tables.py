@@ -17,6 +17,8 @@ from uvast.supervision import PseudoLabelOptions
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from uvast.supervision.targets import Method
+
 STAGE_ONE = {"train.alignment_epochs": 0}
 """For rows that need no alignment decoder."""
 
@@ -66,18 +68,14 @@ def _main_tables() -> Iterator[Table]:
     yield make_table(
         "k-medoids",
         "Pseudo-labels of the training side, made from timestamps, against the true labels.",
-        _pseudo_label_rows(
-            {
-                "Constrained k-medoids": PseudoLabelOptions("k-medoids", prior=0.0),
-                "Midpoint": PseudoLabelOptions("midpoint"),
-                **{
-                    f"Constrained k-medoids, midpoint prior {prior}": PseudoLabelOptions(
-                        "k-medoids", prior=prior
-                    )
-                    for prior in (0.25, 1.0)
-                },
-            }
-        ),
+        [
+            _pseudo_label_row("Constrained k-medoids", "k-medoids", prior=0.0),
+            _pseudo_label_row("Midpoint", "midpoint"),
+            _pseudo_label_row(
+                "Constrained k-medoids, midpoint prior 0.25", "k-medoids", prior=0.25
+            ),
+            _pseudo_label_row("Constrained k-medoids, midpoint prior 1.0", "k-medoids", prior=1.0),
+        ],
     )
 
 
@@ -118,12 +116,10 @@ def _ablations() -> Iterator[Table]:
     yield make_table(
         "k-medoids-unconstrained",
         "What the constraint is worth: clusters in one piece against clusters of any shape.",
-        _pseudo_label_rows(
-            {
-                "Constrained k-medoids": PseudoLabelOptions("k-medoids", prior=0.0),
-                "Unconstrained k-medoids": PseudoLabelOptions("unconstrained"),
-            }
-        ),
+        [
+            _pseudo_label_row("Constrained k-medoids", "k-medoids", prior=0.0),
+            _pseudo_label_row("Unconstrained k-medoids", "unconstrained"),
+        ],
     )
     yield make_table(
         "group-losses",
@@ -156,8 +152,8 @@ def _model_rows(settings: dict[str, object]) -> Iterator[Row]:
             yield Row(name + suffix, settings=kind | settings, defaults=training, decode=decode)
 
 
-def _pseudo_label_rows(options: Mapping[str, PseudoLabelOptions]) -> list[Row]:
-    return [Row(name, "pseudo-labels", pseudo_labels=one) for name, one in options.items()]
+def _pseudo_label_row(name: str, method: Method, *, prior: float = PseudoLabelOptions.prior) -> Row:
+    return Row(name, "pseudo-labels", pseudo_labels=PseudoLabelOptions(method, prior=prior))
 
 
 def _stage_one_row(name: str, settings: Mapping[str, object]) -> Row:

@@ -11,7 +11,6 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from uvast.benchmark.cell import Cell, ScoreColumns, finished_scores, with_decodings
@@ -37,23 +36,21 @@ if TYPE_CHECKING:
 
 Budget = Literal["quick", "paper"]
 
-QUICK: Mapping[str, object] = MappingProxyType(
-    {
-        "model.width": 16,
-        "model.attention_width": 8,
-        "model.n_encoder_layers": 4,
-        "model.n_stages": 2,
-        "model.n_decoder_layers": 1,
-        "model.decoder_feedforward": 32,
-        "model.alignment_feedforward": 32,
-        "train.epochs": 2,
-        "train.batch_size": 4,
-        "train.learning_rate": 5e-3,
-        "train.checkpoint_seconds": 3600.0,
-        "decode.fifa_steps": 30,
-        "decode.max_segments": 30,
-    }
-)
+QUICK = {
+    "model.width": 16,
+    "model.attention_width": 8,
+    "model.n_encoder_layers": 4,
+    "model.n_stages": 2,
+    "model.n_decoder_layers": 1,
+    "model.decoder_feedforward": 32,
+    "model.alignment_feedforward": 32,
+    "train.epochs": 2,
+    "train.batch_size": 4,
+    "train.learning_rate": 5e-3,
+    "train.checkpoint_seconds": 3600.0,
+    "decode.fifa_steps": 30,
+    "decode.max_segments": 30,
+}
 """The quick budget: it shows that every row runs, not what it is worth. One split is enough."""
 
 
