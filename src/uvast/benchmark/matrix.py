@@ -106,8 +106,9 @@ class Matrix:
         short = epoch_settings(load_config(layers), self.epochs, self.settings)
         return load_config(layers, settings=[*short, *mine, f"supervision.kind={supervision}"])
 
-    def _addressed(self) -> Iterator[tuple[str, str]]:
+    def _addressed(self) -> list[tuple[str, str]]:
         """Settings, each behind the model it is meant for; those for all come first."""
+        models = [model_name(preset) for preset in self.presets]
         found = []
         for one in self.settings:
             address, equals, value = one.partition("=")
@@ -117,15 +118,13 @@ class Matrix:
                     f"--set {name} would change what the benchmark compares",
                     remedy=f"pass {OWN_OPTIONS[name]} instead",
                 )
-            found.append((model, name, f"{name}{equals}{value}"))
-        models = [model_name(preset) for preset in self.presets]
-        for model, name, text in sorted(found, key=lambda one: bool(one[0])):
             if model and model not in models:
                 raise ConfigError(
                     f"--set {model}:{name} names a model that is not compared here",
                     remedy=f"choose from {', '.join(models)}",
                 )
-            yield model, text
+            found.append((model, f"{name}{equals}{value}"))
+        return sorted(found, key=lambda one: bool(one[0]))
 
     def _decodings(self, config: Config) -> dict[str, Mapping[str, Any]]:
         kind, alignment = config.model.kind, config.train.alignment_epochs > 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from uvast.errors import ConfigError, CorruptFileError, OutputError, UvastError
+from uvast.errors import ConfigError, CorruptFileError, OutputError
 from uvast.files import checked, is_present, open_file
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Study:
         """Whatever optuna stumbles over is a fault of the file: it indexes without a check."""
         try:
             yield
-        except (UvastError, OSError):
+        except OSError:
             raise
         except Exception as error:
             raise CorruptFileError(
