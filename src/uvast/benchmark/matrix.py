@@ -68,13 +68,13 @@ class Matrix:
         for name in ("datasets", "presets", "supervision", "seeds", "decodings"):
             if getattr(self, name) is not None:
                 check_once(name, getattr(self, name))
-        unknown = next((one for one in self.supervision if one not in SUPERVISION), None)
-        if unknown is not None:
-            raise ConfigError(
-                f"unknown supervision {unknown!r}",
-                where="--supervision",
-                remedy=f"choose from {', '.join(SUPERVISION)}",
-            )
+        for one in self.supervision:
+            if one not in SUPERVISION:
+                raise ConfigError(
+                    f"unknown supervision {one!r}",
+                    where="--supervision",
+                    remedy=f"choose from {', '.join(SUPERVISION)}",
+                )
         cells = tuple(self._cells())
         check_places(cells)
         return cells

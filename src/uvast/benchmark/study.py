@@ -130,13 +130,15 @@ class Study:
         return sum(trial.score is not None for trial in self.finished())
 
     def _trials(self, state: Any) -> list[Trial]:
+        # one that was stopped while failing has an error, too, and may be scored after all
+        errors = self._study.user_attrs if state == self._states.FAIL else {}
         with self._reading():
             trials = [
                 {
                     "number": one.number,
                     "values": one.params,
                     "score": one.value,
-                    "error": self._study.user_attrs.get(_error_of(one.number)),
+                    "error": errors.get(_error_of(one.number)),
                 }
                 for one in self._study.get_trials(deepcopy=False, states=(state,))
             ]

@@ -125,10 +125,8 @@ def preset_settings(preset: str) -> dict[str, object]:
 
 def changed_settings(config: Config) -> dict[str, object]:
     """Where a config differs from the defaults, as single settings."""
-    defaults = single_settings(Config())
-    return {
-        name: value for name, value in single_settings(config).items() if value != defaults[name]
-    }
+    defaults, values = single_settings(Config()), single_settings(config)
+    return {name: value for name, value in values.items() if value != defaults[name]}
 
 
 def single_settings(config: Config) -> dict[str, object]:

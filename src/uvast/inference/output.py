@@ -89,13 +89,10 @@ def parse_formats(text: str | None, *, bare: bool) -> tuple[str, ...]:
     if text is None:
         return ("json",) if bare else ("txt", "json")
     formats = tuple(part.strip() for part in text.split(","))
-    unknown = next((name for name in formats if name not in FORMATS), None)
-    if unknown is not None:
-        raise ConfigError(
-            f"unknown format {unknown!r}",
-            where="--format",
-            remedy=f"choose from {', '.join(FORMATS)}",
-        )
+    for name in formats:
+        if name not in FORMATS:
+            remedy = f"choose from {', '.join(FORMATS)}"
+            raise ConfigError(f"unknown format {name!r}", where="--format", remedy=remedy)
     if bare and "txt" in formats:
         raise ConfigError(
             "txt holds a label for every frame, but durations 'none' gives only a transcript",
