@@ -152,6 +152,18 @@ def test_a_trial_that_was_stopped_while_its_values_were_drawn_is_replaced(
     assert task.trials(tmp_path)[1].error == "was stopped while its values were drawn"
 
 
+def test_a_trial_that_was_stopped_while_failing_is_scored_after_all(
+    task: Sweep, tmp_path: Path
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        list(task.run(tmp_path, Planted(breaks_at=0), n_trials=1))
+    storage = JournalStorage(JournalFileBackend(str(tmp_path / "study.log")))
+    study = optuna.load_study(study_name="sweep", storage=storage)
+    study.set_user_attr("error of trial 0", "lost")
+    list(task.run(tmp_path, Planted(), n_trials=1))
+    assert [(one.number, one.error) for one in task.trials(tmp_path)] == [(0, None)]
+
+
 def test_a_trial_trains_with_the_seed_of_its_values(task: Sweep, tmp_path: Path) -> None:
     engine = Planted()
     sweep = replace(task, ranges=[parse_range("train.seed=1..9")])
