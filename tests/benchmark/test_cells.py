@@ -8,7 +8,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +32,7 @@ from uvast.benchmark.engine import SerialEngine, run_cells
 from uvast.benchmark.results import collect, with_earlier
 from uvast.data import Dataset, Video
 from uvast.errors import ConfigError, CorruptFileError, DataError, OutputError
+from uvast.files import checked
 from uvast.inference.segmenter import EncodedVideos, Segmenter
 
 SEMI_MARKOV = {"transcript": "semi-markov"}
@@ -44,7 +45,7 @@ def times(folder: Path) -> dict[str, int]:
 
 def test_a_cell_survives_json(make_cell: MakeCell) -> None:
     one = make_cell(seed=3, train__epochs=4)
-    assert Cell.from_dict(json.loads(json.dumps(one.as_dict()))) == one
+    assert checked(json.loads(json.dumps(asdict(one))), Cell) == one
 
 
 def test_scores_are_those_of_the_ordinary_commands(
@@ -185,7 +186,7 @@ def test_a_broken_file_of_scores_is_named(
     path = tmp_path / one.key / "scores.json"
     path.parent.mkdir(parents=True)
     if isinstance(content, dict):
-        cell = one.as_dict() | {k: v for k, v in content.items() if k != "frames"}
+        cell = asdict(one) | {k: v for k, v in content.items() if k != "frames"}
         content = json.dumps({"cell": cell, "scores": content})
     path.write_text(content)
     with pytest.raises(CorruptFileError, match=r"scores\.json: ") as found:
@@ -217,7 +218,7 @@ def test_whatever_a_file_of_scores_holds_is_scores_or_one_sentence(
 ) -> None:
     one = make_cell()
     scores = {"frames": dict.fromkeys(COLUMNS, 50.0)}
-    content = json.loads(json.dumps({"cell": one.as_dict(), "scores": scores}))
+    content = json.loads(json.dumps({"cell": asdict(one), "scores": scores}))
     for _ in range(data.draw(st.integers(1, 3))):
         holder, key = data.draw(st.sampled_from(list(places(content))))
         new = data.draw(st.sampled_from([key, "more", "decodings"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def plant(out: Path, cell: object, value: float) -> None:
     scores = {name: dict.fromkeys(COLUMNS, value) for name in cell.decodings}
     folder = out / cell.key
     folder.mkdir(parents=True)
-    (folder / "scores.json").write_text(json.dumps({"cell": cell.as_dict(), "scores": scores}))
+    (folder / "scores.json").write_text(json.dumps({"cell": asdict(cell), "scores": scores}))
 
 
 def row(dataset: str, kind: str, decoding: str, **changes: object) -> ResultRow:

@@ -54,7 +54,7 @@ def task(tiny_path: Path, small_config: Config) -> Sweep:
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     """`uvast sweep` in this process; it gives the exit code."""
-    monkeypatch.setattr("uvast.cli.sweep.make_engine", lambda *_, **__: SerialEngine())
+    monkeypatch.setattr("uvast.cli.options.make_engine", lambda *_, **__: SerialEngine())
     small = ("model.n_encoder_layers=2", "model.n_stages=1", "train.epochs=1")
 
     def run(*arguments: object) -> int:
@@ -150,6 +150,18 @@ def test_a_trial_that_was_stopped_while_its_values_were_drawn_is_replaced(
     optuna.load_study(study_name="sweep", storage=storage).ask()
     assert [one.number for one in task.run(tmp_path, Planted(), n_trials=1)] == [1]
     assert task.trials(tmp_path)[1].error == "was stopped while its values were drawn"
+
+
+def test_a_trial_that_was_stopped_while_failing_is_scored_after_all(
+    task: Sweep, tmp_path: Path
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        list(task.run(tmp_path, Planted(breaks_at=0), n_trials=1))
+    storage = JournalStorage(JournalFileBackend(str(tmp_path / "study.log")))
+    study = optuna.load_study(study_name="sweep", storage=storage)
+    study.set_user_attr("error of trial 0", "lost")
+    list(task.run(tmp_path, Planted(), n_trials=1))
+    assert [(one.number, one.error) for one in task.trials(tmp_path)] == [(0, None)]
 
 
 def test_a_trial_trains_with_the_seed_of_its_values(task: Sweep, tmp_path: Path) -> None:

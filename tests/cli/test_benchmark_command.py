@@ -34,8 +34,7 @@ SMALL = [
 @pytest.fixture
 def uvast(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Uvast:
     """The command in this process, its runs too: only `test_local_engine` starts processes."""
-    for command in ("benchmark", "reproduce", "sweep"):
-        monkeypatch.setattr(f"uvast.cli.{command}.make_engine", lambda *_, **__: SerialEngine())
+    monkeypatch.setattr("uvast.cli.options.make_engine", lambda *_, **__: SerialEngine())
 
     def run(*arguments: object) -> Finished:
         monkeypatch.setattr(sys, "argv", ["uvast", *map(str, arguments)])

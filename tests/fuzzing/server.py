@@ -86,11 +86,10 @@ def serve(case: Path, notes: Path) -> None:
 def _be_quick() -> None:
     """Does once what each child would do again: starts of Python, and the tree of commands."""
     from uvast.benchmark.engine import SerialEngine
-    from uvast.cli import benchmark, main, sweep
+    from uvast.cli import main, options
 
     vars(main)["app"] = typer.main.get_command(main.app)
-    for module in (benchmark, sweep):
-        vars(module)["make_engine"] = lambda *_, **__: SerialEngine("cpu")
+    vars(options)["make_engine"] = lambda *_, **__: SerialEngine("cpu")
 
 
 def _answer(request: dict[str, Any], case: Path, notes: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from uvast.data import Dataset
 from uvast.errors import DataError, OutputError, UvastError
 from uvast.evaluation.scores import HEADINGS
 from uvast.evaluation.scoring import score_sides
-from uvast.files import checked, is_present, read_record, write_json
+from uvast.files import is_present, read_record, write_json
 from uvast.inference import load
 from uvast.inference.decoder import BEST_BEAM_WIDTH
 from uvast.inference.inputs import find_sources
@@ -25,9 +25,10 @@ from uvast.runs import RunFolder, is_run
 from uvast.training import resume, train
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from uvast.inference import Segmenter
+    from uvast.runs import RunInfo
     from uvast.segments import IntArray, Segmentation
 
 SCORES_FILE = "scores.json"
@@ -87,26 +88,12 @@ class Cell:
         share = 0.0 if validation == "auto" else validation
         return self.config.replaced(**{"train.seed": self.seed, "train.validation": share})
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: object) -> Cell:
-        """Reads what `as_dict` gave."""
-        return checked(values, cls)
-
 
 def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreColumns]:
     """Trains, or goes on training, then scores what has no score yet.
 
     Videos are encoded once for all decodings. One that fails does not keep the others from their
-    scores.
-
-    Args:
-        cell: what to do.
-        out: the benchmark's folder; the cell is an ordinary run folder below it.
-        device: `auto`, `cpu`, `cuda`, …
+    scores. The cell is an ordinary run folder below `out`, the benchmark's.
 
     Returns:
         Decoding to scores.
@@ -129,7 +116,12 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreC
     record = _read_record(cell, out) or _Record(cell, {})
     record = _Record(with_decodings(cell, record.cell), record.of(cell))
     failed: dict[str, UvastError] = {}
-    for name, found in _missing_scores(cell, record, folder, device):
+    scored: Iterable[tuple[str, ScoreColumns | UvastError]] = ()
+    missing = {name: one for name, one in cell.decodings.items() if name not in record.scores}
+    if missing:
+        model, dataset = load(folder, device=device), Dataset.open(cell.dataset)
+        scored = score_decodings(model, dataset, cell.split, missing)
+    for name, found in scored:
         if isinstance(found, UvastError):
             failed[name] = found
         else:
@@ -139,15 +131,6 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreC
     if failed:
         raise _together(failed)
     return record.of(cell)
-
-
-def _missing_scores(
-    cell: Cell, record: _Record, folder: Path, device: str
-) -> Iterator[tuple[str, ScoreColumns | UvastError]]:
-    missing = {name: one for name, one in cell.decodings.items() if name not in record.scores}
-    if missing:
-        model, dataset = load(folder, device=device), Dataset.open(cell.dataset)
-        yield from score_decodings(model, dataset, cell.split, missing)
 
 
 def _together(failed: Mapping[str, UvastError]) -> UvastError:
@@ -165,10 +148,10 @@ def is_finished(cell: Cell, out: Path) -> bool:
 
 def finished_scores(cell: Cell, out: Path) -> dict[str, ScoreColumns]:
     """The scores that a cell has already, by decoding; a file that cannot be read has none."""
-    record = None
     with suppress(DataError):  # of which the cell's outcome tells
-        record = _read_record(cell, out)
-    return {} if record is None else record.of(cell)
+        if record := _read_record(cell, out):
+            return record.of(cell)
+    return {}
 
 
 def check_cell(cell: Cell, out: Path) -> None:
@@ -177,18 +160,7 @@ def check_cell(cell: Cell, out: Path) -> None:
     if not is_run(folder):
         return
     _, config, info = RunFolder.open(folder)
-    theirs = {
-        "dataset": info.dataset,
-        "split": info.split,
-        "timestamps": info.timestamps,
-        **_settings(config),
-    }
-    ours = {
-        "dataset": cell.dataset,
-        "split": cell.split,
-        "timestamps": cell.timestamps,
-        **_settings(cell.training),
-    }
+    theirs, ours = _settings(info, config), _settings(cell, cell.training)
     other = next((name for name in ours if ours[name] != theirs[name]), None)
     if other is not None:
         raise OutputError(
@@ -199,11 +171,17 @@ def check_cell(cell: Cell, out: Path) -> None:
         )
 
 
-def _settings(config: Config) -> dict[str, object]:
-    """Single settings; runs of earlier versions have the width of their beam written out."""
+def _settings(run: RunInfo | Cell, config: Config) -> dict[str, object]:
+    """All that makes a run; those of earlier versions have the width of their beam written out."""
     own = BEST_BEAM_WIDTH if config.decode.transcript == "best" else 1
     width = 0 if config.decode.beam_width == own else config.decode.beam_width
-    return {**single_settings(config), "decode.beam_width": width}
+    return {
+        "dataset": run.dataset,
+        "split": run.split,
+        "timestamps": run.timestamps,
+        **single_settings(config),
+        "decode.beam_width": width,
+    }
 
 
 def earlier_cells(out: Path) -> tuple[Cell, ...]:
@@ -232,7 +210,7 @@ class _Record:
 
     def write(self, path: Path) -> None:
         """Writes it; a reader sees all or nothing."""
-        write_json(path, {"cell": self.cell.as_dict(), "scores": self.scores})
+        write_json(path, asdict(self))
 
 
 def _read(path: Path) -> _Record:
@@ -252,18 +230,9 @@ def with_decodings(cell: Cell, before: Cell) -> Cell:
 
 
 def score_decodings(
-    model: Segmenter,
-    dataset: Dataset,
-    split: int,
-    decodings: Mapping[str, Mapping[str, Any]],
+    model: Segmenter, dataset: Dataset, split: int, decodings: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, ScoreColumns | UvastError]]:
     """Scores a split's test side by several decodings; each video is encoded once.
-
-    Args:
-        model: the model.
-        dataset: where the videos are.
-        split: whose test side.
-        decodings: name to changes of the model's `decode` section.
 
     Yields:
         The name of a decoding and its scores, or why it has none.
@@ -272,11 +241,11 @@ def score_decodings(
         truths = {name: dataset.source_segmentation(name) for name in dataset.side(split, "test")}
         found = _decoded(model, dataset, split, decodings)
     except UvastError as error:
-        if len(decodings) == 1:
-            yield from ((name, error) for name in decodings)
-            return
-        for name, changes in decodings.items():  # alone, to see which one fails
-            yield from score_decodings(model, dataset, split, {name: changes})
+        for name, changes in decodings.items():
+            if len(decodings) == 1:
+                yield name, error
+            else:  # alone, to see which one fails
+                yield from score_decodings(model, dataset, split, {name: changes})
         return
     side = sorted(truths)
     for name, predictions in found.items():

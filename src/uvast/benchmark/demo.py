@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from uvast.benchmark.cell import ScoreColumns, score_decodings
+from uvast.benchmark.reproduce import pseudo_label_scores
 from uvast.config import Config, load_config
 from uvast.data import Dataset, generate_dataset
 from uvast.errors import OutputError, UvastError
-from uvast.evaluation.pseudo_labels import (
-    make_pseudo_labels,
-    methods_to_compare,
-    score_pseudo_labels,
-)
+from uvast.evaluation.pseudo_labels import methods_to_compare
 from uvast.files import write_text
 from uvast.inference import load
 from uvast.inference.named_decodings import named_decodings
@@ -86,21 +83,20 @@ def clear_place(out: Path, *, overwrite: bool) -> None:
 def demo(
     out: Path, narrator: Narrator, *, seed: int = 0, fast: bool = False, device: str = "auto"
 ) -> DemoResult:
-    """Runs the journey; the same by seed on one machine.
+    """Runs the journey in a new or empty folder; the same by seed on one machine.
 
-    Args:
-        out: a folder that is new or empty.
-        narrator: told of every part.
-        seed: of data and training.
-        fast: smaller data and less training, for tests.
-        device: `auto`, `cpu`, `cuda`, …
+    `fast` takes smaller data and trains less, for tests.
     """
     write_text(out / MARK, "made by uvast demo\n")
     narrator.chapter("generating videos: steps of four recipes, with noise, drift and style")
     generate_dataset(out / "data", seed=seed, **(FAST_DATA if fast else {}))
     dataset = Dataset.open(out / "data")
     narrator.chapter("pseudo-labels for the training videos, from one click per action")
-    pseudo_labels = _pseudo_label_scores(dataset)
+    clicks = dataset.timestamps()
+    pseudo_labels = {
+        name: pseudo_label_scores(dataset, SPLIT, clicks, options)
+        for name, options in methods_to_compare(PseudoLabelOptions()).items()
+    }
     scores: dict[tuple[str, str], ScoreColumns] = {}
     for name, (config, decodings) in _models(seed, fast=fast).items():
         narrator.chapter(f"training: {name}")
@@ -130,15 +126,4 @@ def _models(seed: int, *, fast: bool) -> dict[str, tuple[Config, tuple[str, ...]
         BASELINE: (load_config("ms-tcn", settings=(*plain, *more)), ("frames",)),
         FULL: (load_config("demo", settings=more), DECODED),
         CLICKS: (load_config("demo", settings=(*clicks, *more)), DECODED),
-    }
-
-
-def _pseudo_label_scores(dataset: Dataset) -> dict[str, ScoreColumns]:
-    timestamps = dataset.timestamps()
-    clicks = {name: timestamps[name] for name in dataset.side(SPLIT, "train")}
-    return {
-        name: score_pseudo_labels(
-            dataset, make_pseudo_labels(dataset, clicks, options)
-        ).scores.columns()
-        for name, options in methods_to_compare(PseudoLabelOptions()).items()
     }

@@ -10,14 +10,14 @@ import sys
 import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from uvast.benchmark.cell import Cell, check_cell, is_finished, run_cell
 from uvast.devices import n_cores
 from uvast.errors import CheckpointError, DataError, OutputError, UvastError
-from uvast.files import write_text
+from uvast.files import checked, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,17 +46,16 @@ def run_cells(cells: Sequence[Cell], out: Path, engine: Engine) -> Iterator[Cell
     """Runs what is not finished; places that hold other settings are refused before any starts."""
     if out.exists() and not out.is_dir():
         raise OutputError("is a file", where=out, remedy="choose a folder")
-    left = []
-    known = []
+    left, known = [], []
     for cell in cells:
         try:
             check_cell(cell, out)
-            done = is_finished(cell, out)
+            if is_finished(cell, out):
+                known.append(CellOutcome(cell))
+            else:
+                left.append(cell)
         except (DataError, CheckpointError) as error:  # what lies there cannot be read
             known.append(CellOutcome(cell, str(error)))
-        else:
-            known += [CellOutcome(cell)] if done else []
-            left += [] if done else [cell]
     yield from known
     if left:
         yield from engine.run(left, out)
@@ -114,7 +113,7 @@ class LocalEngine:
             assert process.stdin is not None, "asked for above"
             assert process.stderr is not None, "asked for above"
             try:
-                process.stdin.write(json.dumps(cell.as_dict()) + "\n")
+                process.stdin.write(json.dumps(asdict(cell)) + "\n")
                 process.stdin.flush()
             except BrokenPipeError:
                 pass  # it died at once; its words and its code follow
@@ -157,7 +156,7 @@ def _die_with_parent() -> None:
 
 def main(out: str, device: str) -> None:
     """The process of one cell, which comes on stdin."""
-    cell = Cell.from_dict(json.loads(sys.stdin.readline()))
+    cell = checked(json.loads(sys.stdin.readline()), Cell)
     threading.Thread(target=_die_with_parent, daemon=True).start()
     reason = failure(cell, Path(out), device)
     if reason is not None:

@@ -7,7 +7,6 @@ CSV and JSON every line does.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from uvast.errors import printable
@@ -42,8 +41,8 @@ class Line:
 
     method: str
     source: str = OURS
-    scores: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
-    spread: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    scores: Mapping[str, float] = field(default_factory=dict)
+    spread: Mapping[str, float] = field(default_factory=dict)
     remark: str = ""
     run: tuple[str, ...] = ()
 
@@ -141,14 +140,9 @@ def laid_out(
     dataset: str,
     ours: Mapping[str, Sequence[Line]],
 ) -> Layout:
-    """Puts our lines below the published ones of the same rows.
+    """Puts our lines below the published ones, which appear if `dataset` is a published one's name.
 
-    Args:
-        title: the table's title.
-        columns: the scores to show.
-        table: the paper's table, with its published numbers.
-        dataset: the dataset's name; published numbers appear if it is that of a published one.
-        ours: row of the paper's table to our lines of it; others follow at the end.
+    `ours` is row of the paper's table to our lines of it; those of other rows follow at the end.
     """
     name = dataset.lower()
     lines: list[Line] = []
@@ -191,8 +185,10 @@ def as_markdown(layout: Layout) -> str:
 
 def as_latex(layout: Layout) -> str:
     """A `tabular`; it needs the package booktabs."""
-    rows = [" & ".join(one.translate(LATEX) for one in row) + r" \\" for row in layout.cells()]
-    header = " & ".join(one.translate(LATEX) for one in layout.header) + r" \\"
+    header, *rows = (
+        " & ".join(one.translate(LATEX) for one in row) + r" \\"
+        for row in (layout.header, *layout.cells())
+    )
     cited = f" Published numbers: {layout.citation}." if layout.citation else ""
     return "\n".join(
         [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,17 +65,16 @@ class Matrix:
 
     def cells(self) -> tuple[Cell, ...]:
         """Every cell, the splits of one model together."""
-        for name in ("datasets", "presets", "supervision", "seeds"):
-            check_once(name, getattr(self, name))
-        if self.decodings is not None:
-            check_once("decodings", self.decodings)
-        unknown = next((one for one in self.supervision if one not in SUPERVISION), None)
-        if unknown is not None:
-            raise ConfigError(
-                f"unknown supervision {unknown!r}",
-                where="--supervision",
-                remedy=f"choose from {', '.join(SUPERVISION)}",
-            )
+        for name in ("datasets", "presets", "supervision", "seeds", "decodings"):
+            if getattr(self, name) is not None:
+                check_once(name, getattr(self, name))
+        for one in self.supervision:
+            if one not in SUPERVISION:
+                raise ConfigError(
+                    f"unknown supervision {one!r}",
+                    where="--supervision",
+                    remedy=f"choose from {', '.join(SUPERVISION)}",
+                )
         cells = tuple(self._cells())
         check_places(cells)
         return cells
@@ -85,21 +85,19 @@ class Matrix:
             splits = chosen_splits(dataset, self.splits)
             if self.timestamps is not None and "timestamps" in self.supervision:
                 dataset.timestamps(self.timestamps)  # told before the first run, not in each
-            for supervision in self.supervision:
-                for preset in self.presets:
-                    config = self._config(dataset, preset, supervision)
-                    decodings = self._decodings(config)
-                    for seed in self.seeds:
-                        for split in splits:
-                            yield Cell(
-                                model=model_name(preset),
-                                dataset=str(folder.resolve()),
-                                split=split,
-                                seed=seed,
-                                config=config,
-                                decodings=decodings,
-                                timestamps=resolved(self.timestamps),
-                            )
+            for supervision, preset in product(self.supervision, self.presets):
+                config = self._config(dataset, preset, supervision)
+                decodings = self._decodings(config)
+                for seed, split in product(self.seeds, splits):
+                    yield Cell(
+                        model=model_name(preset),
+                        dataset=str(folder.resolve()),
+                        split=split,
+                        seed=seed,
+                        config=config,
+                        decodings=decodings,
+                        timestamps=resolved(self.timestamps),
+                    )
 
     def _config(self, dataset: Dataset, preset: str, supervision: str) -> Config:
         base = preset_of(dataset.name) if self.base == AUTO else self.base
@@ -108,8 +106,9 @@ class Matrix:
         short = epoch_settings(load_config(layers), self.epochs, self.settings)
         return load_config(layers, settings=[*short, *mine, f"supervision.kind={supervision}"])
 
-    def _addressed(self) -> Iterator[tuple[str, str]]:
+    def _addressed(self) -> list[tuple[str, str]]:
         """Settings, each behind the model it is meant for; those for all come first."""
+        models = [model_name(preset) for preset in self.presets]
         found = []
         for one in self.settings:
             address, equals, value = one.partition("=")
@@ -119,15 +118,13 @@ class Matrix:
                     f"--set {name} would change what the benchmark compares",
                     remedy=f"pass {OWN_OPTIONS[name]} instead",
                 )
-            found.append((model, name, f"{name}{equals}{value}"))
-        models = [model_name(preset) for preset in self.presets]
-        for model, name, text in sorted(found, key=lambda one: bool(one[0])):
             if model and model not in models:
                 raise ConfigError(
                     f"--set {model}:{name} names a model that is not compared here",
                     remedy=f"choose from {', '.join(models)}",
                 )
-            yield model, text
+            found.append((model, f"{name}{equals}{value}"))
+        return sorted(found, key=lambda one: bool(one[0]))
 
     def _decodings(self, config: Config) -> dict[str, Mapping[str, Any]]:
         kind, alignment = config.model.kind, config.train.alignment_epochs > 0
@@ -197,8 +194,8 @@ def resolved(path: Path | None) -> str | None:
 
 def check_once(name: str, values: Sequence[object]) -> None:
     """Refuses an empty list, and a value that stands in it twice."""
+    if not values:
+        raise ConfigError(f"no {name} given", remedy="give at least one")
     twice = next((value for value in values if list(values).count(value) > 1), None)
-    if twice is not None or not values:
-        if not values:
-            raise ConfigError(f"no {name} given", remedy="give at least one")
+    if twice is not None:
         raise ConfigError(f"{twice} is given twice among the {name}", remedy="give each once")

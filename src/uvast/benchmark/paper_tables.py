@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from uvast.benchmark.tables import Row, Table, make_table, preset_settings
 from uvast.errors import ConfigError
+from uvast.inference.named_decodings import FIFA, FRAMES, VITERBI
 from uvast.supervision import PseudoLabelOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from uvast.config import GroupForm
+    from uvast.supervision.targets import Method
 
 STAGE_ONE = {"train.alignment_epochs": 0}
 """For rows that need no alignment decoder."""
@@ -33,38 +34,17 @@ TIMESTAMPS: dict[str, object] = {
 }
 """Timestamp supervision as in the paper: k-medoids on the input features, once, without a prior."""
 
-FIFA = {"decode.durations": "fifa", "decode.fifa_optimiser": "gradient-descent"}
-VITERBI = {"decode.durations": "viterbi", "decode.length_model": "poisson"}
-
-
-def _decoding(transcript: str, durations: Mapping[str, object] | str) -> dict[str, object]:
-    more = {"decode.durations": durations} if isinstance(durations, str) else durations
-    return {"decode.transcript": transcript, **more}
-
-
-NO_DURATIONS = _decoding("decoder", "none")
-ALIGNMENT = _decoding("decoder", "alignment")
-EXPLICIT = _decoding("decoder", "explicit")
-SEMI_MARKOV = {"decode.transcript": "semi-markov"}
-BEST = {"decode.transcript": "best", "decode.beam_width": 5}
+NO_DURATIONS = {"transcript": "decoder", "durations": "none"}
+ALIGNMENT = {"transcript": "decoder", "durations": "alignment"}
+EXPLICIT = {"transcript": "decoder", "durations": "explicit"}
+SEMI_MARKOV = {"transcript": "semi-markov"}
+BEST = {"transcript": "best", "beam_width": 5}
 
 
 @lru_cache(maxsize=1)
 def tables() -> Mapping[str, Table]:
     """All tables by name, in the order of the paper."""
-    every = (
-        _fully_supervised(),
-        _timestamps(),
-        _k_medoids(),
-        _duration_prediction(),
-        _loss_terms(),
-        _encoders(),
-        _split_segment(),
-        _split_values(),
-        _k_medoids_unconstrained(),
-        _group_losses(),
-    )
-    return MappingProxyType({one.name: one for one in every})
+    return MappingProxyType({one.name: one for one in (*_main_tables(), *_ablations())})
 
 
 def find_table(name: str) -> Table:
@@ -74,75 +54,111 @@ def find_table(name: str) -> Table:
     return tables()[name]
 
 
-def _fully_supervised() -> Table:
-    return make_table(
+def _main_tables() -> Iterator[Table]:
+    yield make_table(
         "fully-supervised",
         "Full supervision: every way to get durations, and the frame-wise baselines.",
-        [*_uvast_rows({}), *_baseline_rows({})],
+        _model_rows({}),
     )
-
-
-def _timestamps() -> Table:
-    return make_table(
+    yield make_table(
         "timestamps",
         "Timestamp supervision: all models learn from the pseudo-labels of constrained k-medoids.",
-        [*_uvast_rows(TIMESTAMPS), *_baseline_rows(TIMESTAMPS)],
+        _model_rows(TIMESTAMPS),
+    )
+    yield make_table(
+        "k-medoids",
+        "Pseudo-labels of the training side, made from timestamps, against the true labels.",
+        [
+            _pseudo_label_row("Constrained k-medoids", "k-medoids", prior=0.0),
+            _pseudo_label_row("Midpoint", "midpoint"),
+            _pseudo_label_row(
+                "Constrained k-medoids, midpoint prior 0.25", "k-medoids", prior=0.25
+            ),
+            _pseudo_label_row("Constrained k-medoids, midpoint prior 1.0", "k-medoids", prior=1.0),
+        ],
     )
 
 
-def _uvast_rows(settings: dict[str, object]) -> Iterator[Row]:
-    yield Row("UVAST w/o duration", settings=settings, decode=NO_DURATIONS)
-    yield Row("UVAST + alignment decoder", settings=settings, decode=ALIGNMENT)
-    yield Row("UVAST + Viterbi", settings=settings, decode=_decoding("decoder", VITERBI))
-    yield Row("UVAST + FIFA", settings=settings, decode=_decoding("decoder", FIFA))
-    yield Row("UVAST + semi-Markov", settings=settings, decode=SEMI_MARKOV)
-    yield Row("UVAST, best candidate", settings=settings, decode=BEST)
+def _ablations() -> Iterator[Table]:
+    yield make_table(
+        "duration-prediction",
+        "From durations that the decoder regresses to durations by the alignment decoder.",
+        _duration_rows(),
+        split=1,
+    )
+    yield make_table(
+        "loss-terms",
+        "What each term of the loss is worth; durations by the alignment decoder.",
+        _loss_rows(),
+        split=1,
+    )
+    yield make_table(
+        "encoders", "Three frame encoders under the same decoder.", _encoder_rows(), split=1
+    )
+    yield make_table(
+        "split-segment",
+        "Cutting long segments for training, or not.",
+        [
+            _stage_one_row("No Split-Segment", {"train.chunk_fraction": 0.0}),
+            _stage_one_row("With Split-Segment", {}),
+        ],
+        split=1,
+    )
+    yield make_table(
+        "split-values",
+        "The longest chunk that training keeps in one piece, as a share of the video.",
+        [
+            _stage_one_row(f"{value}", {"train.chunk_fraction": value})
+            for value in (0.05, 0.1, 0.15, 0.17, 0.2, 0.3)
+        ],
+        split=1,
+    )
+    yield make_table(
+        "k-medoids-unconstrained",
+        "What the constraint is worth: clusters in one piece against clusters of any shape.",
+        [
+            _pseudo_label_row("Constrained k-medoids", "k-medoids", prior=0.0),
+            _pseudo_label_row("Unconstrained k-medoids", "unconstrained"),
+        ],
+    )
+    yield make_table(
+        "group-losses",
+        "Where a group's average is taken: probabilities or logits.",
+        _group_rows(),
+        split=1,
+    )
 
 
-def _baseline_rows(settings: dict[str, object]) -> Iterator[Row]:
+def _model_rows(settings: dict[str, object]) -> Iterator[Row]:
+    """UVAST and the baselines, each by every decoding."""
+    for name, decode in (
+        ("UVAST w/o duration", NO_DURATIONS),
+        ("UVAST + alignment decoder", ALIGNMENT),
+        ("UVAST + Viterbi", {**NO_DURATIONS, **VITERBI}),
+        ("UVAST + FIFA", {**NO_DURATIONS, **FIFA}),
+        ("UVAST + semi-Markov", SEMI_MARKOV),
+        ("UVAST, best candidate", BEST),
+    ):
+        yield Row(name, settings=settings, decode=decode)
     for name, preset in BASELINES.items():
         training = preset_settings(preset)
         kind = {"model.kind": training.pop("model.kind")}
         for suffix, decode in (
-            ("", _decoding("frames", "none")),
-            (" + Viterbi", _decoding("frames", VITERBI)),
-            (" + FIFA", _decoding("frames", FIFA)),
+            ("", {**FRAMES}),
+            (" + Viterbi", {**FRAMES, **VITERBI}),
+            (" + FIFA", {**FRAMES, **FIFA}),
             (" + semi-Markov", SEMI_MARKOV),
         ):
             yield Row(name + suffix, settings=kind | settings, defaults=training, decode=decode)
 
 
-def _pseudo_labels(name: str, options: PseudoLabelOptions) -> Row:
-    return Row(name, "pseudo-labels", pseudo_labels=options)
+def _pseudo_label_row(name: str, method: Method, *, prior: float = PseudoLabelOptions.prior) -> Row:
+    return Row(name, "pseudo-labels", pseudo_labels=PseudoLabelOptions(method, prior=prior))
 
 
-def _k_medoids() -> Table:
-    return make_table(
-        "k-medoids",
-        "Pseudo-labels of the training side, made from timestamps, against the true labels.",
-        [
-            _pseudo_labels("Constrained k-medoids", PseudoLabelOptions("k-medoids", prior=0.0)),
-            _pseudo_labels("Midpoint", PseudoLabelOptions("midpoint")),
-            *(
-                _pseudo_labels(
-                    f"Constrained k-medoids, midpoint prior {prior}",
-                    PseudoLabelOptions("k-medoids", prior=prior),
-                )
-                for prior in (0.25, 1.0)
-            ),
-        ],
-    )
-
-
-def _k_medoids_unconstrained() -> Table:
-    return make_table(
-        "k-medoids-unconstrained",
-        "What the constraint is worth: clusters in one piece against clusters of any shape.",
-        [
-            _pseudo_labels("Constrained k-medoids", PseudoLabelOptions("k-medoids", prior=0.0)),
-            _pseudo_labels("Unconstrained k-medoids", PseudoLabelOptions("unconstrained")),
-        ],
-    )
+def _stage_one_row(name: str, settings: Mapping[str, object]) -> Row:
+    """A row that is judged by its transcripts alone."""
+    return Row(name, settings=settings, defaults=STAGE_ONE, decode=NO_DURATIONS)
 
 
 def _losses(*terms: str) -> dict[str, object]:
@@ -156,33 +172,25 @@ def _losses(*terms: str) -> dict[str, object]:
     }
 
 
-def _duration_prediction() -> Table:
+def _duration_rows() -> Iterator[Row]:
     explicit = {"model.explicit_durations": True}
     vanilla, plain = _losses("segment"), _losses("segment", "frame")
-    return make_table(
-        "duration-prediction",
-        "From durations that the decoder regresses to durations by the alignment decoder.",
-        [
-            *(
-                Row(name, settings=losses | explicit, defaults=STAGE_ONE, decode=EXPLICIT)
-                for name, losses in (
-                    ("Vanilla Transformer: segment + MSE", vanilla),
-                    ("+ Frame-wise Loss: segment + frame + MSE", plain),
-                    ("+ Frame-wise Loss: full loss + MSE", {}),
-                )
-            ),
-            Row("+ Alignment Decoder: segment + frame + AD", settings=plain, decode=ALIGNMENT),
-            Row("+ Alignment Decoder: full loss + AD", decode=ALIGNMENT),
-        ],
-        split=1,
-    )
+    for name, losses in (
+        ("Vanilla Transformer: segment + MSE", vanilla),
+        ("+ Frame-wise Loss: segment + frame + MSE", plain),
+        ("+ Frame-wise Loss: full loss + MSE", {}),
+    ):
+        yield Row(name, settings=losses | explicit, defaults=STAGE_ONE, decode=EXPLICIT)
+    yield Row("+ Alignment Decoder: segment + frame + AD", settings=plain, decode=ALIGNMENT)
+    yield Row("+ Alignment Decoder: full loss + AD", decode=ALIGNMENT)
 
 
-def _loss_terms() -> Table:
+def _loss_rows() -> Iterator[Row]:
     # The paper does not say whose durations its F1 is of. The alignment decoder's work for every
     # row, Viterbi's would not: without the frame loss there are no frame probabilities.
+    yield Row("frame", settings=_losses("frame"), defaults=STAGE_ONE, decode=FRAMES)
     both = ("frame", "segment")
-    combinations = (
+    for terms in (
         ("segment",),
         both,
         (*both, "CA"),
@@ -190,93 +198,25 @@ def _loss_terms() -> Table:
         (*both, "g-segment"),
         (*both, "g-frame", "g-segment"),
         (*both, "g-frame", "g-segment", "CA"),
-    )
-    frames_only = Row(
-        "frame",
-        settings=_losses("frame"),
-        defaults=STAGE_ONE,
-        decode=_decoding("frames", "none"),
-    )
-    return make_table(
-        "loss-terms",
-        "What each term of the loss is worth; durations by the alignment decoder.",
-        [
-            frames_only,
-            *(
-                Row(" + ".join(terms), settings=_losses(*terms), decode=ALIGNMENT)
-                for terms in combinations
-            ),
-        ],
-        split=1,
-    )
+    ):
+        yield Row(" + ".join(terms), settings=_losses(*terms), decode=ALIGNMENT)
 
 
-def _encoders() -> Table:
+def _encoder_rows() -> Iterator[Row]:
     encoders = {"Simple": "plain", "ASFormer": "asformer", "Proposed": "uvast"}
-    rows = [
-        Row(
-            f"{model} with {name} Encoder",
-            settings={"model.encoder": encoder, **supervision},
-            defaults=STAGE_ONE,
-            decode=NO_DURATIONS,
-        )
-        for model, supervision in (("UVAST", {}), ("UVAST Timestamp", TIMESTAMPS))
-        for name, encoder in encoders.items()
-    ]
-    return make_table("encoders", "Three frame encoders under the same decoder.", rows, split=1)
+    for model, supervision in (("UVAST", {}), ("UVAST Timestamp", TIMESTAMPS)):
+        for name, encoder in encoders.items():
+            settings = {"model.encoder": encoder, **supervision}
+            yield _stage_one_row(f"{model} with {name} Encoder", settings)
 
 
-def _split_segment() -> Table:
-    return make_table(
-        "split-segment",
-        "Cutting long segments for training, or not.",
-        [
-            Row(
-                "No Split-Segment",
-                settings={"train.chunk_fraction": 0.0},
-                defaults=STAGE_ONE,
-                decode=NO_DURATIONS,
-            ),
-            Row("With Split-Segment", defaults=STAGE_ONE, decode=NO_DURATIONS),
-        ],
-        split=1,
-    )
-
-
-def _split_values() -> Table:
-    return make_table(
-        "split-values",
-        "The longest chunk that training keeps in one piece, as a share of the video.",
-        [
-            Row(
-                f"{value}",
-                settings={"train.chunk_fraction": value},
-                defaults=STAGE_ONE,
-                decode=NO_DURATIONS,
-            )
-            for value in (0.05, 0.1, 0.15, 0.17, 0.2, 0.3)
-        ],
-        split=1,
-    )
-
-
-def _group_losses() -> Table:
+def _group_rows() -> Iterator[Row]:
     # The paper's table and text disagree on which loss of the best pair is whose: both are rows.
-    forms: tuple[tuple[GroupForm, GroupForm], ...] = (
+    for frame, segment in (
         ("mean-probability", "mean-probability"),
         ("mean-logit", "mean-logit"),
         ("mean-probability", "mean-logit"),
         ("mean-logit", "mean-probability"),
-    )
-    rows = [
-        Row(
-            f"g-frame {frame}, g-segment {segment}",
-            settings={"loss.group_frame": frame, "loss.group_segment": segment},
-            defaults=STAGE_ONE,
-            decode=NO_DURATIONS,
-        )
-        for frame, segment in forms
-    ]
-    return make_table(
-        "group-losses", "Where a group's average is taken: probabilities or logits.", rows, split=1
-    )
+    ):
+        settings = {"loss.group_frame": frame, "loss.group_segment": segment}
+        yield _stage_one_row(f"g-frame {frame}, g-segment {segment}", settings)

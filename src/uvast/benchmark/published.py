@@ -60,14 +60,14 @@ def published_tables() -> Mapping[str, PublishedTable]:
 
 def _published(mark: str, table: _Table) -> PublishedTable:
     rows = {
-        row: MappingProxyType(
-            {dataset: _named(table.columns, numbers) for dataset, numbers in datasets.items()}
-        )
+        row: {
+            dataset: {
+                column: number
+                for column, number in zip(table.columns, numbers, strict=True)
+                if not math.isnan(number)
+            }
+            for dataset, numbers in datasets.items()
+        }
         for row, datasets in table.rows.items()
     }
-    return PublishedTable(mark, table.source, table.columns, MappingProxyType(rows))
-
-
-def _named(columns: tuple[str, ...], numbers: tuple[float, ...]) -> Mapping[str, float]:
-    pairs = zip(columns, numbers, strict=True)
-    return MappingProxyType({column: one for column, one in pairs if not math.isnan(one)})
+    return PublishedTable(mark, table.source, table.columns, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from uvast.config import parse_setting
 from uvast.errors import ConfigError
@@ -60,8 +60,6 @@ def parse_range(text: str) -> Range:
     low, high = (parse_setting(f"{name}={bounds[end]}")[1] for end in ("low", "high"))
     if not (_is_number(low) and _is_number(high)):
         raise _wrong_range(text, "has bounds that are not numbers")
-    assert isinstance(low, int | float), "just checked"
-    assert isinstance(high, int | float), "just checked"
     log = bounds["log"] is not None
     if not low < high:
         raise _wrong_range(text, "starts at or above its end")
@@ -70,7 +68,7 @@ def parse_range(text: str) -> Range:
     return Range(name.strip(), low=low, high=high, log=log)
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import product
+from typing import TYPE_CHECKING, Literal
 
-from uvast.benchmark.cell import Cell, ScoreColumns, finished_scores
+from uvast.benchmark.cell import Cell, ScoreColumns, finished_scores, with_decodings
 from uvast.benchmark.engine import run_cells
 from uvast.benchmark.layout import Layout, Line, as_latex, as_markdown, laid_out
 from uvast.benchmark.matrix import check_once, chosen_splits, preset_of, resolved
-from uvast.benchmark.results import as_csv, summary
+from uvast.benchmark.results import as_csv, size_of, summary
 from uvast.benchmark.tables import changed_settings
 from uvast.config import load_config, parse_setting
 from uvast.errors import ConfigError, UvastError
@@ -31,27 +31,26 @@ if TYPE_CHECKING:
     from uvast.benchmark.engine import CellOutcome, Engine
     from uvast.benchmark.tables import Row, Table
     from uvast.config import Config
-    from uvast.data import Dataset
+    from uvast.data import Dataset, Timestamps
+    from uvast.supervision import PseudoLabelOptions
 
 Budget = Literal["quick", "paper"]
 
-QUICK: Mapping[str, object] = MappingProxyType(
-    {
-        "model.width": 16,
-        "model.attention_width": 8,
-        "model.n_encoder_layers": 4,
-        "model.n_stages": 2,
-        "model.n_decoder_layers": 1,
-        "model.decoder_feedforward": 32,
-        "model.alignment_feedforward": 32,
-        "train.epochs": 2,
-        "train.batch_size": 4,
-        "train.learning_rate": 5e-3,
-        "train.checkpoint_seconds": 3600.0,
-        "decode.fifa_steps": 30,
-        "decode.max_segments": 30,
-    }
-)
+QUICK = {
+    "model.width": 16,
+    "model.attention_width": 8,
+    "model.n_encoder_layers": 4,
+    "model.n_stages": 2,
+    "model.n_decoder_layers": 1,
+    "model.decoder_feedforward": 32,
+    "model.alignment_feedforward": 32,
+    "train.epochs": 2,
+    "train.batch_size": 4,
+    "train.learning_rate": 5e-3,
+    "train.checkpoint_seconds": 3600.0,
+    "decode.fifa_steps": 30,
+    "decode.max_segments": 30,
+}
 """The quick budget: it shows that every row runs, not what it is worth. One split is enough."""
 
 
@@ -98,26 +97,23 @@ class Reproduction:
         """What is to be trained: one cell for all rows of equal settings."""
         found: dict[str, Cell] = {}
         for row in self.table.runnable:
-            if row.kind == "model":
-                for one in self.cells_of(row):
-                    known = found.get(one.key, one)
-                    found[one.key] = replace(known, decodings={**known.decodings, **one.decodings})
+            for one in self.cells_of(row) if row.kind == "model" else ():
+                found[one.key] = with_decodings(one, found.get(one.key, one))
         return tuple(found.values())
 
     def cells_of(self, row: Row) -> Iterator[Cell]:
         """A row's training on every split and seed, with its own decoding alone."""
         config = self._config(row)
-        for seed in self.seeds:
-            for split in self._splits:
-                yield Cell(
-                    model=f"{config.model.kind}-{_digest(config)}",
-                    dataset=str(self.dataset.path.resolve()),
-                    split=split,
-                    seed=seed,
-                    config=config,
-                    decodings={_decoding_name(row): _decoding(row)},
-                    timestamps=resolved(self.timestamps),
-                )
+        for seed, split in product(self.seeds, self._splits):
+            yield Cell(
+                model=f"{config.model.kind}-{_digest(config)}",
+                dataset=str(self.dataset.path.resolve()),
+                split=split,
+                seed=seed,
+                config=config,
+                decodings={_decoding_name(row): dict(row.decode)},
+                timestamps=resolved(self.timestamps),
+            )
 
     def run(self, out: Path, engine: Engine) -> Iterator[CellOutcome]:
         """Runs what is left of the cells."""
@@ -125,19 +121,19 @@ class Reproduction:
 
     def layout(self, out: Path) -> Layout:
         """The table of what is finished, published numbers beside it."""
-        ours = defaultdict(list)
-        for row in self.table.runnable:
-            ours[row.name].append(self._line(row, out))
-        splits, seeds = len(self._splits), len(self.seeds)
-        size = f"{splits} split{'s' * (splits > 1)}, {seeds} seed{'s' * (seeds > 1)}"
+        ours = {row.name: [self._line(row, out)] for row in self.table.runnable}
+        size = size_of(len(self._splits), len(self.seeds))
         title = f"{self.table.name} on {self.dataset.name}, budget {self.budget}: {size}"
         return laid_out(title, self.table.columns, self.table, self.dataset.name, ours)
 
     @cached_property
     def pseudo_labels(self) -> Mapping[str, ScoreColumns | UvastError]:
         """Row of pseudo-labels to its scores, or to why it has none."""
-        rows = [row for row in self.table.runnable if row.kind == "pseudo-labels"]
-        return {row.name: self._pseudo_label_scores(row) for row in rows}
+        return {
+            row.name: self._pseudo_label_scores(row.pseudo_labels)
+            for row in self.table.runnable
+            if row.pseudo_labels is not None
+        }
 
     @property
     def _given(self) -> dict[str, object]:
@@ -180,21 +176,25 @@ class Reproduction:
         remark = f"{missing} of {len(self.seeds)} seeds failed or not finished" if missing else ""
         return Line(row.name, scores=mean, spread=spread, remark=remark, run=runs)
 
-    def _pseudo_label_scores(self, row: Row) -> ScoreColumns | UvastError:
+    def _pseudo_label_scores(self, options: PseudoLabelOptions) -> ScoreColumns | UvastError:
         try:
-            mean, _ = summary([[self._scores_of_split(row, split) for split in self._splits]])
+            timestamps = self.dataset.timestamps(self.timestamps)
+            splits = [
+                pseudo_label_scores(self.dataset, split, timestamps, options)
+                for split in self._splits
+            ]
         except UvastError as error:  # one row that fails must not stop the others
             return error
-        return mean
+        return summary([splits])[0]
 
-    def _scores_of_split(self, row: Row, split: int) -> ScoreColumns:
-        """Pseudo-labels of a split's training side against its true labels."""
-        assert row.pseudo_labels is not None, "a row of pseudo-labels says how they are made"
-        dataset = self.dataset
-        timestamps = dataset.timestamps(self.timestamps)
-        clicks = {name: timestamps[name] for name in dataset.side(split, "train")}
-        made = make_pseudo_labels(dataset, clicks, row.pseudo_labels)
-        return score_pseudo_labels(dataset, made).scores.columns()
+
+def pseudo_label_scores(
+    dataset: Dataset, split: int, timestamps: Mapping[str, Timestamps], options: PseudoLabelOptions
+) -> ScoreColumns:
+    """Pseudo-labels of a split's training side against its true labels."""
+    clicks = {name: timestamps[name] for name in dataset.side(split, "train")}
+    made = make_pseudo_labels(dataset, clicks, options)
+    return score_pseudo_labels(dataset, made).scores.columns()
 
 
 def write_table(out: Path, name: str, layouts: Sequence[Layout]) -> None:
@@ -205,13 +205,9 @@ def write_table(out: Path, name: str, layouts: Sequence[Layout]) -> None:
     write_json(out / f"{name}.json", [one.figure() for one in layouts])
 
 
-def _decoding(row: Row) -> dict[str, Any]:
-    return {name.removeprefix("decode."): value for name, value in row.decode.items()}
-
-
 def _decoding_name(row: Row) -> str:
     """Equal decodings have equal names, whatever their rows are called."""
-    return ", ".join(f"{name}={value}" for name, value in sorted(_decoding(row).items()))
+    return ", ".join(f"{name}={value}" for name, value in sorted(row.decode.items()))
 
 
 def _digest(config: Config) -> str:

@@ -19,7 +19,7 @@ from uvast.benchmark.cell import (
     with_decodings,
 )
 from uvast.benchmark.layout import Layout, Line, as_markdown, laid_out
-from uvast.benchmark.paper_tables import find_table
+from uvast.benchmark.paper_tables import BASELINES, find_table
 from uvast.files import write_json, write_text
 
 if TYPE_CHECKING:
@@ -29,47 +29,27 @@ if TYPE_CHECKING:
 PAPER_TABLES = {"full": "fully-supervised", "timestamps": "timestamps"}
 """Kind of supervision to the table of the paper it belongs beside."""
 
-IN_PAPERS: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        "uvast": {
-            "transcript": "UVAST w/o duration",
-            "alignment": "UVAST + alignment decoder",
-            "viterbi": "UVAST + Viterbi",
-            "fifa": "UVAST + FIFA",
-        },
-        **{
-            kind: {
-                "frames": name,
-                "frames + viterbi": f"{name} + Viterbi",
-                "frames + fifa": f"{name} + FIFA",
-            }
-            for kind, name in (
-                ("ms-tcn", "MS-TCN"),
-                ("ms-tcn++", "MS-TCN++"),
-                ("asformer", "ASFormer"),
-            )
-        },
-    }
-)
-"""Kind of model to decoding to the name of its row in published tables."""
+LABELS = MappingProxyType({"uvast": "UVAST", **{kind: name for name, kind in BASELINES.items()}})
+"""Kind of model to its name in the paper."""
 
-LABELS = MappingProxyType(
-    {"uvast": "UVAST", **{k: v["frames"] for k, v in IN_PAPERS.items() if "frames" in v}}
-)
 ADDED = MappingProxyType(
     {
         "frames": "",
         "frames + mode filter": ", mode filter",
         "frames + viterbi": " + Viterbi",
         "frames + fifa": " + FIFA",
+        "transcript": " w/o duration",
+        "alignment": " + alignment decoder",
+        "viterbi": " + Viterbi",
         "viterbi + gamma": " + Viterbi, Gamma lengths",
+        "fifa": " + FIFA",
         "fifa + least energy": " + FIFA, least energy",
         "explicit": " + explicit durations",
         "semi-markov": " + semi-Markov",
         "best": ", best",
     }
 )
-"""What the name of a row without a published one adds to the model's."""
+"""What a decoding adds to the model's name; published rows are named the same way."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +57,9 @@ class ResultRow:
     """One row of the results.
 
     Args:
-        dataset: the dataset's name.
-        model: the model's name.
+        dataset, model, decoding: their names.
         kind: the kind of network.
         supervision: `full` or `timestamps`.
-        decoding: the name of the decoding.
         n_splits: the splits in the mean.
         n_splits_wanted: the splits asked for; fewer are in the mean while some are not finished.
         n_seeds: the seeds in the mean.
@@ -105,12 +83,11 @@ class ResultRow:
     @property
     def remark(self) -> str:
         """What keeps the row from being the whole result."""
-        counts = {
-            "splits": (self.n_splits, self.n_splits_wanted),
-            "seeds": (self.n_seeds, self.n_seeds_wanted),
-        }
-        missing = {name: pair for name, pair in counts.items() if pair[0] < pair[1]}
-        return ", ".join(f"{n} of {wanted} {name}" for name, (n, wanted) in missing.items())
+        counts = (
+            ("splits", self.n_splits, self.n_splits_wanted),
+            ("seeds", self.n_seeds, self.n_seeds_wanted),
+        )
+        return ", ".join(f"{n} of {wanted} {name}" for name, n, wanted in counts if n < wanted)
 
     def as_dict(self) -> dict[str, Any]:
         """Flat, for CSV and JSON."""
@@ -135,7 +112,7 @@ def collect(cells: Sequence[Cell], out: Path) -> tuple[ResultRow, ...]:
     A row's mean is over seeds that have the same splits, and as many as possible; its `remark`
     says if some are missing.
     """
-    groups: dict[tuple[str, ...], list[Cell]] = defaultdict(list)
+    groups: dict[tuple[str, str, str, str], list[Cell]] = defaultdict(list)
     for cell in cells:
         config = cell.config
         groups[cell.data, cell.model, config.model.kind, config.supervision.kind].append(cell)
@@ -153,20 +130,16 @@ def collect(cells: Sequence[Cell], out: Path) -> tuple[ResultRow, ...]:
 
 
 def _row(
-    key: tuple[str, ...],
+    key: tuple[str, str, str, str],
     decoding: str,
     n_splits_wanted: int,
     seeds: Mapping[int, Mapping[int, ScoreColumns]],
 ) -> ResultRow:
-    dataset, model, kind, supervision = key
     alike = Counter(frozenset(splits) for splits in seeds.values())
     chosen = max(alike, key=lambda splits: (len(splits), alike[splits]))
     mean, spread = summary([list(one.values()) for one in seeds.values() if one.keys() == chosen])
     return ResultRow(
-        dataset=dataset,
-        model=model,
-        kind=kind,
-        supervision=supervision,
+        *key,
         decoding=decoding,
         n_splits=len(chosen),
         n_splits_wanted=n_splits_wanted,
@@ -180,11 +153,7 @@ def _row(
 def summary(seeds: Sequence[Sequence[ScoreColumns]]) -> tuple[ScoreColumns, ScoreColumns]:
     """Mean over splits and seeds, and the standard deviation over seeds of the mean over splits.
 
-    Args:
-        seeds: for each seed the scores of its splits.
-
-    Returns:
-        Column to mean, column to spread; no spread of a single seed.
+    `seeds` holds for each seed the scores of its splits; a single one has no spread.
     """
     means = [_mean(splits) for splits in seeds]
     if len(means) < 2:
@@ -218,33 +187,34 @@ def layouts(rows: Sequence[ResultRow]) -> tuple[Layout, ...]:
         for row in mine:
             line = Line(_method(row), scores=row.mean, spread=row.spread, remark=row.remark)
             ours[_place(row, mine, rank)].append(line)
-        title = f"{dataset}, {supervision} supervision: {_size(mine)}"
+        n_seeds = max(row.n_seeds_wanted for row in mine)
+        size = size_of(max(row.n_splits_wanted for row in mine), n_seeds)
+        spread = ", ± over seeds" * (n_seeds > 1)
+        title = f"{dataset}, {supervision} supervision: mean of {size}{spread}"
         found.append(laid_out(title, COLUMNS, table, dataset, ours))
     return tuple(found)
 
 
 def _place(row: ResultRow, rows: Sequence[ResultRow], rank: Mapping[str, int]) -> str:
     """The published row that a row of ours stands below: its own, or its model's last one."""
-    names = IN_PAPERS.get(row.kind, {})
-    if names.get(row.decoding) in rank:
-        return names[row.decoding]
-    of_model = [names.get(one.decoding, "") for one in rows if one.model == row.model]
+    if _name(row) in rank:
+        return _name(row)
+    of_model = [_name(one) for one in rows if one.model == row.model]
     return max((name for name in of_model if name in rank), key=rank.__getitem__, default="")
 
 
+def _name(row: ResultRow) -> str:
+    head = ", frame head" if row.kind == "uvast" and row.decoding.startswith("frames") else ""
+    return LABELS.get(row.kind, row.kind) + head + ADDED.get(row.decoding, f": {row.decoding}")
+
+
 def _method(row: ResultRow) -> str:
-    name = IN_PAPERS.get(row.kind, {}).get(row.decoding)
-    if name is None:
-        head = ", frame head" if row.kind == "uvast" and row.decoding.startswith("frames") else ""
-        name = LABELS.get(row.kind, row.kind) + head + ADDED.get(row.decoding, f": {row.decoding}")
-    return name if row.model == row.kind else f"{name} ({row.model})"
+    return _name(row) if row.model == row.kind else f"{_name(row)} ({row.model})"
 
 
-def _size(rows: Sequence[ResultRow]) -> str:
-    splits = max(row.n_splits_wanted for row in rows)
-    seeds = max(row.n_seeds_wanted for row in rows)
-    spread = ", ± over seeds" if seeds > 1 else ""
-    return f"mean of {splits} split{'s' * (splits > 1)}, {seeds} seed{'s' * (seeds > 1)}{spread}"
+def size_of(n_splits: int, n_seeds: int) -> str:
+    """`2 splits, 1 seed`."""
+    return f"{n_splits} split{'s' * (n_splits > 1)}, {n_seeds} seed{'s' * (n_seeds > 1)}"
 
 
 def with_earlier(cells: Sequence[Cell], out: Path) -> tuple[Cell, ...]:

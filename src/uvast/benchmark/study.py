@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - a record's field types are read
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from uvast.errors import ConfigError, CorruptFileError, OutputError, UvastError
+from uvast.errors import ConfigError, CorruptFileError, OutputError
 from uvast.files import checked, is_present, open_file
 
 if TYPE_CHECKING:
@@ -65,7 +65,9 @@ class Study:
             )
         self._study.set_user_attr("sweep", described)
         # a seed that moves on, or a resumed sweep would draw the first values again
-        self._study.sampler = optuna.samplers.TPESampler(seed=seed + len(self._found()))
+        self._study.sampler = optuna.samplers.TPESampler(
+            seed=seed + len(self._study.get_trials(deepcopy=False))
+        )
 
     def _opened(self, optuna: Any) -> Any:
         if is_present(self._path):
@@ -85,7 +87,7 @@ class Study:
         """Whatever optuna stumbles over is a fault of the file: it indexes without a check."""
         try:
             yield
-        except (UvastError, OSError):
+        except OSError:
             raise
         except Exception as error:
             raise CorruptFileError(
@@ -102,12 +104,11 @@ class Study:
     def unfinished(self) -> list[Trial]:
         """The trials that a stopped sweep was in; one without all its values counts as failed."""
         found = []
-        for one in self._found(self._states.RUNNING):
-            trial = self._checked(one.number, one.params)
+        for trial in self._trials(self._states.RUNNING):
             if set(trial.values) == set(self._distributions):
                 found.append(trial)
             else:
-                self.keep(Trial(trial.number, trial.values, error=_CUT_OFF))
+                self.keep(replace(trial, error=_CUT_OFF))
         return found
 
     def keep(self, trial: Trial) -> None:
@@ -120,27 +121,28 @@ class Study:
 
     def finished(self) -> tuple[Trial, ...]:
         """The best first, failed ones last."""
-        with self._reading():
-            scored = [
-                self._checked(one.number, one.params, one.value)
-                for one in self._found(self._states.COMPLETE)
-            ]
-            failed = [
-                self._checked(one.number, one.params, error=self._error(one.number))
-                for one in self._found(self._states.FAIL)
-            ]
+        scored = self._trials(self._states.COMPLETE)
+        failed = self._trials(self._states.FAIL)
         return (*sorted(scored, key=lambda one: one.score or 0.0, reverse=True), *failed)
 
-    def _found(self, *states: Any) -> list[Any]:
-        found: list[Any] = self._study.get_trials(deepcopy=False, states=states or None)
-        return found
+    def n_scored(self) -> int:
+        """How many trials have a score."""
+        return sum(trial.score is not None for trial in self.finished())
 
-    def _error(self, number: int) -> Any:
-        return self._study.user_attrs.get(_error_of(number))
-
-    def _checked(self, number: int, values: Any, score: Any = None, error: Any = None) -> Trial:
-        trial = {"number": number, "values": values, "score": score, "error": error}
-        return checked(trial, Trial, where=self._path, remedy=_REMEDY)
+    def _trials(self, state: Any) -> list[Trial]:
+        # one that was stopped while failing has an error, too, and may be scored after all
+        errors = self._study.user_attrs if state == self._states.FAIL else {}
+        with self._reading():
+            trials = [
+                {
+                    "number": one.number,
+                    "values": one.params,
+                    "score": one.value,
+                    "error": errors.get(_error_of(one.number)),
+                }
+                for one in self._study.get_trials(deepcopy=False, states=(state,))
+            ]
+        return [checked(one, Trial, where=self._path, remedy=_REMEDY) for one in trials]
 
 
 def _error_of(number: int) -> str:

@@ -54,18 +54,13 @@ class Sweep:
     def run(self, out: Path, engine: Engine, *, n_trials: int, jobs: int = 1) -> Iterator[Trial]:
         """Runs as many trials as are missing to `n_trials` with a score, earlier calls included.
 
-        A trial that fails is not made up for in the same call: all might fail.
-
-        Args:
-            out: the sweep's folder.
-            engine: where trials run.
-            n_trials: how many have a score in the end, if none fails.
-            jobs: trials chosen at a time, to run side by side.
+        A trial that fails is not made up for in the same call: all might fail. `jobs` trials are
+        chosen at a time, to run side by side.
         """
         self._check()
         study = self._study(out)
         trials = study.unfinished()
-        n_missing = n_trials - _n_scored(study) - len(trials)
+        n_missing = n_trials - study.n_scored() - len(trials)
         while trials or n_missing > 0:
             for _ in range(min(jobs - len(trials), n_missing)):
                 trials.append(study.draw())
@@ -80,7 +75,7 @@ class Sweep:
 
     def n_scored(self, out: Path) -> int:
         """How many trials of earlier calls have a score."""
-        return _n_scored(self._study(out)) if is_present(out / STUDY_FILE) else 0
+        return self._study(out).n_scored() if is_present(out / STUDY_FILE) else 0
 
     def trials(self, out: Path) -> tuple[Trial, ...]:
         """All trials so far, the best first, failed ones last."""
@@ -139,14 +134,13 @@ class Sweep:
         cells = [self._cell(trial) for trial in trials]
         asked = {cell.key: trial for cell, trial in zip(cells, trials, strict=True)}
         for outcome in run_cells(cells, out, engine):
-            trial, error = asked[outcome.cell.key], outcome.error
+            key, score, error = outcome.cell.key, None, outcome.error
             if error is None:
                 try:
-                    yield replace(trial, score=validation_score(out / outcome.cell.key))
-                    continue
+                    score = validation_score(out / key)
                 except UvastError as reason:  # such as a trial of no epochs
                     error = str(reason)
-            yield replace(trial, error=error)
+            yield replace(asked[key], score=score, error=error)
 
     def _cell(self, trial: Trial) -> Cell:
         config = self.trial_config(trial.values)
@@ -159,10 +153,6 @@ class Sweep:
             decodings={},
             timestamps=resolved(self.timestamps),
         )
-
-
-def _n_scored(study: Study) -> int:
-    return sum(trial.score is not None for trial in study.finished())
 
 
 def validation_score(run: Path) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from uvast.benchmark.published import PublishedTable, published_tables
 from uvast.config import Config
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 PEERS = "peers-"
 """Published tables of this prefix hold further rows of the table whose name follows."""
 
-NOTHING: Mapping[str, object] = MappingProxyType({})
 UVAST: Mapping[str, object] = MappingProxyType({"model.kind": "uvast", "supervision.kind": "full"})
 """What a row is unless it says otherwise, whatever the preset below it."""
 
@@ -37,7 +36,7 @@ class Row:
             here.
         settings: what the row stands for: `{"loss.frame": False}`.
         defaults: what it brings along and a user may change: a baseline's published training.
-        decode: changes of the decoding: `{"decode.durations": "fifa"}`.
+        decode: changes of the `decode` section: `{"durations": "fifa"}`.
         pseudo_labels: of a row of pseudo-labels, how they are made.
         published: dataset to column to number, empty if there are none.
         in_paper: whether the paper's own table has this row.
@@ -45,13 +44,11 @@ class Row:
 
     name: str
     kind: RowKind = "model"
-    settings: Mapping[str, object] = field(default_factory=lambda: NOTHING)
-    defaults: Mapping[str, object] = field(default_factory=lambda: NOTHING)
-    decode: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    settings: Mapping[str, object] = field(default_factory=dict)
+    defaults: Mapping[str, object] = field(default_factory=dict)
+    decode: Mapping[str, Any] = field(default_factory=dict)
     pseudo_labels: PseudoLabelOptions | None = None
-    published: Mapping[str, Mapping[str, float]] = field(
-        default_factory=lambda: MappingProxyType({})
-    )
+    published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     in_paper: bool = False
 
     def config(self, base: Config) -> Config:
@@ -62,9 +59,8 @@ class Row:
     def fixed(self) -> frozenset[str]:
         """The settings without which it would not be this row."""
         labels = {} if self.pseudo_labels is None else asdict(self.pseudo_labels)
-        return frozenset(
-            (*UVAST, *self.settings, *self.decode, *(f"supervision.{n}" for n in labels))
-        )
+        sections = {"decode": self.decode, "supervision": labels}
+        return frozenset((*UVAST, *self.settings, *_flat(sections)))
 
 
 @dataclass(frozen=True)
@@ -110,15 +106,7 @@ def make_table(name: str, caption: str, rows: Iterable[Row], *, split: int | Non
         source += f"; {', '.join(peers.rows)}: {peers.source}"
         merged += [_published(peers, one, ours, in_paper=False) for one in peers.rows]
     merged += ours.values()
-    return Table(
-        name=name,
-        caption=caption,
-        rows=tuple(merged),
-        columns=paper.columns,
-        split=split,
-        mark=paper.mark,
-        source=source,
-    )
+    return Table(name, caption, tuple(merged), paper.columns, split, paper.mark, source)
 
 
 def _published(source: PublishedTable, name: str, ours: dict[str, Row], *, in_paper: bool) -> Row:
@@ -137,10 +125,8 @@ def preset_settings(preset: str) -> dict[str, object]:
 
 def changed_settings(config: Config) -> dict[str, object]:
     """Where a config differs from the defaults, as single settings."""
-    defaults = single_settings(Config())
-    return {
-        name: value for name, value in single_settings(config).items() if value != defaults[name]
-    }
+    defaults, values = single_settings(Config()), single_settings(config)
+    return {name: value for name, value in values.items() if value != defaults[name]}
 
 
 def single_settings(config: Config) -> dict[str, object]:

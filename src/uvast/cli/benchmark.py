@@ -8,24 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from uvast.cli import options
 from uvast.cli.console import note, print_json, progress_bar, results
-from uvast.cli.options import (
-    AddressOption,
-    CpusOption,
-    DeviceOption,
-    EngineName,
-    EngineOption,
-    EpochsOption,
-    GpusOption,
-    JobsOption,
-    JsonOption,
-    SeedsOption,
-    SettingsOption,
-    TimestampsOption,
-    make_engine,
-    names_of,
-    numbers_of,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,17 +54,17 @@ def benchmark(
     splits: Annotated[
         str, typer.Option(help="Split numbers, separated by commas, or all.")
     ] = "all",
-    seeds: SeedsOption = "0",
-    epochs: EpochsOption = None,
-    settings: SettingsOption = None,
-    timestamps: TimestampsOption = None,
-    engine: EngineOption = EngineName.local,
-    jobs: JobsOption = 1,
-    address: AddressOption = "auto",
-    cpus: CpusOption = 1,
-    gpus: GpusOption = 0,
-    device: DeviceOption = "auto",
-    as_json: JsonOption = False,
+    seeds: options.SeedsOption = "0",
+    epochs: options.EpochsOption = None,
+    settings: options.SettingsOption = None,
+    timestamps: options.TimestampsOption = None,
+    engine: options.EngineOption = options.EngineName.local,
+    jobs: options.JobsOption = 1,
+    address: options.AddressOption = "auto",
+    cpus: options.CpusOption = 1,
+    gpus: options.GpusOption = 0,
+    device: options.DeviceOption = "auto",
+    as_json: options.JsonOption = False,
 ) -> None:
     """Train and score models on every split, and print one table.
 
@@ -101,20 +85,23 @@ def benchmark(
     from uvast.benchmark.matrix import Matrix
     from uvast.benchmark.results import collect, layouts, with_earlier, write_results
 
+    wanted = decodings or durations
     matrix = Matrix(
         datasets=datasets,
-        presets=names_of(models),
+        presets=options.names_of(models),
         base=None if base == "none" else base,
-        supervision=names_of(supervision),
-        decodings=_decodings(decodings or durations),
-        splits=None if splits == "all" else numbers_of(splits, "--splits"),
-        seeds=numbers_of(seeds, "--seeds"),
+        supervision=options.names_of(supervision),
+        decodings=None if wanted is None else options.names_of(wanted),
+        splits=None if splits == "all" else options.numbers_of(splits, "--splits"),
+        seeds=options.numbers_of(seeds, "--seeds"),
         epochs=epochs,
         settings=settings or (),
         timestamps=timestamps,
     )
     cells = matrix.cells()
-    chosen = make_engine(engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus)
+    chosen = options.make_engine(
+        engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus
+    )
 
     def write_all() -> None:
         write_results(out, collect(with_earlier(cells, out), out))
@@ -166,7 +153,3 @@ def end(n_failed: int, n_cells: int) -> None:
     if n_failed:
         note(f"{n_failed} of {n_cells} runs failed; the same command tries them again")
         raise typer.Exit(1)
-
-
-def _decodings(text: str | None) -> list[str] | None:
-    return None if text is None else names_of(text)

@@ -64,6 +64,11 @@ def _cell(text: str) -> str:
     return printable(text, LONGEST_CELL)
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 video`, `2 videos`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def note(text: str) -> None:
     """A line for the person at the terminal, on stderr; of several processes the first says it."""
     if os.environ.get("RANK", "0") == "0":

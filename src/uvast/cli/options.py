@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from uvast.benchmark.engine import Engine
     from uvast.config import Config
-    from uvast.inference.cluster import Cluster
 
 
 class EngineName(str, Enum):
@@ -83,18 +82,12 @@ def make_engine(
     """The engine that the options describe."""
     if name is EngineName.ray:
         from uvast.benchmark.ray_engine import RayEngine
+        from uvast.inference.cluster import Cluster
 
-        return RayEngine(make_cluster(address, cpus, gpus), device)
+        return RayEngine(Cluster(address, cpus, gpus), device)
     from uvast.benchmark.engine import LocalEngine
 
     return LocalEngine(jobs, device)
-
-
-def make_cluster(address: str, cpus: float, gpus: float) -> Cluster:
-    """The cluster that the options describe."""
-    from uvast.inference.cluster import Cluster
-
-    return Cluster(address, cpus, gpus)
 
 
 def names_of(text: str) -> list[str]:

@@ -8,23 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from uvast.cli import options
 from uvast.cli.benchmark import end, follow, print_layouts
 from uvast.cli.console import note, print_json, print_table
-from uvast.cli.options import (
-    AddressOption,
-    CpusOption,
-    DeviceOption,
-    EngineName,
-    EngineOption,
-    GpusOption,
-    JobsOption,
-    JsonOption,
-    SeedsOption,
-    SettingsOption,
-    TimestampsOption,
-    make_engine,
-    numbers_of,
-)
 from uvast.errors import ConfigError, UvastError
 
 if TYPE_CHECKING:
@@ -71,16 +57,16 @@ def reproduce(
             show_default="as in the paper's table",
         ),
     ] = None,
-    seeds: SeedsOption = "0",
-    settings: SettingsOption = None,
-    timestamps: TimestampsOption = None,
-    engine: EngineOption = EngineName.local,
-    jobs: JobsOption = 1,
-    address: AddressOption = "auto",
-    cpus: CpusOption = 1,
-    gpus: GpusOption = 0,
-    device: DeviceOption = "auto",
-    as_json: JsonOption = False,
+    seeds: options.SeedsOption = "0",
+    settings: options.SettingsOption = None,
+    timestamps: options.TimestampsOption = None,
+    engine: options.EngineOption = options.EngineName.local,
+    jobs: options.JobsOption = 1,
+    address: options.AddressOption = "auto",
+    cpus: options.CpusOption = 1,
+    gpus: options.GpusOption = 0,
+    device: options.DeviceOption = "auto",
+    as_json: options.JsonOption = False,
 ) -> None:
     """Compute a table of the paper, published numbers beside ours.
 
@@ -108,10 +94,10 @@ def reproduce(
     from uvast.benchmark.reproduce import Reproduction, write_table
     from uvast.data import Dataset
 
-    chosen: Engine = make_engine(
+    chosen: Engine = options.make_engine(
         engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus
     )
-    if budget is Budget.quick and engine is EngineName.local and jobs == 1:
+    if budget is Budget.quick and engine is options.EngineName.local and jobs == 1:
         chosen = SerialEngine(device)
     opened = _different([Dataset.open(path) for path in datasets])
     wanted = tuple(tables().values()) if table == "all" else (find_table(table),)
@@ -122,7 +108,7 @@ def reproduce(
             budget.value,
             preset,
             _splits(splits, dataset),
-            numbers_of(seeds, "--seeds"),
+            options.numbers_of(seeds, "--seeds"),
             timestamps,
             settings or (),
         )
@@ -158,7 +144,7 @@ def _tell_failures(task: Reproduction) -> int:
 def _splits(text: str | None, dataset: Dataset) -> tuple[int, ...] | None:
     if text is None:
         return None
-    return tuple(dataset.splits) if text == "all" else tuple(numbers_of(text, "--splits"))
+    return tuple(dataset.splits) if text == "all" else tuple(options.numbers_of(text, "--splits"))
 
 
 def _different(datasets: list[Dataset]) -> list[Dataset]:

@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from uvast.cli.console import note, print_json, print_table, progress_bar
-from uvast.cli.options import (
-    AddressOption,
-    CpusOption,
-    DeviceOption,
-    EngineName,
-    EngineOption,
-    GpusOption,
-    JsonOption,
-    WorkersOption,
-    make_cluster,
-)
+from uvast.cli import options
+from uvast.cli.console import counted, note, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,16 +66,16 @@ def segment(
         ),
     ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Videos encoded together.")] = 8,
-    workers: WorkersOption = 0,
-    engine: EngineOption = EngineName.local,
-    address: AddressOption = "auto",
-    cpus: CpusOption = 1,
-    gpus: GpusOption = 0,
-    device: DeviceOption = "auto",
+    workers: options.WorkersOption = 0,
+    engine: options.EngineOption = options.EngineName.local,
+    address: options.AddressOption = "auto",
+    cpus: options.CpusOption = 1,
+    gpus: options.GpusOption = 0,
+    device: options.DeviceOption = "auto",
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace existing predictions.")
     ] = False,
-    as_json: JsonOption = False,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Segment videos with a trained model.
 
@@ -113,11 +103,11 @@ def segment(
     )
 
     # the cluster's nodes have the devices, this machine only looks at the model
-    segmenter = load(model, device="cpu" if engine is EngineName.ray else device)
-    options = segmenter.parsed_options(settings or [], transcript=transcript, durations=durations)
-    chosen_formats = parse_formats(formats, bare=options.is_bare)
+    segmenter = load(model, device="cpu" if engine is options.EngineName.ray else device)
+    decoding = segmenter.parsed_options(settings or [], transcript=transcript, durations=durations)
+    chosen_formats = parse_formats(formats, bare=decoding.is_bare)
     found_sources = find_sources(
-        [path.absolute() for path in inputs] if engine is EngineName.ray else inputs,
+        [path.absolute() for path in inputs] if engine is options.EngineName.ray else inputs,
         n_features=segmenter.n_features,
         sampling_rate=segmenter.sampling_rate,
         split=split,
@@ -127,19 +117,19 @@ def segment(
         for fault in dataset.skipped:
             note(f"skipped: {fault}")
     check_place(out, sources, chosen_formats)
-    manifest = make_manifest(model, sources, options, chosen_formats, split=split)
+    manifest = make_manifest(model, sources, decoding, chosen_formats, split=split)
     folder = PredictionFolder(out, manifest, overwrite=overwrite)
     left = folder.left(sources)
     _tell_what_is_known(manifest, n_left=len(left))
-    if engine is EngineName.ray:
-        from uvast.inference.cluster import segment_on_cluster
+    if engine is options.EngineName.ray:
+        from uvast.inference.cluster import Cluster, segment_on_cluster
 
-        cluster = make_cluster(address, cpus, gpus)
+        cluster = Cluster(address, cpus, gpus)
         found = segment_on_cluster(
-            model, left, options, cluster=cluster, batch_size=batch_size, device=device
+            model, left, decoding, cluster=cluster, batch_size=batch_size, device=device
         )
     else:
-        found = segment_all(segmenter, left, options, batch_size=batch_size, workers=workers)
+        found = segment_all(segmenter, left, decoding, batch_size=batch_size, workers=workers)
     outcomes = list(nameless)
     with progress_bar() as progress:
         task = progress.add_task("segmenting", total=len(left))
@@ -158,14 +148,14 @@ def _tell_what_is_known(manifest: Manifest, *, n_left: int) -> None:
     n_videos = len(manifest.videos)
     if n_left < n_videos:
         note(
-            f"{n_videos - n_left} of {_videos(n_videos)} segmented earlier; "
+            f"{n_videos - n_left} of {counted(n_videos, 'video')} segmented earlier; "
             "pass --overwrite to segment all again"
         )
     n_trained = len(manifest.videos.keys() & set(manifest.train))
     if n_trained:
         note(
-            f"the model was trained on {n_trained} of {_videos(n_videos)}, going by their names: "
-            "it does better there than on new videos"
+            f"the model was trained on {n_trained} of {counted(n_videos, 'video')}, going by their "
+            "names: it does better there than on new videos"
         )
 
 
@@ -177,7 +167,7 @@ def _report(outcomes: Iterable[Outcome], out: Path, manifest: Manifest, *, as_js
     capped = [name for name, prediction in done.items() if not prediction.complete]
     if capped:
         note(
-            f"{_videos(len(capped))} may lack the last actions (first: {capped[0]}); "
+            f"{counted(len(capped), 'video')} may lack the last actions (first: {capped[0]}); "
             "allow more with --set max_segments=…"
         )
     if as_json:
@@ -192,7 +182,7 @@ def _report(outcomes: Iterable[Outcome], out: Path, manifest: Manifest, *, as_js
         )
         return
     if done:
-        title = f"{_videos(len(done))} in {out}, least confident first"
+        title = f"{counted(len(done), 'video')} in {out}, least confident first"
         by_confidence = sorted(done.items(), key=lambda item: item[1].confidence or 0.0)
         rows = [_row(name, one) for name, one in by_confidence]
         print_table(title, ["video", "segments", "confidence"], rows)
@@ -201,7 +191,3 @@ def _report(outcomes: Iterable[Outcome], out: Path, manifest: Manifest, *, as_js
 def _row(name: str, one: Prediction) -> list[str]:
     confidence = "–" if one.confidence is None else f"{one.confidence:.2f}"
     return [name, str(len(one.transcript)), confidence]
-
-
-def _videos(number: int) -> str:
-    return f"{number} video{'' if number == 1 else 's'}"

@@ -7,20 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from uvast.cli.console import note, print_json, print_table, progress_bar
-from uvast.cli.options import (
-    AddressOption,
-    CpusOption,
-    DeviceOption,
-    EngineName,
-    EngineOption,
-    EpochsOption,
-    GpusOption,
-    JsonOption,
-    SettingsOption,
-    TimestampsOption,
-    make_engine,
-)
+from uvast.cli import options
+from uvast.cli.console import counted, note, print_json, print_table, progress_bar
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -47,8 +35,8 @@ def sweep(
         str | None,
         typer.Option(help="The preset for all other settings.", show_default="the defaults"),
     ] = None,
-    epochs: EpochsOption = None,
-    settings: SettingsOption = None,
+    epochs: options.EpochsOption = None,
+    settings: options.SettingsOption = None,
     split: Annotated[int, typer.Option(help="The split whose training side is used.")] = 1,
     validation: Annotated[
         float | None,
@@ -57,16 +45,16 @@ def sweep(
             show_default="train.validation, or 0.2 if that is auto or 0",
         ),
     ] = None,
-    timestamps: TimestampsOption = None,
-    engine: EngineOption = EngineName.local,
+    timestamps: options.TimestampsOption = None,
+    engine: options.EngineOption = options.EngineName.local,
     jobs: Annotated[
         int, typer.Option(min=1, help="Trials chosen and run at the same time, on Ray too.")
     ] = 1,
-    address: AddressOption = "auto",
-    cpus: CpusOption = 1,
-    gpus: GpusOption = 0,
-    device: DeviceOption = "auto",
-    as_json: JsonOption = False,
+    address: options.AddressOption = "auto",
+    cpus: options.CpusOption = 1,
+    gpus: options.GpusOption = 0,
+    device: options.DeviceOption = "auto",
+    as_json: options.JsonOption = False,
 ) -> None:
     """Find good settings, judged on a validation part of the training side.
 
@@ -91,7 +79,9 @@ def sweep(
         validation = VALIDATION if own == "auto" or not own else own
     varied = [parse_range(one) for one in ranges]
     task = Sweep(dataset, split, config, varied, timestamps, validation)
-    chosen = make_engine(engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus)
+    chosen = options.make_engine(
+        engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus
+    )
     told = set()
     n_done = task.n_scored(out)
     with progress_bar() as progress:
@@ -110,7 +100,7 @@ def sweep(
     else:
         _print(found, [one.name for one in varied])
     if told:
-        note(f"{_trials(len(told))} failed; the same command tries as many others")
+        note(f"{counted(len(told), 'trial')} failed; the same command tries as many others")
     if found[0].score is None:
         raise ConfigError("every trial failed", where=out, remedy="see the messages above")
     clicks = "" if timestamps is None else f" --timestamps {timestamps}"
@@ -118,10 +108,6 @@ def sweep(
         f"the best settings are in {out}/best.toml; try uvast train {dataset} --split {split}"
         f"{clicks} --config {out}/best.toml --out RUN"
     )
-
-
-def _trials(number: int) -> str:
-    return f"{number} trial{'' if number == 1 else 's'}"
 
 
 def _failure(trial: Trial) -> str:

@@ -72,10 +72,6 @@ class Manifest:
                 return f"{name} is {theirs} there, {ours} here"
         return None
 
-    def same_file(self, other: Manifest, name: str) -> bool:
-        """Whether a video has the same file of features there."""
-        return self.videos[name] == other.videos.get(name)
-
 
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a folder of predictions; None if it has none."""
@@ -88,20 +84,15 @@ def read_manifest(folder: Path) -> Manifest | None:
 def parse_formats(text: str | None, *, bare: bool) -> tuple[str, ...]:
     """`txt,csv` -> the formats, checked; None takes the usual ones.
 
-    Args:
-        text: the formats, separated by commas.
-        bare: whether the predictions are bare transcripts, which have no labels of frames.
+    `bare` predictions are transcripts alone, which have no labels of frames.
     """
     if text is None:
         return ("json",) if bare else ("txt", "json")
     formats = tuple(part.strip() for part in text.split(","))
-    unknown = [name for name in formats if name not in FORMATS]
-    if unknown:
-        raise ConfigError(
-            f"unknown format {unknown[0]!r}",
-            where="--format",
-            remedy=f"choose from {', '.join(FORMATS)}",
-        )
+    for name in formats:
+        if name not in FORMATS:
+            remedy = f"choose from {', '.join(FORMATS)}"
+            raise ConfigError(f"unknown format {name!r}", where="--format", remedy=remedy)
     if bare and "txt" in formats:
         raise ConfigError(
             "txt holds a label for every frame, but durations 'none' gives only a transcript",

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import os
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.errors import ConfigError, InputError, OutputError, UvastError
 from uvast.files import check_absent, read_record, write_json
 from uvast.inference.inputs import DatasetVideo
-from uvast.inference.output import (
-    MANIFEST,
-    Manifest,
-    output_path,
-    read_manifest,
-    write_prediction,
-)
+from uvast.inference.output import MANIFEST, Manifest, output_path, read_manifest, write_prediction
 from uvast.inference.pipeline import Outcome
 from uvast.runs import RUN_FILE, RunInfo, checkpoint_path
 
@@ -48,7 +41,7 @@ def make_manifest(
     return Manifest(
         model=_text(model),
         checkpoint=_sha256(checkpoint),
-        options=dataclasses.asdict(options),
+        options=asdict(options),
         formats=formats,
         videos={source.name: _text(source.path) for source in sources},
         dataset=datasets.pop() if len(datasets) == 1 else None,
@@ -85,7 +78,7 @@ class PredictionFolder:
             return tuple(sources)
         ours, before = self.manifest, read_manifest(self.path)
         if before is None:
-            self._check_free(ours.videos)
+            check_absent(*self._files(ours.videos))
             return tuple(sources)
         difference = ours.difference(before)
         if difference is not None:
@@ -94,26 +87,24 @@ class PredictionFolder:
                 where=self.path,
                 remedy="choose another --out, or replace them with --overwrite",
             )
-        self._check_free(ours.videos, set(ours.formats) - set(before.formats))
-        self._check_free(name for name in ours.videos if not ours.same_file(before, name))
+        moved = [name for name, file in ours.videos.items() if before.videos.get(name) != file]
+        added = set(ours.formats) - set(before.formats)
+        check_absent(*self._files(ours.videos, added), *self._files(moved))
         return tuple(one for one in sources if not self._is_done(one))
 
     def write(self, name: str, prediction: Prediction) -> None:
         """Writes a video's prediction; the manifest comes before the first one."""
         if not self._begun:
-            replaced = [
-                one for one in self.manifest.videos if any(map(Path.exists, self._files(one)))
-            ]
-            self._list(self.manifest.videos.keys() - (replaced if self._overwrite else []))
+            self._list(
+                one
+                for one in self.manifest.videos
+                if not self._overwrite or not any(map(Path.exists, self._files([one])))
+            )
             self._begun = True
         write_prediction(self.path, name, prediction, self.manifest.formats)
 
     def finish(self, names: Iterable[str]) -> None:
-        """Lists what was replaced, too.
-
-        Args:
-            names: the videos that were written.
-        """
+        """Lists what was replaced, too: `names` are the videos that were written."""
         if self._begun and self._overwrite:
             self._list(names)
 
@@ -129,17 +120,14 @@ class PredictionFolder:
                 dataset=ours.dataset if ours.dataset == before.dataset else None,
                 split=ours.split if ours.split == before.split else None,
             )
-        write_json(self.path / MANIFEST, dataclasses.asdict(merged))
+        write_json(self.path / MANIFEST, asdict(merged))
 
-    def _files(self, name: str) -> list[Path]:
-        return [output_path(self.path, name, suffix) for suffix in self.manifest.formats]
-
-    def _check_free(self, names: Iterable[str], formats: Iterable[str] | None = None) -> None:
+    def _files(self, names: Iterable[str], formats: Iterable[str] | None = None) -> list[Path]:
         suffixes = self.manifest.formats if formats is None else tuple(formats)
-        check_absent(*(output_path(self.path, name, one) for name in names for one in suffixes))
+        return [output_path(self.path, name, one) for name in names for one in suffixes]
 
     def _is_done(self, source: Source) -> bool:
-        files = self._files(source.name)
+        files = self._files([source.name])
         with suppress(OSError):  # absent; features that cannot be read are told of in their turn
             made_from = source.path.stat().st_mtime_ns
             return all(path.stat().st_mtime_ns >= made_from for path in files)
