@@ -40,7 +40,7 @@ class EpochBatches:
     """The batches of one epoch, in this process.
 
     Args:
-        n_steps: optimiser steps of the process that has most.
+        n_steps: optimiser steps of the process that has most; the others wait for it idle.
         batches: this process's own, on its device.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 
@@ -16,7 +16,7 @@ class EpochReport:
     seconds: float
     learning_rate: float
     losses: dict[str, float]
-    validation: dict[str, float]
+    validation: dict[str, float] = field(default_factory=dict)
 
     def as_row(self) -> dict[str, object]:
         """A row of the log."""
@@ -70,17 +70,5 @@ class Watcher(Protocol):
         ...
 
 
-class Silent:
+class Silent(Watcher):
     """Watches nothing."""
-
-    def begin(self, plan: Plan) -> None:
-        """Says nothing."""
-
-    def pseudo_labels(self, n_done: int, n_most: int) -> None:
-        """Says nothing."""
-
-    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
-        """Says nothing."""
-
-    def epoch(self, report: EpochReport) -> None:
-        """Says nothing."""
