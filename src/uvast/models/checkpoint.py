@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import pydantic
@@ -19,7 +20,7 @@ from safetensors.torch import save_file
 
 from uvast.errors import CheckpointError, UvastError
 from uvast.files import atomic_path, first_fault, open_file, unwritable
-from uvast.models.build import rebuild_model
+from uvast.models.build import OWN_KINDS, rebuild_model
 from uvast.models.uvast import Uvast
 from uvast.vocabulary import Vocabulary  # noqa: TC001 (pydantic reads it)
 
@@ -97,14 +98,19 @@ class TensorFile:
 
     def header(self, key: str, record: type[Record], *, what: str, remedy: str) -> Record:
         """An entry of the header as a typed record; `what` names it in the error."""
-        adapter: pydantic.TypeAdapter[Record] = pydantic.TypeAdapter(record)
         try:
-            return adapter.validate_json(self.metadata.get(key, ""), strict=True)
+            return _adapter(record).validate_json(self.metadata.get(key, ""), strict=True)
         except pydantic.ValidationError as error:
             fault = first_fault(error) if key in self.metadata else "it is missing"
             raise CheckpointError(
                 f"has a {what} that cannot be read ({fault})", where=self.path, remedy=remedy
             ) from None
+
+
+@cache
+def _adapter(record: type[Record]) -> pydantic.TypeAdapter[Record]:
+    """Made once a type: it takes longer than all checks."""
+    return pydantic.TypeAdapter(record)
 
 
 def model_tensors(model: nn.Module) -> dict[str, Tensor]:
@@ -152,9 +158,12 @@ def load_model(path: Path) -> tuple[nn.Module, ModelCard]:
     contents = read_checkpoint(path, prefix=MODEL_PREFIX)
     card, weights = contents.card, contents.weights
     with torch.device("meta"):  # shapes without memory: a card may ask for anything
-        empty = _untrained(card, weights, path)
-    check_weights(empty, weights, "its own model card", where=path, remedy="train again")
-    model = _untrained(card, weights, path)
+        model = _untrained(card, weights, path)
+    check_weights(model, weights, "its own model card", where=path, remedy="train again")
+    if card.kind in OWN_KINDS:  # all they know is in their weights: nothing to draw at random
+        model = model.to_empty(device="cpu")
+    else:
+        model = _untrained(card, weights, path)
     model.load_state_dict(weights)
     return model.eval(), card
 
