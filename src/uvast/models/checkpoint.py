@@ -160,11 +160,10 @@ def load_model(path: Path) -> tuple[nn.Module, ModelCard]:
     with torch.device("meta"):  # shapes without memory: a card may ask for anything
         model = _untrained(card, weights, path)
     check_weights(model, weights, "its own model card", where=path, remedy="train again")
-    if card.kind in OWN_KINDS:  # all they know is in their weights: nothing to draw at random
-        model = model.to_empty(device="cpu")
-    else:
+    if card.kind not in OWN_KINDS:  # another package's may keep more than weights
         model = _untrained(card, weights, path)
-    model.load_state_dict(weights)
+    owned = {name: value.clone() for name, value in weights.items()}  # the file may change
+    model.load_state_dict(owned, assign=True)
     return model.eval(), card
 
 
