@@ -172,12 +172,7 @@ def check_weights(
 ) -> None:
     """Refuses weights that are not those of a model, by name, shape and type.
 
-    Args:
-        model: that they are for.
-        weights: by their names in the model.
-        what: they do not fit, for the error.
-        where: the file they are from.
-        remedy: for the error.
+    The error says that the file `where` does not fit `what`.
     """
     wanted = model.state_dict()
     for name in (*wanted, *weights):

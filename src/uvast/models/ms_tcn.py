@@ -66,11 +66,7 @@ class DilatedResidualLayer(nn.Module):
 class Stage(nn.Module):
     """A 1x1 convolution into the model's width, layers, and a classifier of the frames.
 
-    Args:
-        embed: the input's width -> D.
-        layers: modules that take `(x, mask)` and keep the shape of `x`.
-        width: D.
-        n_classes: C.
+    Layers take `(x, mask)` and keep the shape of `x`.
     """
 
     def __init__(
