@@ -10,7 +10,7 @@ import dataclasses
 import json
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 import pydantic
 import torch
@@ -25,7 +25,7 @@ from uvast.models.uvast import Uvast
 from uvast.vocabulary import Vocabulary  # noqa: TC001 (pydantic reads it)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
     from pathlib import Path
 
     from torch import Tensor, nn
@@ -98,8 +98,9 @@ class TensorFile:
 
     def header(self, key: str, record: type[Record], *, what: str, remedy: str) -> Record:
         """An entry of the header as a typed record; `what` names it in the error."""
+        adapter: pydantic.TypeAdapter[Record] = _adapter(cast("Hashable", record))
         try:
-            return _adapter(record).validate_json(self.metadata.get(key, ""), strict=True)
+            return adapter.validate_json(self.metadata.get(key, ""), strict=True)
         except pydantic.ValidationError as error:
             fault = first_fault(error) if key in self.metadata else "it is missing"
             raise CheckpointError(
@@ -108,7 +109,7 @@ class TensorFile:
 
 
 @cache
-def _adapter(record: type[Record]) -> pydantic.TypeAdapter[Record]:
+def _adapter(record: Any) -> pydantic.TypeAdapter[Any]:
     """Made once a type: it takes longer than all checks."""
     return pydantic.TypeAdapter(record)
 

@@ -66,5 +66,17 @@ class Watcher(Protocol):
         ...
 
 
-class Silent(Watcher):
+class Silent:
     """Watches nothing."""
+
+    def begin(self, plan: Plan) -> None:
+        """Says nothing."""
+
+    def pseudo_labels(self, n_done: int, n_most: int) -> None:
+        """Says nothing."""
+
+    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+        """Says nothing."""
+
+    def epoch(self, report: EpochReport) -> None:
+        """Says nothing."""
