@@ -47,27 +47,12 @@ LOCK_SECONDS = 10.0
 BEGINNINGS = (CONFIG_FILE, "log.csv", "run.lock", "error.txt")
 """What a run that was killed at its first moment, or a benchmark's cell that crashed, leaves."""
 
+SCORES = ("acc", "edit", "f1@10", "f1@25", "f1@50", "score", "selection")
 LOG_COLUMNS = (
-    "stage",
-    "epoch",
-    "seconds",
-    "learning_rate",
-    "loss",
-    "frame",
-    "segment",
-    "group_frame",
-    "group_segment",
-    "cross_attention",
-    "durations",
-    "smoothing",
-    "alignment",
-    "validation_acc",
-    "validation_edit",
-    "validation_f1@10",
-    "validation_f1@25",
-    "validation_f1@50",
-    "validation_score",
-    "validation_selection",
+    *("stage", "epoch", "seconds", "learning_rate", "loss"),
+    *("frame", "segment", "group_frame", "group_segment", "cross_attention", "durations"),
+    *("smoothing", "alignment"),
+    *(f"validation_{name}" for name in SCORES),
 )
 
 

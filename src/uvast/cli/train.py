@@ -125,7 +125,12 @@ def train(
     }
     changes = _changes(settings or [], flags)
     if resume is not None:
-        _refuse_with_resume(dataset, out, preset, config, split, timestamps)
+        if any(one is not None for one in (dataset, out, preset, config, split, timestamps)):
+            raise ConfigError(
+                "a resumed run has its dataset and settings already",
+                where="--resume",
+                remedy="leave out DATASET, --out, --preset, --config, --split and --timestamps",
+            )
         _resume(resume, changes, stage, device, tensorboard=tensorboard)
         return
     if dataset is None or out is None:
@@ -212,15 +217,6 @@ def _second_stage(
     return {name: config.train.epochs or TrainConfig().alignment_epochs}
 
 
-def _refuse_with_resume(*given: object) -> None:
-    if any(value is not None for value in given):
-        raise ConfigError(
-            "a resumed run has its dataset and settings already",
-            where="--resume",
-            remedy="leave out DATASET, --out, --preset, --config, --split and --timestamps",
-        )
-
-
 def _resume(
     run: Path, changes: dict[str, str], stage: Stage | None, device: str, *, tensorboard: bool
 ) -> None:
@@ -252,8 +248,7 @@ def _followed(run: Path, *, tensorboard: bool) -> Iterator[Watcher]:
     except KeyboardInterrupt:
         from uvast.runs import is_run
 
-        begun = is_run(run)
-        how = (f"go on with: uvast train --resume {run}",) if begun else ()
+        how = (f"go on with: uvast train --resume {run}",) if is_run(run) else ()
         raise KeyboardInterrupt(*how) from None
 
 

@@ -35,18 +35,11 @@ DECAY = 3.0
 
 @dataclass(frozen=True)
 class AsformerDimensions:
-    """All an ASFormer is built from; a checkpoint holds it beside the weights.
+    """Those of `MsTcnDimensions`, and the attention's as in `UvastDimensions`.
 
     Args:
-        n_features: F, the width of the input features.
-        n_classes: C.
-        width: D, the width of every layer.
-        attention_width: width of queries, keys and values.
         n_layers: blocks of the encoder and of each decoder; block i has dilation and window 2**i.
         n_stages: the encoder and its decoders.
-        window: what a query of the window attention sees, see `uvast.models.window_attention`.
-        dropout: rate inside every block.
-        channel_dropout: rate at which whole input channels are dropped.
     """
 
     n_features: int

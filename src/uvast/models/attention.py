@@ -14,11 +14,8 @@ from uvast.models.layers import dropout
 class SelfAttention(nn.Module):
     """Attention of a sequence to itself; the fused kernel never stores the matrix of weights.
 
-    Args:
-        width: D.
-        n_heads: heads.
-        rate: dropout on the attention weights. Above 0 the weights are stored while training, so it
-            is 0 wherever the sequence is one of frames.
+    With dropout on them (`rate` above 0) they are stored while training, so it is 0 wherever the
+    sequence is one of frames.
     """
 
     def __init__(self, width: int, n_heads: int, rate: float) -> None:
@@ -61,12 +58,7 @@ class CrossAttention(nn.Module):
     The projections of keys and values are applied on the short side: with `k = Wk m`, the score
     `q · k` is `(Wkᵀ q) · m`, and the weighted sum of `Wv m` is `Wv` of the weighted sum. The memory
     is thus never projected and serves all layers as it is. The bias of the keys shifts all scores
-    of a query alike, which the softmax does not see.
-
-    Args:
-        width: D.
-        n_heads: heads.
-        rate: dropout on the attention weights.
+    of a query alike, which the softmax does not see. The weights have dropout at `rate`.
     """
 
     def __init__(self, width: int, n_heads: int, rate: float) -> None:
@@ -82,16 +74,10 @@ class CrossAttention(nn.Module):
     def forward(
         self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Attends from `x` to a memory.
+        """Attends from `x (B, L, D)` to a memory, whose B may be 1 for all of `x`.
 
-        Args:
-            x: `(B, L, D)`.
-            keys: the memory that is scored `(B, T, D)`; B may be 1 for all of `x`.
-            values: the memory that is averaged `(B, T, D)`.
-            mask: valid frames `(B, T)`, None when all are.
-
-        Returns:
-            The attention's output `(B, L, D)`, and its weights `(B, n_heads, L, T)` before dropout.
+        Keys `(B, T, D)` are scored where the mask `(B, T)` is true, values `(B, T, D)` averaged.
+        Returns `(B, L, D)`, and the weights `(B, n_heads, L, T)` before dropout.
         """
         n, length, width = x.shape
         depth = width // self.n_heads

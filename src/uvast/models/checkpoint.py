@@ -9,7 +9,8 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 import pydantic
 import torch
@@ -19,12 +20,12 @@ from safetensors.torch import save_file
 
 from uvast.errors import CheckpointError, UvastError
 from uvast.files import atomic_path, first_fault, open_file, unwritable
-from uvast.models.build import rebuild_model
+from uvast.models.build import OWN_KINDS, rebuild_model
 from uvast.models.uvast import Uvast
 from uvast.vocabulary import Vocabulary  # noqa: TC001 (pydantic reads it)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
     from pathlib import Path
 
     from torch import Tensor, nn
@@ -97,7 +98,7 @@ class TensorFile:
 
     def header(self, key: str, record: type[Record], *, what: str, remedy: str) -> Record:
         """An entry of the header as a typed record; `what` names it in the error."""
-        adapter: pydantic.TypeAdapter[Record] = pydantic.TypeAdapter(record)
+        adapter: pydantic.TypeAdapter[Record] = _adapter(cast("Hashable", record))
         try:
             return adapter.validate_json(self.metadata.get(key, ""), strict=True)
         except pydantic.ValidationError as error:
@@ -105,6 +106,12 @@ class TensorFile:
             raise CheckpointError(
                 f"has a {what} that cannot be read ({fault})", where=self.path, remedy=remedy
             ) from None
+
+
+@cache
+def _adapter(record: Any) -> pydantic.TypeAdapter[Any]:
+    """Made once a type: it takes longer than all checks."""
+    return pydantic.TypeAdapter(record)
 
 
 def model_tensors(model: nn.Module) -> dict[str, Tensor]:
@@ -152,10 +159,12 @@ def load_model(path: Path) -> tuple[nn.Module, ModelCard]:
     contents = read_checkpoint(path, prefix=MODEL_PREFIX)
     card, weights = contents.card, contents.weights
     with torch.device("meta"):  # shapes without memory: a card may ask for anything
-        empty = _untrained(card, weights, path)
-    check_weights(empty, weights, "its own model card", where=path, remedy="train again")
-    model = _untrained(card, weights, path)
-    model.load_state_dict(weights)
+        model = _untrained(card, weights, path)
+    check_weights(model, weights, "its own model card", where=path, remedy="train again")
+    if card.kind not in OWN_KINDS:  # another package's may keep more than weights
+        model = _untrained(card, weights, path)
+    owned = {name: value.clone() for name, value in weights.items()}  # the file may change
+    model.load_state_dict(owned, assign=True)
     return model.eval(), card
 
 
@@ -164,12 +173,7 @@ def check_weights(
 ) -> None:
     """Refuses weights that are not those of a model, by name, shape and type.
 
-    Args:
-        model: that they are for.
-        weights: by their names in the model.
-        what: they do not fit, for the error.
-        where: the file they are from.
-        remedy: for the error.
+    The error says that the file `where` does not fit `what`.
     """
     wanted = model.state_dict()
     for name in (*wanted, *weights):

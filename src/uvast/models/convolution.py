@@ -10,12 +10,7 @@ from torch.nn import functional
 
 
 class DilatedConvolution(nn.Module):
-    """Convolution of kernel 3 that keeps the length; frames outside the video count as zero.
-
-    Args:
-        width: channels in and out.
-        dilation: distance of the kernel's taps, in frames.
-    """
+    """Convolution of kernel 3 that keeps the length; frames outside the video count as zero."""
 
     def __init__(self, width: int, dilation: int) -> None:
         super().__init__()
@@ -32,11 +27,7 @@ class DilatedConvolution(nn.Module):
 def dilated_convolution(x: Tensor, weight: Tensor, bias: Tensor, dilation: int) -> Tensor:
     """`y[t] = b + x[t - dilation] W[0] + x[t] W[1] + x[t + dilation] W[2]`.
 
-    Args:
-        x: `(B, T, D)`.
-        weight: `(3, D, D')`.
-        bias: `(D',)`.
-        dilation: distance of the taps; may exceed T.
+    Of `x (B, T, D)`, `weight (3, D, D')` and `bias (D',)`; the dilation may exceed T.
     """
     return _DilatedConvolution.apply(x, weight, bias, dilation)  # type: ignore[no-any-return, no-untyped-call]
 

@@ -19,7 +19,7 @@ from uvast.models.layers import InputProjection, dropout
 from uvast.models.uvast import Encoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,7 @@ class DilatedResidualLayer(nn.Module):
 class Stage(nn.Module):
     """A 1x1 convolution into the model's width, layers, and a classifier of the frames.
 
-    Args:
-        embed: the input's width -> D.
-        layers: modules that take `(x, mask)` and keep the shape of `x`.
-        width: D.
-        n_classes: C.
+    Layers take `(x, mask)` and keep the shape of `x`.
     """
 
     def __init__(
@@ -92,14 +88,11 @@ class Stage(nn.Module):
 class Refinement(nn.Module):
     """A stage after the first: sees nothing but the class probabilities before it."""
 
-    def __init__(self, *, n_classes: int, width: int, n_layers: int, rate: float) -> None:
+    def __init__(self, dimensions: Any) -> None:
         super().__init__()
-        self.stage = Stage(
-            nn.Linear(n_classes, width),
-            residual_layers(width, n_layers, rate),
-            width=width,
-            n_classes=n_classes,
-        )
+        width, n_classes = dimensions.width, dimensions.n_classes
+        embed, layers = nn.Linear(n_classes, width), _residual_layers(dimensions)
+        self.stage = Stage(embed, layers, width=width, n_classes=n_classes)
 
     def forward(self, before: Encoded, mask: Tensor | None) -> Encoded:
         """The stage before -> this stage."""
@@ -143,24 +136,19 @@ class MultiStageNetwork(nn.Module):
 
 def ms_tcn(dimensions: MsTcnDimensions) -> MultiStageNetwork:
     """The network of the paper: the first stage is built like the others, on the input features."""
-    prediction = Stage(
-        InputProjection(dimensions.n_features, dimensions.width, dimensions.channel_dropout),
-        residual_layers(dimensions.width, dimensions.n_layers, dimensions.dropout),
-        width=dimensions.width,
-        n_classes=dimensions.n_classes,
-    )
-    refinements = (
-        Refinement(
-            n_classes=dimensions.n_classes,
-            width=dimensions.width,
-            n_layers=dimensions.n_layers,
-            rate=dimensions.dropout,
-        )
-        for _ in range(dimensions.n_stages - 1)
-    )
+    return refined(dimensions, _residual_layers(dimensions))
+
+
+def refined(dimensions: Any, layers: Iterable[nn.Module]) -> MultiStageNetwork:
+    """A first stage of `layers` on the input features, refined by stages of residual layers."""
+    width, n_classes = dimensions.width, dimensions.n_classes
+    embed = InputProjection(dimensions.n_features, width, dimensions.channel_dropout)
+    prediction = Stage(embed, layers, width=width, n_classes=n_classes)
+    refinements = (Refinement(dimensions) for _ in range(dimensions.n_stages - 1))
     return MultiStageNetwork(dimensions, prediction, refinements)
 
 
-def residual_layers(width: int, n_layers: int, rate: float) -> list[nn.Module]:
+def _residual_layers(dimensions: Any) -> Iterator[nn.Module]:
     """Layers whose dilations double."""
-    return [DilatedResidualLayer(width, 2**index, rate) for index in range(n_layers)]
+    for index in range(dimensions.n_layers):
+        yield DilatedResidualLayer(dimensions.width, 2**index, dimensions.dropout)

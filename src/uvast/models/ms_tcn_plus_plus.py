@@ -14,24 +14,13 @@ from torch import Tensor, nn
 from uvast.models.convolution import DilatedConvolution
 from uvast.models.dimensions import check_dimensions
 from uvast.models.encoder import clear_padding
-from uvast.models.layers import InputProjection, dropout
-from uvast.models.ms_tcn import MultiStageNetwork, Refinement, Stage
+from uvast.models.layers import dropout
+from uvast.models.ms_tcn import MultiStageNetwork, refined
 
 
 @dataclass(frozen=True)
 class MsTcnPlusPlusDimensions:
-    """All an MS-TCN++ is built from; a checkpoint holds it beside the weights.
-
-    Args:
-        n_features: F, the width of the input features.
-        n_classes: C.
-        width: D, the width of every layer.
-        n_prediction_layers: dual dilated layers of the first stage.
-        n_layers: layers of a refinement stage; layer i has dilation 2**i.
-        n_stages: stages, the first included.
-        dropout: rate inside every layer.
-        channel_dropout: rate at which whole input channels are dropped.
-    """
+    """Those of `MsTcnDimensions`, and the number of dual dilated layers of the first stage."""
 
     n_features: int
     n_classes: int
@@ -69,19 +58,4 @@ def ms_tcn_plus_plus(dimensions: MsTcnPlusPlusDimensions) -> MultiStageNetwork:
         DualDilatedLayer(dimensions.width, (2 ** (last - index), 2**index), dimensions.dropout)
         for index in range(last + 1)
     ]
-    prediction = Stage(
-        InputProjection(dimensions.n_features, dimensions.width, dimensions.channel_dropout),
-        layers,
-        width=dimensions.width,
-        n_classes=dimensions.n_classes,
-    )
-    refinements = (
-        Refinement(
-            n_classes=dimensions.n_classes,
-            width=dimensions.width,
-            n_layers=dimensions.n_layers,
-            rate=dimensions.dropout,
-        )
-        for _ in range(dimensions.n_stages - 1)
-    )
-    return MultiStageNetwork(dimensions, prediction, refinements)
+    return refined(dimensions, layers)

@@ -9,14 +9,9 @@ EPSILON = 1e-5
 
 
 def instance_norm(x: Tensor, mask: Tensor | None) -> Tensor:
-    """Shifts and scales each channel to mean 0 and variance 1 over the valid frames.
+    """Shifts and scales each channel of `x (B, T, D)` to mean 0, variance 1 over valid frames.
 
-    Args:
-        x: `(B, T, D)`.
-        mask: valid frames `(B, T)`; None when all are.
-
-    Returns:
-        `(B, T, D)`, zero on padding. A video of one frame becomes zero.
+    They are `mask (B, T)`, None when all are. Padding, and a video of one frame, become zero.
     """
     n_videos, n_frames, _ = x.shape
     if n_videos == 1 and n_frames > 1 and mask is None:

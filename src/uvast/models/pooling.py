@@ -11,12 +11,8 @@ def smooth(memory: Tensor, mask: Tensor | None, window: int | None) -> Tensor:
     """Averages `memory (B, T, D)` over the valid frames among the `window` around each.
 
     A score is linear in its key, so that average-pooling the scores along T is the same as scoring
-    pooled keys: once for all layers, heads and tokens.
-
-    Args:
-        memory: `(B, T, D)`.
-        mask: valid frames `(B, T)`; None when all are.
-        window: odd, in frames; None leaves the memory as it is.
+    pooled keys: once for all layers, heads and tokens. All frames are valid without a mask
+    `(B, T)`; the window is odd, and None leaves the memory as it is.
     """
     if window is None or window == 1:
         return memory

@@ -35,12 +35,7 @@ POSITIONS = 64
 
 
 class Affine(NamedTuple):
-    """`x @ weight.T + bias`.
-
-    Args:
-        weight: `(D', D)`.
-        bias: `(D',)`.
-    """
+    """`x @ weight.T + bias`, of shapes `(D', D)` and `(D',)`."""
 
     weight: Array
     bias: Array
@@ -136,11 +131,7 @@ def _folded_memory(attention: CrossAttention) -> tuple[Affine, Affine]:
 class StepWeights:
     """Everything of a transcript decoder that a step reads.
 
-    Args:
-        embeddings: of the tokens `(C + 2, D)`.
-        layers: in their order.
-        norm: of the last layer's output.
-        classify: from there to the next token's logits, `(C + 1, D)`.
+    Embeddings of the tokens are `(C + 2, D)`; `classify (C + 1, D)` gives the next one's logits.
     """
 
     embeddings: Array
@@ -184,14 +175,7 @@ class DecoderState:
     def begin(
         cls, decoder: TranscriptDecoder, keys: Tensor, values: Tensor, mask: Tensor | None
     ) -> DecoderState:
-        """The state before the first token of B transcripts.
-
-        Args:
-            decoder: the decoder.
-            keys: `(B, T, D)`.
-            values: `(B, T, D)`.
-            mask: valid frames `(B, T)`, None when all are.
-        """
+        """Before the first token of B transcripts: memory `(B, T, D)`, valid frames `(B, T)`."""
         memory = _array(values)
         n, n_frames, width = memory.shape
         n_heads = decoder.typed_layers()[0].self_attention.n_heads

@@ -110,18 +110,10 @@ def window_attention(
     kind: WindowKind,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Softmax attention within windows.
+    """Softmax attention within windows of w frames, `(N, T, d)` each; N counts videos and heads.
 
-    Args:
-        queries: `(N, T, d)`; N counts videos and heads.
-        keys: `(N, T, d)`.
-        values: `(N, T, d)`.
-        window: w, in frames.
-        kind: what a query sees.
-        mask: valid frames `(N, T)`, None when all are. Other keys are not seen by any query.
-
-    Returns:
-        `(N, T, d)`; whatever on queries that see no valid key.
+    No query sees keys outside the valid frames, `mask (N, T)`, None when all are. A query that sees
+    no valid key gives whatever.
     """
     return _WindowAttention.apply(queries, keys, values, window, kind, mask)  # type: ignore[no-any-return, no-untyped-call]
 
@@ -235,13 +227,7 @@ def _overlap_add(total: Tensor, tiles: Tensor, run: TileRun) -> None:
 class WindowAttention(nn.Module):
     """Projections around `window_attention`: D -> 3 attention_width, and back to D.
 
-    Args:
-        width: D.
-        attention_width: width of queries, keys and values, over all heads.
-        n_heads: heads.
-        window: w, in frames.
-        kind: what a query sees.
-        activation: between the attention and the projection back.
+    The attention width counts all heads; the activation comes before the projection back.
     """
 
     def __init__(

@@ -17,12 +17,10 @@ SPAN = 20
 
 
 def augment(batch: Batch, *, noise: float, masking: float) -> Batch:
-    """Changes the features of a training batch.
+    """Changes the features `(B, T, F)` of a training batch.
 
-    Args:
-        batch: features `(B, T, F)`.
-        noise: standard deviation of white noise, in units of each channel's own deviation.
-        masking: share of the frames whose features become 0, in spans of 20.
+    White noise has a deviation of `noise` times that of each channel; a share `masking` of the
+    frames becomes 0, in spans.
     """
     if not noise and not masking:
         return batch

@@ -22,12 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What a run learns from.
+    """What a run learns from: features, and targets of the training and validation videos.
 
-    Args:
-        dataset: the features.
-        segmentations: targets of the training and validation videos, by name.
-        timestamps: what pseudo-segmentations were made from; empty with full labels.
+    `timestamps` are what pseudo-segmentations were made from; there are none with full labels.
     """
 
     dataset: Dataset
@@ -40,7 +37,7 @@ class EpochBatches:
     """The batches of one epoch, in this process.
 
     Args:
-        n_steps: optimiser steps of the process that has most.
+        n_steps: optimiser steps of the process that has most; the others wait for it idle.
         batches: this process's own, on its device.
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from uvast.errors import CheckpointError
@@ -34,34 +35,17 @@ if TYPE_CHECKING:
     from uvast.training.loop import Loop
 
 
+@dataclass(eq=False)
 class Checkpoints:
-    """Reads and writes them; of several processes only the first one writes.
+    """Reads and writes them; of several processes only the first one writes."""
 
-    Args:
-        folder: the run's.
-        config: all settings.
-        info: what the run was made from.
-        dataset: its classes and rate.
-        model: whose weights they are.
-        processes: those that train together.
-    """
-
-    def __init__(
-        self,
-        folder: RunFolder,
-        config: Config,
-        info: RunInfo,
-        dataset: Dataset,
-        model: nn.Module,
-        processes: Processes,
-    ) -> None:
-        self._folder = folder
-        self._config = config
-        self._info = info
-        self._dataset = dataset
-        self._model = model
-        self._processes = processes
-        self._saved_at = time.monotonic()
+    _folder: RunFolder
+    _config: Config
+    _info: RunInfo
+    _dataset: Dataset
+    _model: nn.Module
+    _processes: Processes
+    _saved_at: float = field(default_factory=time.monotonic, init=False)
 
     @property
     def seconds_since_last(self) -> float:
@@ -78,10 +62,10 @@ class Checkpoints:
             progress, contents = read_state(self._folder.last)
             tensors = contents.tensors
             self._load_weights(contents)
-            targets = read_targets(contents, state.targets, len(self._dataset.vocabulary))
             n_classes = len(self._dataset.vocabulary)
-            decoding, where = contents.card.decoding, self._folder.last
-            state = State(progress, Priors.from_dict(decoding, n_classes, where=where), targets)
+            targets = read_targets(contents, state.targets, n_classes)
+            priors = Priors.from_dict(contents.card.decoding, n_classes, where=contents.path)
+            state = State(progress, priors, targets)
         if self._processes.is_first:
             self._folder.truncate_log(state.progress.stage, state.progress.epoch)
         return state, tensors

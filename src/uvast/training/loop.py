@@ -19,28 +19,20 @@ from uvast.training.optimisation import (
     learning_rate,
     load_optimiser,
     optimiser_tensors,
-    set_learning_rate,
 )
+from uvast.training.watching import EpochReport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Mapping
 
     from torch import Tensor
 
     from uvast.config import TrainConfig
     from uvast.data import Batch
+    from uvast.training.batches import EpochBatches
     from uvast.training.distributed import Processes
     from uvast.training.objectives import Objective
     from uvast.training.watching import Watcher
-
-
-@dataclass(frozen=True)
-class EpochResult:
-    """Mean losses of an epoch, and how long it took."""
-
-    losses: dict[str, float]
-    learning_rate: float
-    seconds: float
 
 
 class Loop:
@@ -71,29 +63,22 @@ class Loop:
         )
         self.average = WeightAverage(named, config.averaging)
 
-    def run_epoch(
-        self, epoch: int, batches: Iterable[Batch], n_steps: int, watcher: Watcher
-    ) -> EpochResult:
-        """One pass over this process's batches.
-
-        Args:
-            epoch: counted from 0.
-            batches: this process's batches of the epoch, on the model's device.
-            n_steps: optimiser steps of the process that has most; the others wait for it idle.
-            watcher: told of every step.
-        """
+    def run_epoch(self, epoch: int, drawn: EpochBatches, watcher: Watcher) -> EpochReport:
+        """One pass over this process's batches; `epoch` counts from 0."""
         started = time.perf_counter()
         rate = learning_rate(self._config, epoch, self.epochs)
-        set_learning_rate(self._optimiser, rate)
+        for group in self._optimiser.param_groups:
+            group["lr"] = rate
         torch.manual_seed(epoch_seed(self._config.seed, self.stage, epoch, self._processes.rank))
         self._objective.train_mode()
         meter = _Meter()
-        groups = _grouped(batches, self._config.accumulation)
-        for step in range(n_steps):
-            self._step(next(groups, []), epoch, meter)
-            watcher.step(self.stage, epoch + 1, self.epochs, (step + 1) / n_steps)
+        for step in range(drawn.n_steps):
+            batches = list(islice(drawn.batches, self._config.accumulation))
+            self._step(batches, epoch, meter)
+            watcher.step(self.stage, epoch + 1, self.epochs, (step + 1) / drawn.n_steps)
         losses = _means(self._processes.gather(meter))
-        return EpochResult(losses, rate, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        return EpochReport(self.stage, epoch + 1, self.epochs, seconds, rate, losses)
 
     def _step(self, batches: list[Batch], epoch: int, meter: _Meter) -> None:
         self._optimiser.zero_grad(set_to_none=True)
@@ -139,12 +124,6 @@ class Loop:
 def epoch_seed(seed: int, stage: int, epoch: int, rank: int = 0) -> int:
     """A seed of its own for every epoch of every process."""
     return (((seed * 10 + stage) * 100_003 + epoch) * 4099 + rank) % 2**63
-
-
-def _grouped(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
-    iterator = iter(batches)
-    while group := list(islice(iterator, size)):
-        yield group
 
 
 @dataclass

@@ -32,11 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """The terms of an objective, named, as they enter its sum.
-
-    Args:
-        terms: name -> scalar tensor, weight included.
-    """
+    """The terms of an objective, scalars by name, as they enter its sum: weight included."""
 
     terms: Mapping[str, Tensor]
 
@@ -126,10 +122,7 @@ def framewise_losses(
 ) -> Losses:
     """The objective of MS-TCN and ASFormer: cross-entropy and smoothing, summed over stages.
 
-    Args:
-        stage_logits: `(B, T, C)` of each stage.
-        targets: `labels (B, T)`.
-        config: weight and clip of the smoothing term.
+    The logits of each stage are `(B, T, C)`, the targets' labels `(B, T)`.
     """
     labels, valid = targets.labels, targets.labels != PADDING
     frame = [cross_entropy(logits, labels) for logits in stage_logits]

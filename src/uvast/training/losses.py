@@ -24,12 +24,7 @@ if TYPE_CHECKING:
 
 
 def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    """Mean cross-entropy of a video's frames (or segments), then mean over videos.
-
-    Args:
-        logits: `(B, N, K)`.
-        targets: classes `(B, N)`.
-    """
+    """Mean over a video's frames (or segments): logits `(B, N, K)`, classes `(B, N)`."""
     return _video_mean(_negative_log_probability(logits, targets), targets != PADDING)
 
 
@@ -96,23 +91,13 @@ def alignment_loss(
 ) -> Tensor:
     """Cross-entropy of the segment that holds each frame, from the alignment decoder (stage 2).
 
-    Args:
-        logits: frames against segments `(B, T, S)`.
-        segment_of_frame: `(B, T)`.
-        n_segments: `(B,)`.
-        tau: temperature of the softmax over segments.
+    Logits are `(B, T, S)`, `segment_of_frame (B, T)`, `n_segments (B,)`; `tau` is the temperature.
     """
     return _assignment_loss(logits.transpose(1, 2), segment_of_frame, n_segments, tau)
 
 
 def duration_loss(predicted: Tensor, fractions: Tensor, n_segments: Tensor) -> Tensor:
-    """Mean squared error of a video's explicit durations, then mean over videos.
-
-    Args:
-        predicted: relative durations `(B, S)`.
-        fractions: the true ones `(B, S)`.
-        n_segments: `(B,)`.
-    """
+    """Squared error of explicit durations: predicted and true `(B, S)`, `n_segments (B,)`."""
     valid = _positions(predicted.shape[1], predicted) < n_segments.unsqueeze(1)
     return _video_mean((predicted - fractions).square(), valid)
 
@@ -120,12 +105,8 @@ def duration_loss(predicted: Tensor, fractions: Tensor, n_segments: Tensor) -> T
 def smoothing_loss(logits: Tensor, valid: Tensor, *, clip: float = 4.0) -> Tensor:
     """Truncated squared change of log-probabilities from frame to frame (MS-TCN), 0 for one frame.
 
-    The gradient flows into the later frame only.
-
-    Args:
-        logits: `(B, T, C)`.
-        valid: the frames that are no padding `(B, T)`.
-        clip: a larger change counts as this one and has no gradient.
+    Of logits `(B, T, C)` over the valid frames `(B, T)`. The gradient flows into the later frame
+    only; a change above `clip` counts as `clip` and has none.
     """
     log_probabilities = logits.log_softmax(2)
     change = log_probabilities[:, 1:] - log_probabilities[:, :-1].detach()

@@ -37,12 +37,6 @@ def learning_rate(config: TrainConfig, epoch: int, epochs: int) -> float:
     return config.learning_rate * 0.5 * (1 + math.cos(math.pi * progress))
 
 
-def set_learning_rate(optimiser: torch.optim.Optimizer, value: float) -> None:
-    """Sets it for every parameter."""
-    for group in optimiser.param_groups:
-        group["lr"] = value
-
-
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
     """The optimiser's state as named tensors."""
     return {

@@ -65,13 +65,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class State:
-    """Where a run stands, beside its weights.
-
-    Args:
-        progress: how far it has come.
-        priors: what decoding knows.
-        targets: of the training videos, by name.
-    """
+    """Where a run stands, beside its weights; targets are those of the training videos."""
 
     progress: Progress
     priors: Priors

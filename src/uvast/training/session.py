@@ -7,24 +7,25 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from uvast.errors import ConfigError
+from uvast.inference.decoder import check_options
 from uvast.inference.priors import Priors
 from uvast.inference.segmenter import Segmenter
 from uvast.models import Uvast
 from uvast.models.build import build_model
 from uvast.training.batches import draw_epoch, longest_chunk
 from uvast.training.checkpoints import Checkpoints
-from uvast.training.checks import check_config
 from uvast.training.loop import Loop, epoch_seed
 from uvast.training.objectives import StageTwo, stage_one_objective
 from uvast.training.refresh import is_refreshed, refreshed_targets
 from uvast.training.resuming import Progress, State
 from uvast.training.validation import ValidationPart
-from uvast.training.watching import EpochReport, Plan
+from uvast.training.watching import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from uvast.config import Config
     from uvast.runs import RunFolder, RunInfo
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from uvast.training.batches import TrainingData
     from uvast.training.distributed import Processes
     from uvast.training.objectives import Objective
-    from uvast.training.watching import Watcher
+    from uvast.training.watching import EpochReport, Watcher
     from uvast.vocabulary import Vocabulary
 
 
@@ -69,7 +70,7 @@ class Session:
         self._checkpoints = Checkpoints(folder, config, info, dataset, self._model, processes)
         objective = stage_one_objective(self._model, dataset.vocabulary, config.loss)
         self._stage_one_objective = objective
-        check_config(self._model, config)
+        _check(config, self._model)
 
     def run(self) -> None:
         """Trains what is left of the two stages."""
@@ -150,17 +151,9 @@ class Session:
             device=self._device,
             processes=self._processes,
         )
-        result = loop.run_epoch(epoch, drawn.batches, drawn.n_steps, self._watcher)
+        report = loop.run_epoch(epoch, drawn, self._watcher)
         self._state = self._state.having(epoch=epoch + 1)
-        return EpochReport(
-            loop.stage,
-            epoch + 1,
-            loop.epochs,
-            result.seconds,
-            result.learning_rate,
-            result.losses,
-            self._validate(loop),
-        )
+        return replace(report, validation=self._validate(loop))
 
     def _refresh(self, loop: Loop) -> None:
         """Targets are cut again from what the model has learned."""
@@ -210,3 +203,24 @@ def _fitted_priors(
     targets: Mapping[str, Segmentation], config: Config, vocabulary: Vocabulary
 ) -> Priors:
     return Priors.fit(list(targets.values()), len(vocabulary), chunk_fraction=longest_chunk(config))
+
+
+def _check(config: Config, model: nn.Module) -> None:
+    """Refuses settings that would fail epochs later, or only after training."""
+    if config.supervision.refresh_every and config.supervision.kind == "full":
+        raise ConfigError(
+            "only pseudo-labels can be refreshed, and this run has full labels",
+            where="supervision.refresh_every",
+            remedy="set supervision.kind=timestamps, or refresh_every=0",
+        )
+    loss = config.loss
+    terms = (loss.frame, loss.segment, loss.cross_attention, loss.smoothing)
+    groups = {loss.group_frame, loss.group_segment} - {"off"}
+    if isinstance(model, Uvast) and not (any(terms) or groups or config.model.explicit_durations):
+        raise ConfigError(
+            "every loss is switched off", where="loss", remedy="switch on at least one"
+        )
+    decode = config.decode
+    if decode.durations == "alignment" and isinstance(model, Uvast):  # it comes with stage 2
+        decode = replace(decode, durations="viterbi")
+    check_options(model, decode)

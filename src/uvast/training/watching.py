@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 
@@ -16,7 +16,7 @@ class EpochReport:
     seconds: float
     learning_rate: float
     losses: dict[str, float]
-    validation: dict[str, float]
+    validation: dict[str, float] = field(default_factory=dict)
 
     def as_row(self) -> dict[str, object]:
         """A row of the log."""
@@ -35,12 +35,8 @@ class EpochReport:
 class Plan:
     """What a run is about to do.
 
-    Args:
-        model: its kind.
-        n_videos: how many it learns from.
-        device: where.
-        epochs: stage to the epochs that are left of it; empty if the run is finished.
-        n_validation: how many more are held out to score and choose the model.
+    `epochs` has the epochs that are left of each stage and is empty if the run is finished;
+    `n_validation` more videos are held out to score and choose the model.
     """
 
     model: str
