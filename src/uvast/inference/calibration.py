@@ -35,12 +35,8 @@ def calibrate(
     """Chooses alpha for semi-Markov decoding, then the decoder's weight in `best`.
 
     Ties go to the value nearest to the default, so that a part too small to tell keeps it. Each
-    video is encoded once, and its candidates for `best` are found once for all weights.
-
-    Args:
-        segmenter: the model.
-        videos: what to choose on; their source rate is the model's.
-        truths: each video's segmentation, by name.
+    video is encoded once, and its candidates for `best` are found once for all weights. The
+    videos' source rate is the model's.
     """
     encoded = [segmenter.encode_batch([video]) for video in videos]
     true = [truths[one.videos[0].name].merged() for one in encoded]

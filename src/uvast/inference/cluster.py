@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from uvast.errors import ConfigError, UvastError
 from uvast.inference.pipeline import Outcome, segment_all
-from uvast.inference.segmenter import Segmenter, load
+from uvast.inference.segmenter import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,14 +49,10 @@ class Cluster:
     def run(
         self, function: Callable[[Argument], Result], arguments: Sequence[Argument]
     ) -> Iterator[tuple[Argument, Result | str]]:
-        """Calls `function` on every argument, each as a task.
+        """Yields each argument and its result, or a sentence on why there is none, in any order.
 
-        Args:
-            function: of a module that the workers can import; it may run more than once.
-            arguments: one for each task.
-
-        Yields:
-            The argument and the result, or a sentence on why there is none, in any order.
+        Each is a task. The function is of a module that the workers can import; it may run more
+        than once.
         """
         with self._joined() as ray:
             self._check_resources(ray)
@@ -126,13 +122,8 @@ def segment_on_cluster(
 ) -> Iterator[Outcome]:
     """As `segment_all`, the batches spread over a cluster.
 
-    Args:
-        model: a run folder or checkpoint that every node can read; each worker loads it once.
-        sources: what to segment, with absolute paths.
-        options: how to decode.
-        cluster: where.
-        batch_size: videos of a task.
-        device: of every task; `auto` is a GPU if the task has one.
+    Every node can read the model, a run folder or checkpoint, and the absolute paths of the
+    sources; each worker loads the model once. The device `auto` is a GPU if a task has one.
     """
     orders = [
         _Order(model.resolve(), device, tuple(sources[start : start + batch_size]), options)
@@ -147,14 +138,12 @@ def segment_on_cluster(
 
 
 def _segment_order(order: _Order) -> list[Outcome]:
-    segmenter = _loaded(order.model, order.device)
+    segmenter = _load_once(order.model, device=order.device)
     return list(segment_all(segmenter, order.sources, order.options, batch_size=len(order.sources)))
 
 
-@lru_cache(maxsize=1)
-def _loaded(model: Path, device: str) -> Segmenter:
-    """A worker lives for one command, so a model is loaded once for all its tasks."""
-    return load(model, device=device)
+_load_once = lru_cache(maxsize=1)(load)
+"""A worker lives for one command, so a model is loaded once for all its tasks."""
 
 
 def _result(ray: Any, reference: Any) -> Any:

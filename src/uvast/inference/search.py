@@ -154,11 +154,9 @@ def transcript_log_probabilities(
     """Log-probability, EOS included, of any token sequences of one video (B = 1)."""
     scores = []
     for sequence in tokens:
-        actions = torch.tensor(sequence, device=mask.device)
-        sos = actions.new_tensor([vocabulary.sos])
-        eos = actions.new_tensor([vocabulary.eos])
-        inputs = torch.cat((sos, actions))[None]
-        logits = model.decode(encoded, mask, inputs, need_weights=False).logits[-1, 0]
-        chosen = logits.log_softmax(-1).gather(1, torch.cat((actions, eos))[:, None])
+        whole = np.concatenate(([vocabulary.sos], sequence, [vocabulary.eos]))
+        ids = torch.as_tensor(whole, device=mask.device)
+        logits = model.decode(encoded, mask, ids[None, :-1]).logits[-1, 0]
+        chosen = logits.log_softmax(-1).gather(1, ids[1:, None])
         scores.append(float(chosen.sum()))
     return tuple(scores)
