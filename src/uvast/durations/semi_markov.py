@@ -22,7 +22,9 @@ from uvast.durations.result import (
     check_classes,
     checked_alpha,
     checked_log_probabilities,
+    checked_transcript,
 )
+from uvast.errors import InputError
 from uvast.kernels import kernel
 from uvast.segments import IntArray, Segmentation
 
@@ -56,8 +58,7 @@ def semi_markov(
     """
     frames = checked_log_probabilities(log_probabilities)
     n_frames, n_classes = frames.shape
-    for name, other in (("length model", length_model), ("transition model", transitions)):
-        check_classes(name, other.n_classes, n_classes)
+    check_classes(n_classes, length_model, transitions)
     prefix = np.zeros((n_frames + 1, n_classes))
     np.cumsum(checked_alpha(alpha) * frames, axis=0, out=prefix[1:])
     actions, ends = _search(
@@ -68,6 +69,32 @@ def semi_markov(
         transitions.bigram.copy(),
     )
     return Segmentation(actions, np.diff(ends, prepend=0))
+
+
+def segmentation_score(
+    log_probabilities: ArrayLike,
+    segmentation: Segmentation,
+    length_model: LengthModel,
+    transitions: Transitions | None = None,
+    *,
+    alpha: float,
+) -> float:
+    """What `viterbi` (without transitions) and `semi_markov` (with them) maximise.
+
+    It takes the frame scores `(T, C)` and any segmentation of the T frames, and is `-inf` if the
+    transitions forbid the transcript, as they do repeated actions.
+    """
+    frames = checked_log_probabilities(log_probabilities)
+    n_frames, n_classes = frames.shape
+    if segmentation.n_frames != n_frames:
+        raise InputError(f"a segmentation of {segmentation.n_frames} frames for {n_frames} frames")
+    check_classes(n_classes, length_model, transitions)
+    actions = checked_transcript(segmentation.transcript, n_classes, n_frames)
+    score = checked_alpha(alpha) * frames[np.arange(n_frames), segmentation.labels].sum()
+    score += length_model.score(actions, segmentation.durations).sum()
+    if transitions is not None:
+        score += transitions.score(actions)
+    return float(score)
 
 
 @kernel
