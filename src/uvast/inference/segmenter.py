@@ -36,11 +36,9 @@ if TYPE_CHECKING:
 
 
 def load(path: str | Path, *, device: str = "auto") -> Segmenter:
-    """Loads a run folder, or one of its checkpoints.
+    """Loads a run folder (its `best` model, or `last` while it trains), or a .safetensors file.
 
-    Args:
-        path: a run folder (its `best` model, or `last` while it trains), or a .safetensors file.
-        device: `auto`, `cpu`, `cuda`, …
+    The device is `auto`, `cpu`, `cuda`, …
     """
     checkpoint = checkpoint_path(Path(path))
     model, card = load_model(checkpoint)
@@ -69,14 +67,7 @@ def choose_device(name: str) -> torch.device:
 
 @dataclass(frozen=True, eq=False)
 class EncodedVideos:
-    """Videos that the encoder has seen, ready to be decoded in any way.
-
-    Args:
-        videos: the B videos.
-        encoded: the encoder's output.
-        mask: valid frames `(B, T)`.
-        frames: the frame head's view of each.
-    """
+    """B videos that the encoder has seen, ready to be decoded in any way; the mask is `(B, T)`."""
 
     videos: tuple[Video, ...]
     encoded: Encoded
