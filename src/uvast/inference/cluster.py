@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from uvast.config import DecodeConfig
     from uvast.inference.inputs import Source
 
-LOCAL = "local"
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 
@@ -56,9 +55,8 @@ class Cluster:
         """
         with self._joined() as ray:
             self._check_resources(ray)
-            task = ray.remote(num_cpus=self.cpus, num_gpus=self.gpus, max_retries=self.retries)(
-                function
-            )
+            remote = ray.remote(num_cpus=self.cpus, num_gpus=self.gpus, max_retries=self.retries)
+            task = remote(function)
             pending = {task.remote(argument): argument for argument in arguments}
             try:
                 while pending:
@@ -75,7 +73,7 @@ class Cluster:
         if ray.is_initialized():
             yield ray
             return
-        options = {"include_dashboard": False} if self.address == LOCAL else {}
+        options = {"include_dashboard": False} if self.address == "local" else {}
         try:
             _check_reachable(self.address)
             ray.init(self.address, log_to_driver=False, logging_level="ERROR", **options)
@@ -174,5 +172,4 @@ def _check_reachable(address: str) -> None:
 
 
 def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    return str(error).strip().partition("\n")[0] or type(error).__name__

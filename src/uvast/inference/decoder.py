@@ -39,13 +39,9 @@ BEST_BEAM_WIDTH = 5
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One video, ready to decode.
+    """One video, ready to decode: B = 1, without padding, the mask `(1, T)` all True.
 
-    Args:
-        frames: the frame head's view.
-        encoded: the encoder's output of this video alone (B = 1, no padding).
-        mask: `(1, T)`, all True.
-        transcripts: what the decoder wrote, best first; empty if it was not asked.
+    Transcripts are what the decoder wrote, best first; none if it was not asked.
     """
 
     frames: FramePrediction
@@ -212,12 +208,11 @@ def check_options(model: nn.Module, options: DecodeConfig) -> None:
     if options.transcript in ("semi-markov", "best"):
         return  # they find durations of their own
     if options.durations == "alignment" and (network is None or network.alignment is None):
-        second = (
-            "" if network is None else "train stage 2 with uvast train --resume RUN --stage 2, or "
-        )
+        remedy = "pass --durations viterbi"
+        if network is not None:
+            remedy = f"train stage 2 with uvast train --resume RUN --stage 2, or {remedy}"
         raise ConfigError(
-            "durations 'alignment' need a model with an alignment decoder",
-            remedy=f"{second}pass --durations viterbi",
+            "durations 'alignment' need a model with an alignment decoder", remedy=remedy
         )
     explicit = options.durations == "explicit"
     if explicit and (network is None or not network.dimensions.explicit_durations):

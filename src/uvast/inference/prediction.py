@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FramePrediction:
-    """The frame head's view of one video.
-
-    Args:
-        features: encoder features `(T, D)`.
-        log_probabilities: of the classes `(T, C)`.
-    """
+    """The frame head's view of one video: encoder features `(T, D)`, class scores `(T, C)`."""
 
     features: NDArray[np.float32]
     log_probabilities: NDArray[np.float32]
@@ -35,12 +30,9 @@ class FramePrediction:
 
 @dataclass(frozen=True, eq=False)
 class DecodedVideo:
-    """One video, decoded at the model's rate.
+    """One video, decoded at the model's rate: a bare transcript `(S,)`, or its segments, too.
 
-    Args:
-        transcript: the actions `(S,)`.
-        segmentation: their segments; None for a bare transcript.
-        complete: False if the decoder was stopped by `max_segments`.
+    It is not `complete` if the decoder was stopped by `max_segments`.
     """
 
     transcript: IntArray

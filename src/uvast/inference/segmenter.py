@@ -114,10 +114,7 @@ class Segmenter:
         return self.config.replaced(**changed).decode
 
     def parsed_options(self, settings: Sequence[str], **changes: str | None) -> DecodeConfig:
-        """The same from text such as `beam_width=5`, as the command line has it.
-
-        A setting that would change nothing beside the chosen transcript is an error.
-        """
+        """The same from text such as `beam_width=5`; one that changes nothing is an error."""
         given = [f"{name}={value}" for name, value in changes.items() if value is not None]
         parsed = dict(map(parse_decode_setting, (*settings, *given)))
         options = self.config.replaced(**parsed).decode
