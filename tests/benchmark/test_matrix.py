@@ -105,7 +105,7 @@ def test_what_is_run_by_default_fits() -> None:
 @pytest.mark.parametrize(
     ("changes", "error", "sentence"),
     [
-        ({"decodings": ("viterbo",)}, ConfigError, "no decoding 'viterbo'; choose from none; fr"),
+        ({"decodings": ("viterbo",)}, ConfigError, "no decoding 'viterbo'; choose from none, fr"),
         ({"decodings": ("best",)}, ConfigError, "none of best fits the model ms-tcn"),
         ({"presets": ("gpt",)}, ConfigError, "no preset 'gpt'"),
         ({"presets": ("ms-tcn", "ms-tcn")}, ConfigError, "ms-tcn is given twice among the presets"),

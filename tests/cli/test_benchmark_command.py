@@ -96,7 +96,7 @@ def test_a_failed_run_is_told_and_the_others_are_shown(
         (("--models", "ms-tcn", "--seeds", "a"), "--seeds: 'a' is not a list of numbers; write"),
         (("--models", "ms-tcn", "--seeds", "-1"), "--seeds: '-1' is not a list of numbers"),
         (("--models", "ms-tcn", "--splits", "9"), "has no split 9; choose from 1, 2"),
-        (("--models", "ms-tcn", "--durations", "magic"), "no decoding 'magic'; choose from none;"),
+        (("--models", "ms-tcn", "--durations", "magic"), "no decoding 'magic'; choose from none,"),
     ],
 )
 def test_wrong_options_are_one_sentence(

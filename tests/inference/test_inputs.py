@@ -84,3 +84,34 @@ def test_two_inputs_of_one_name_are_refused(tmp_path: Path) -> None:
         np.save(tmp_path / folder / "video.npy", np.zeros((3, 6), np.float32))
     with pytest.raises(InputError, match="two inputs are named video"):
         find_sources([tmp_path / "a", tmp_path / "b"], n_features=6, sampling_rate=1)
+
+
+def test_what_macos_puts_beside_a_file_is_no_video(tmp_path: Path) -> None:
+    np.save(tmp_path / "video.npy", np.zeros((3, 6), np.float32))
+    (tmp_path / "._video.npy").write_bytes(b"\0")
+    (source,) = find_sources([tmp_path], n_features=6, sampling_rate=1)
+    assert source.name == "video"
+
+
+def test_values_that_are_not_finite_are_found_once_in_files_and_arrays(
+    model: uvast.Segmenter, tiny: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[Path] = []
+    for room in ("data.feature_files", "inference.inputs"):
+        monkeypatch.setattr(
+            f"uvast.{room}.check_finite", lambda features, path: looked_at.append(path)
+        )
+    features = np.zeros((9, model.n_features), np.float32)
+    np.save(tmp_path / "video.npy", features)
+    model.segment(features)
+    uvast.segment(model, [tmp_path / "video.npy"])
+    uvast.segment(model, tiny.path, split=1)
+    videos = [tiny.features_path(name) for name in tiny.side(1, "test")]
+    assert looked_at[:2] == [Path("features"), tmp_path / "video.npy"]
+    assert sorted(looked_at[2:]) == sorted(videos)
+    monkeypatch.undo()
+    features[4, 0] = np.nan
+    np.save(tmp_path / "video.npy", features)
+    for given, where in ((features, "features"), (tmp_path / "video.npy", "video.npy")):
+        with pytest.raises(FeatureError, match=f"{where}: holds 1 NaN or infinite values"):
+            model.segment(given)

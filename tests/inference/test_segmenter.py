@@ -35,7 +35,7 @@ def test_every_way_tiles_the_video_and_is_the_same_alone_and_in_a_batch(
 ) -> None:
     videos = [tiny.video(name, labels=False) for name in tiny.side(1, "test")]
     assert len({video.n_frames for video in videos}) > 1, "padding is needed for this test"
-    together = model.segment_batch(videos, model.options(**way), workers=2)
+    together = model.decode_batch(model.encode_batch(videos), model.options(**way), workers=2)
     for video, prediction in zip(videos, together, strict=True):
         alone = model.segment(video.features, **way)
         assert alone.segmentation == prediction.segmentation

@@ -90,17 +90,12 @@ def parse_config(values: dict[str, Any], *, where: str) -> Config:
         return _checker().validate_python(values)
     except pydantic.ValidationError as error:
         first = error.errors()[0]
+        location = tuple(map(str, first["loc"]))
         if first["type"] == "unexpected_keyword_argument":
-            name = ".".join(map(str, first["loc"]))
-            raise ConfigError(
-                f"{name}: no such setting", where=where, remedy=_known_names(first["loc"])
-            ) from None
-        default = _default(first["loc"])
-        raise ConfigError(
-            first_fault(error),
-            where=where,
-            remedy="give another value" + (f", such as its default {default}" if default else ""),
-        ) from None
+            fault, remedy = f"{'.'.join(location)}: no such setting", _known_names(location)
+        else:
+            fault, remedy = first_fault(error), f"give another value{_default(location)}"
+        raise ConfigError(fault, where=where, remedy=remedy) from None
 
 
 def _several(texts: str | Iterable[str]) -> tuple[str, ...]:
@@ -113,18 +108,18 @@ def _checker() -> pydantic.TypeAdapter[Config]:
     return pydantic.TypeAdapter(Config)
 
 
-def _default(location: tuple[int | str, ...]) -> str:
+def _default(location: tuple[str, ...]) -> str:
     """A single setting's default as it is written; nothing for a section."""
     if len(location) < 2:
         return ""
-    return repr(Config().as_dict()[str(location[0])][str(location[1])])
+    return f", such as its default {Config().as_dict()[location[0]][location[1]]!r}"
 
 
-def _known_names(location: tuple[int | str, ...]) -> str:
+def _known_names(location: tuple[str, ...]) -> str:
     values: dict[str, Any] = Config().as_dict()
     if len(location) > 1:
-        values = values[str(location[0])]
-    similar = get_close_matches(str(location[-1])[:100], values, n=1)
+        values = values[location[0]]
+    similar = get_close_matches(location[-1][:100], values, n=1)
     return f"did you mean {similar[0]}?" if similar else f"known are {', '.join(values)}"
 
 

@@ -7,7 +7,7 @@ machine can do and what is a slip of the keyboard.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import pydantic
 from pydantic import Field
@@ -57,13 +57,13 @@ LengthKind = Literal["poisson", "gamma", "none"]
 FifaOptimiser = Literal["gradient-descent", "fast"]
 
 STRICT = pydantic.ConfigDict(extra="forbid", allow_inf_nan=False)
+"""Of the whole config; its sections inherit it."""
 
 
 @dataclass(frozen=True)
 class ModelConfig:
     """The network (docs/method.md). Defaults are the paper's."""
 
-    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
     kind: Annotated[str, Field(max_length=100)] = "uvast"
     """`uvast`, a baseline (`ms-tcn`, `ms-tcn++`, `asformer`), or a model of your own"""
     encoder: EncoderKind = "uvast"
@@ -108,7 +108,6 @@ class ModelConfig:
 class LossConfig:
     """The terms of the objective, each on its own switch (docs/method.md, Losses of stage 1)."""
 
-    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
     frame: bool = True
     """cross-entropy of the frames"""
     segment: bool = True
@@ -132,7 +131,6 @@ class LossConfig:
 class TrainConfig:
     """The two stages of training. 0 switches an option off."""
 
-    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
     seed: Annotated[int, Field(ge=0, lt=2**63, strict=True)] = 0
     """of everything random (`--seed`)"""
     epochs: Count = 800
@@ -183,7 +181,6 @@ class TrainConfig:
 class SupervisionConfig:
     """Where training targets come from (docs/method.md, Timestamps)."""
 
-    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
     kind: Literal["full", "timestamps"] = "full"
     """full labels, or `timestamps` (`--supervision`)"""
     method: TargetMethod = "class-model"
@@ -204,7 +201,6 @@ class SupervisionConfig:
 class DecodeConfig:
     """From a model's outputs to a segmentation (docs/method.md, Durations)."""
 
-    __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
     transcript: Literal["decoder", "semi-markov", "best", "frames"] = "decoder"
     """who writes the transcript: `decoder`, `frames` (the runs of the frame labels), `semi-markov`
     (with the durations at once), or the `best` of all"""

@@ -17,8 +17,9 @@ SECONDS = 10.0
 """More than any sensible expression needs; some would go on for ever."""
 
 _SEARCH = """
-import json, re, sys
-pattern, names = json.load(sys.stdin)
+import faulthandler, json, re, sys
+pattern, names, seconds = json.load(sys.stdin)
+faulthandler.dump_traceback_later(seconds, exit=True)  # even if nobody is left to stop it
 found = (re.search(pattern, name) for name in names)
 json.dump([match and match[1] for match in found], sys.stdout)
 """
@@ -49,7 +50,7 @@ def _subjects(names: Sequence[str], group_by: str, seconds: float) -> list[str |
     try:
         finished = subprocess.run(  # noqa: S603
             [sys.executable, "-I", "-S", "-c", _SEARCH],
-            input=json.dumps([group_by, list(names)]),
+            input=json.dumps([group_by, list(names), 2 * seconds]),
             capture_output=True,
             text=True,
             timeout=seconds,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import log_softmax
 
-from uvast.durations.result import Durations, checked_log_probabilities
+from uvast.durations.result import Durations, check_room, checked_log_probabilities
 from uvast.errors import InputError
 from uvast.segments import round_durations
 
@@ -18,21 +18,13 @@ if TYPE_CHECKING:
 def alignment(assignment_logits: ArrayLike, tau: float = 1e-4) -> Durations:
     """Column sums of the softmax over segments of `logits / tau`, rounded to frames.
 
-    Args:
-        assignment_logits: how well each frame fits each segment `(T, S)`.
-        tau: temperature; the smaller, the harder is the assignment.
-
-    Returns:
-        Durations; the score is the log-probability of this assignment at temperature 1, in which
-        the alignment decoder is trained.
+    The logits `(T, S)` say how well each frame fits each segment; the smaller tau, the harder is
+    the assignment. The score is the log-probability of this assignment at temperature 1, in which
+    the alignment decoder is trained.
     """
     logits = checked_log_probabilities(assignment_logits, -np.inf, name="assignment logits")
     n_frames, n_segments = logits.shape
-    if n_segments > n_frames:
-        raise InputError(
-            f"a transcript of {n_segments} actions for {n_frames} frames",
-            remedy="every action needs a frame of its own: shorten the transcript",
-        )
+    check_room(n_segments, n_frames)
     if not 0 < tau < np.inf:
         raise InputError(f"the temperature tau is {tau}, not a positive number")
     if np.isneginf(logits.max(axis=1)).any():

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     Energy = Callable[[FloatArray, FloatArray], float]
 
 FAST_STEPS, FAST_STEP_SIZE = 400, 0.1
-FIFA_LOG_FLOOR = (
-    -100.0
-)  # A frame beyond hope pulls a boundary hard enough; more makes steps explode.
+FIFA_LOG_FLOOR = -100.0
+"""A frame beyond hope pulls a boundary hard enough; more makes steps explode."""
+
 LOG_LENGTHS = (float(np.log(1e-8)), float(np.log(10.0)))
 
 
@@ -79,8 +79,8 @@ def fifa(
     frames = checked_log_probabilities(log_probabilities, FIFA_LOG_FLOOR)
     n_frames, n_classes = frames.shape
     actions = checked_transcript(transcript, n_classes, n_frames)
-    _check_steps(optimiser, n_steps, step_size)
-    weights = _checked_weights(sharpness, length_weight, sum_weight)
+    weights = (float(sharpness), float(length_weight), float(sum_weight))
+    _check_settings(weights, optimiser, n_steps, step_size)
     means = _means(mean_durations, actions, n_classes)
     if means is None and length_weight:
         raise InputError("a length weight without mean durations", remedy="pass the means")
@@ -100,24 +100,20 @@ def fifa(
     return Durations(round_durations(np.exp(log_lengths), n_frames), -least)
 
 
-def _check_steps(optimiser: FifaOptimiser, n_steps: int, step_size: float) -> None:
+def _check_settings(
+    weights: tuple[float, float, float], optimiser: FifaOptimiser, n_steps: int, step_size: float
+) -> None:
     if optimiser not in get_args(FifaOptimiser):
         raise InputError(
             f"optimiser {optimiser!r}", remedy=f"choose from {', '.join(get_args(FifaOptimiser))}"
         )
     if n_steps < 0 or not 0 < step_size < np.inf:
         raise InputError(f"{n_steps} steps of size {step_size}", remedy="both have to be positive")
-
-
-def _checked_weights(
-    sharpness: float, length_weight: float, sum_weight: float
-) -> tuple[float, float, float]:
-    if not 0 < sharpness <= MAX_SHARPNESS:
-        raise InputError(f"sharpness is {sharpness}, not in (0, {MAX_SHARPNESS:g}]")
-    for name, weight in (("length", length_weight), ("sum", sum_weight)):
+    if not 0 < weights[0] <= MAX_SHARPNESS:
+        raise InputError(f"sharpness is {weights[0]}, not in (0, {MAX_SHARPNESS:g}]")
+    for name, weight in zip(("length", "sum"), weights[1:], strict=True):
         if not 0 <= weight < np.inf:
             raise InputError(f"the {name} weight is {weight}, not a finite number from 0 up")
-    return float(sharpness), float(length_weight), float(sum_weight)
 
 
 def _initial_log_lengths(initial: ArrayLike | None, actions: IntArray, n_frames: int) -> FloatArray:

@@ -31,14 +31,9 @@ VANISHING = 36.0
 
 
 def tabulate(costs: FloatArray, sharpness: float) -> FloatArray:
-    """Chebyshev coefficients of `after` and its fall, by `k b` in pieces of width 2.
+    """Chebyshev coefficients `(K, pieces, N, 2)` of `after` and its fall, by `k b`.
 
-    Args:
-        costs: minus the log-probabilities of K classes `(K, T)`.
-        sharpness: k.
-
-    Returns:
-        Coefficients `(K, pieces, N, 2)`.
+    A piece has width 2. The costs `(K, T)` are minus the log-probabilities of K classes.
     """
     n_classes, n_frames = costs.shape
     times = sharpness * (np.arange(n_frames) + 0.5) / n_frames

@@ -71,7 +71,10 @@ class LengthModel:
     @classmethod
     def poisson(cls, mean_durations: ArrayLike) -> LengthModel:
         """The Poisson model of mean durations `(C,)` in frames."""
-        return cls("poisson", _floats(mean_durations))
+        means = np.asarray(mean_durations, dtype=np.float64)
+        if means.ndim != 1:
+            raise InputError(f"values of shape {means.shape}, not one for each class")
+        return cls("poisson", tuple(means.tolist()))
 
     @classmethod
     def none(cls, n_classes: int) -> LengthModel:
@@ -80,21 +83,12 @@ class LengthModel:
 
     @classmethod
     def fit(
-        cls,
-        segmentations: Iterable[Segmentation],
-        n_classes: int,
-        kind: LengthKind = "gamma",
+        cls, segmentations: Iterable[Segmentation], n_classes: int, kind: LengthKind = "gamma"
     ) -> LengthModel:
-        """Fits the lengths of training segments.
+        """Fits the lengths of training segments; repeated neighbours count as one segment.
 
-        Args:
-            segmentations: training segmentations; repeated neighbours count as one segment.
-            n_classes: C.
-            kind: which distribution.
-
-        Returns:
-            The model; a class without a segment has the mean of all segments. Gamma lengths of a
-            class with fewer than 5 are those of all segments, too.
+        A class without a segment has the mean of all segments. Gamma lengths of a class with fewer
+        than 5 are those of all segments, too.
         """
         merged = [segmentation.merged() for segmentation in segmentations]
         if not any(map(len, merged)):
@@ -103,16 +97,11 @@ class LengthModel:
         lengths = np.concatenate([segmentation.durations for segmentation in merged])
         if actions.min() < 0 or actions.max() >= n_classes:
             raise InputError(f"training segments with classes outside of 0..{n_classes - 1}")
+        least = LEAST_SEGMENTS if kind == "gamma" else 1
         groups = [lengths[actions == action] for action in range(n_classes)]
-        if kind != "gamma":
-            groups = [group if len(group) else lengths for group in groups]
-            return cls(kind, _floats([group.mean() for group in groups]))
-        groups = [group if len(group) >= LEAST_SEGMENTS else lengths for group in groups]
-        return cls(
-            kind,
-            _floats([group.mean() for group in groups]),
-            _floats([gamma_shape(group) for group in groups]),
-        )
+        groups = [group if len(group) >= least else lengths for group in groups]
+        means = tuple(float(group.mean()) for group in groups)
+        return cls(kind, means, tuple(map(gamma_shape, groups)) if kind == "gamma" else ())
 
     @property
     def n_classes(self) -> int:
@@ -162,10 +151,3 @@ def gamma_shape(lengths: ArrayLike) -> float:
         slope = 1 / shape - polygamma(1, shape)
         shape = 1 / (1 / shape + numerator / (shape**2 * slope))
     return float(np.clip(shape, 1.0, MAX_SHAPE))
-
-
-def _floats(values: ArrayLike) -> tuple[float, ...]:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1:
-        raise InputError(f"values of shape {array.shape}, not one for each class")
-    return tuple(array.tolist())

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from uvast.errors import InputError
 
 if TYPE_CHECKING:
+    from uvast.durations.length_model import LengthModel
+    from uvast.durations.transitions import Transitions
     from uvast.segments import IntArray
 
 FloatArray = NDArray[np.float64]
@@ -70,18 +72,27 @@ def checked_transcript(
     if actions.min() < 0 or actions.max() >= n_classes:
         outside = actions.min() if actions.min() < 0 else actions.max()
         raise InputError(f"action {outside} in a transcript, not one of {n_classes} classes")
-    if n_frames is not None and len(actions) > n_frames:
-        raise InputError(
-            f"a transcript of {len(actions)} actions for {n_frames} frames",
-            remedy="every action needs a frame of its own: shorten the transcript",
-        )
+    if n_frames is not None:
+        check_room(len(actions), n_frames)
     return actions.astype(np.int64)
 
 
-def check_classes(name: str, n_given: int, n_classes: int) -> None:
-    """Refuses a model of other classes than those of the frames."""
-    if n_given != n_classes:
-        raise InputError(f"a {name} of {n_given} classes for frames of {n_classes}")
+def check_room(n_actions: int, n_frames: int) -> None:
+    """Refuses a transcript longer than the video."""
+    if n_actions > n_frames:
+        raise InputError(
+            f"a transcript of {n_actions} actions for {n_frames} frames",
+            remedy="every action needs a frame of its own: shorten the transcript",
+        )
+
+
+def check_classes(
+    n_classes: int, length_model: LengthModel, transitions: Transitions | None = None
+) -> None:
+    """Refuses models of other classes than those of the frames."""
+    for name, model in (("length model", length_model), ("transition model", transitions)):
+        if model is not None and model.n_classes != n_classes:
+            raise InputError(f"a {name} of {model.n_classes} classes for frames of {n_classes}")
 
 
 def checked_alpha(alpha: float) -> float:

@@ -22,7 +22,9 @@ from uvast.durations.result import (
     check_classes,
     checked_alpha,
     checked_log_probabilities,
+    checked_transcript,
 )
+from uvast.errors import InputError
 from uvast.kernels import kernel
 from uvast.segments import IntArray, Segmentation
 
@@ -47,17 +49,12 @@ def semi_markov(
     """The best of all segmentations, exactly, by `segmentation_score`.
 
     Of equally good ones, read from the end: the lower class, then the earlier start, and so on.
-
-    Args:
-        log_probabilities: frame scores `(T, C)`; values below `LOG_FLOOR`, `-inf` too, count as it.
-        length_model: scores of segment lengths.
-        transitions: scores of first actions and of neighbours.
-        alpha: the power of the frame probabilities; they are far too sure of themselves.
+    Frame scores `(T, C)` below `LOG_FLOOR`, `-inf` too, count as it. Their probabilities are far
+    too sure of themselves: alpha is the power they are taken to.
     """
     frames = checked_log_probabilities(log_probabilities)
     n_frames, n_classes = frames.shape
-    for name, other in (("length model", length_model), ("transition model", transitions)):
-        check_classes(name, other.n_classes, n_classes)
+    check_classes(n_classes, length_model, transitions)
     prefix = np.zeros((n_frames + 1, n_classes))
     np.cumsum(checked_alpha(alpha) * frames, axis=0, out=prefix[1:])
     actions, ends = _search(
@@ -68,6 +65,32 @@ def semi_markov(
         transitions.bigram.copy(),
     )
     return Segmentation(actions, np.diff(ends, prepend=0))
+
+
+def segmentation_score(
+    log_probabilities: ArrayLike,
+    segmentation: Segmentation,
+    length_model: LengthModel,
+    transitions: Transitions | None = None,
+    *,
+    alpha: float,
+) -> float:
+    """What `viterbi` (without transitions) and `semi_markov` (with them) maximise.
+
+    It takes the frame scores `(T, C)` and any segmentation of the T frames, and is `-inf` if the
+    transitions forbid the transcript, as they do repeated actions.
+    """
+    frames = checked_log_probabilities(log_probabilities)
+    n_frames, n_classes = frames.shape
+    if segmentation.n_frames != n_frames:
+        raise InputError(f"a segmentation of {segmentation.n_frames} frames for {n_frames} frames")
+    check_classes(n_classes, length_model, transitions)
+    actions = checked_transcript(segmentation.transcript, n_classes, n_frames)
+    score = checked_alpha(alpha) * frames[np.arange(n_frames), segmentation.labels].sum()
+    score += length_model.score(actions, segmentation.durations).sum()
+    if transitions is not None:
+        score += transitions.score(actions)
+    return float(score)
 
 
 @kernel
@@ -112,13 +135,10 @@ def _enter(
 def _search(
     prefix: FloatArray, length_scores: FloatArray, initial: FloatArray, bigram: FloatArray
 ) -> tuple[IntArray, IntArray]:
-    """Actions and ends of the best segmentation.
+    """Actions and ends `(S,)` of the best segmentation.
 
-    Args:
-        prefix: sums of the frame scores before each frame (T + 1, C).
-        length_scores: by class and length (C, T + 1).
-        initial: scores of the first action `(C,)`.
-        bigram: scores of neighbouring actions `(C, C)`.
+    `prefix` has the sums of the frame scores before each frame (T + 1, C), `length_scores` is by
+    class and length (C, T + 1); `initial` is `(C,)`, `bigram` `(C, C)`.
     """
     n_frames, n_classes = prefix.shape[0] - 1, prefix.shape[1]
     entered = np.empty((n_classes, n_frames + 1))  # enter minus prefix: what a start brings along
@@ -169,10 +189,8 @@ def _trace_back(
 ) -> tuple[IntArray, IntArray]:
     """Actions and ends `(S,)` of the best segmentation that ends with the action `last`.
 
-    Args:
-        starts: start of the best segment by its end and class (T + 1, C).
-        previous: action before a segment by its start and class (T + 1, C).
-        last: the last action.
+    Both tables are (T + 1, C): `starts` by a segment's end and class, `previous`, the action before
+    it, by its start and class.
     """
     n_frames = len(starts) - 1
     actions = np.empty(n_frames, dtype=np.int64)

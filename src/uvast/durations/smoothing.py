@@ -19,10 +19,7 @@ def mode_filter(labels: ArrayLike, width: int) -> IntArray:
     """The most frequent label in a window around each frame `(T,)`.
 
     Of equally frequent labels the frame's own wins, else the lowest; at the ends the window is cut.
-
-    Args:
-        labels: frame labels `(T,)`.
-        width: frames in a window, odd; 1 changes nothing.
+    Its width is odd; 1 changes nothing.
     """
     if width < 1 or width % 2 == 0:
         raise InputError(f"a mode filter of width {width}, not a positive odd number")
@@ -46,12 +43,9 @@ def absorb_short_runs(labels: ArrayLike, least: int) -> IntArray:
 
 
 def smoothed_labels(log_probabilities: ArrayLike, *, width: int = 1, least: int = 1) -> IntArray:
-    """The likeliest class of each frame `(T,)`, mode-filtered, short runs absorbed.
+    """The likeliest class of each frame `(T,)` by scores `(T, C)`, mode-filtered to `width`.
 
-    Args:
-        log_probabilities: frame scores `(T, C)`.
-        width: of the mode filter, odd; 1 is none.
-        least: frames of the shortest run that stays; 1 keeps all.
+    Runs shorter than `least` frames are absorbed.
     """
     labels = checked_log_probabilities(log_probabilities, -np.inf).argmax(axis=1)
     return absorb_short_runs(mode_filter(labels, width), least)

@@ -58,10 +58,8 @@ class Transitions:
     def fit(cls, transcripts: Iterable[Segmentation | ArrayLike], n_classes: int) -> Transitions:
         """Counts of first actions and of neighbours, each plus 0.5, as log-probabilities.
 
-        Args:
-            transcripts: training segmentations, or transcripts `(S,)`; repeats are merged. Without
-                any, every first action and every change of action is as likely as any other.
-            n_classes: C.
+        Repeats in training segmentations, or transcripts `(S,)`, are merged. Without any, every
+        first action and every change of action is as likely as any other.
         """
         initial = np.full(n_classes, SMOOTHING)
         bigram = np.full((n_classes, n_classes), SMOOTHING)

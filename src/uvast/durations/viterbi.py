@@ -61,15 +61,12 @@ def viterbi(
         alpha: the power of the frame probabilities.
         held: timestamps `(S,)`, segment i has to contain frame `held[i]`; or, of segments with
             several, the first and last one `(S, 2)`.
-
-    Returns:
-        Durations `(S,)` and their score.
     """
     frames = checked_log_probabilities(log_probabilities)
     n_frames, n_classes = frames.shape
     actions = checked_transcript(transcript, n_classes, n_frames)
     lengths = LengthModel.none(n_classes) if length_model is None else length_model
-    check_classes("length model", lengths.n_classes, n_classes)
+    check_classes(n_classes, lengths)
     grid = _grid(n_frames, frame_sampling, len(actions))
     low, high = _boundary_ranges(actions, grid, n_frames, held)
     _check_effort(low, high, n_frames)

@@ -35,12 +35,8 @@ def calibrate(
     """Chooses alpha for semi-Markov decoding, then the decoder's weight in `best`.
 
     Ties go to the value nearest to the default, so that a part too small to tell keeps it. Each
-    video is encoded once, and its candidates for `best` are found once for all weights.
-
-    Args:
-        segmenter: the model.
-        videos: what to choose on; their source rate is the model's.
-        truths: each video's segmentation, by name.
+    video is encoded once, and its candidates for `best` are found once for all weights. The
+    videos' source rate is the model's.
     """
     encoded = [segmenter.encode_batch([video]) for video in videos]
     true = [truths[one.videos[0].name].merged() for one in encoded]
@@ -52,18 +48,18 @@ def calibrate(
             pairs.append((one.segmentation, truth))
         return selection_score(score(pairs, segmenter.vocabulary))
 
+    joint = segmenter.options(transcript="semi-markov")
+
     def judge_alpha(alpha: float) -> float:
-        options, priors = segmenter.options(transcript="semi-markov"), with_alpha(alpha)
-        return judge(segmenter.decode_batch(one, options, priors=priors)[0] for one in encoded)
+        tried = replace(segmenter.priors, alpha=alpha)
+        return judge(segmenter.decode_batch(one, joint, priors=tried)[0] for one in encoded)
 
-    def with_alpha(alpha: float) -> Priors:
-        return replace(segmenter.priors, alpha=alpha)
-
-    priors = with_alpha(_best(ALPHAS, judge_alpha, segmenter.priors.alpha))
+    alpha = _best(ALPHAS, judge_alpha, segmenter.priors.alpha)
+    priors = replace(segmenter.priors, alpha=alpha)
     if not isinstance(segmenter.module, Uvast):
         return priors
-    options = segmenter.options(transcript="best")
-    candidates = [segmenter.candidates(one, options, priors=priors)[0] for one in encoded]
+    best = segmenter.options(transcript="best")
+    candidates = [segmenter.candidates(one, best, priors=priors)[0] for one in encoded]
 
     def judge_weight(weight: float) -> float:
         return judge(one.winner(weight) for one in candidates)

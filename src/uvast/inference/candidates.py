@@ -68,16 +68,8 @@ def find_candidates(
     """The joint segmentation, and those of the decoder's and the smoothed frames' transcripts.
 
     A joint segmentation of more segments than the decoder may write is not for it to judge, and
-    has the best segmentation score of all: noise does not cost T x T.
-
-    Args:
-        model: scores transcripts by its decoder.
-        job: the video, with what the decoder wrote.
-        joint: its semi-Markov segmentation.
-        vocabulary: the classes.
-        priors: lengths, transitions and the decoder's chunks.
-        alpha: the power of the frame probabilities.
-        max_segments: longer transcripts are left out.
+    has the best segmentation score of all: noise does not cost T x T. Other transcripts longer
+    than `max_segments` are left out.
     """
     if len(joint) > max_segments:
         return Candidates((joint,), np.zeros(1), np.zeros(1), ())

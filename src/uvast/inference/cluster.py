@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from uvast.errors import ConfigError, UvastError
 from uvast.inference.pipeline import Outcome, segment_all
-from uvast.inference.segmenter import Segmenter, load
+from uvast.inference.segmenter import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from uvast.config import DecodeConfig
     from uvast.inference.inputs import Source
 
-LOCAL = "local"
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 
@@ -49,20 +48,15 @@ class Cluster:
     def run(
         self, function: Callable[[Argument], Result], arguments: Sequence[Argument]
     ) -> Iterator[tuple[Argument, Result | str]]:
-        """Calls `function` on every argument, each as a task.
+        """Yields each argument and its result, or a sentence on why there is none, in any order.
 
-        Args:
-            function: of a module that the workers can import; it may run more than once.
-            arguments: one for each task.
-
-        Yields:
-            The argument and the result, or a sentence on why there is none, in any order.
+        Each is a task. The function is of a module that the workers can import; it may run more
+        than once.
         """
         with self._joined() as ray:
             self._check_resources(ray)
-            task = ray.remote(num_cpus=self.cpus, num_gpus=self.gpus, max_retries=self.retries)(
-                function
-            )
+            remote = ray.remote(num_cpus=self.cpus, num_gpus=self.gpus, max_retries=self.retries)
+            task = remote(function)
             pending = {task.remote(argument): argument for argument in arguments}
             try:
                 while pending:
@@ -79,7 +73,7 @@ class Cluster:
         if ray.is_initialized():
             yield ray
             return
-        options = {"include_dashboard": False} if self.address == LOCAL else {}
+        options = {"include_dashboard": False} if self.address == "local" else {}
         try:
             _check_reachable(self.address)
             ray.init(self.address, log_to_driver=False, logging_level="ERROR", **options)
@@ -126,13 +120,8 @@ def segment_on_cluster(
 ) -> Iterator[Outcome]:
     """As `segment_all`, the batches spread over a cluster.
 
-    Args:
-        model: a run folder or checkpoint that every node can read; each worker loads it once.
-        sources: what to segment, with absolute paths.
-        options: how to decode.
-        cluster: where.
-        batch_size: videos of a task.
-        device: of every task; `auto` is a GPU if the task has one.
+    Every node can read the model, a run folder or checkpoint, and the absolute paths of the
+    sources; each worker loads the model once. The device `auto` is a GPU if a task has one.
     """
     orders = [
         _Order(model.resolve(), device, tuple(sources[start : start + batch_size]), options)
@@ -147,14 +136,12 @@ def segment_on_cluster(
 
 
 def _segment_order(order: _Order) -> list[Outcome]:
-    segmenter = _loaded(order.model, order.device)
+    segmenter = _load_once(order.model, device=order.device)
     return list(segment_all(segmenter, order.sources, order.options, batch_size=len(order.sources)))
 
 
-@lru_cache(maxsize=1)
-def _loaded(model: Path, device: str) -> Segmenter:
-    """A worker lives for one command, so a model is loaded once for all its tasks."""
-    return load(model, device=device)
+_load_once = lru_cache(maxsize=1)(load)
+"""A worker lives for one command, so a model is loaded once for all its tasks."""
 
 
 def _result(ray: Any, reference: Any) -> Any:
@@ -185,5 +172,4 @@ def _check_reachable(address: str) -> None:
 
 
 def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    return str(error).strip().partition("\n")[0] or type(error).__name__

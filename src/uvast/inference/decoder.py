@@ -25,11 +25,12 @@ from uvast.models import Encoded, Uvast
 from uvast.segments import IntArray, Segmentation, round_durations
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from torch import Tensor, nn
 
     from uvast.config import DecodeConfig
+    from uvast.durations import Durations
     from uvast.inference.priors import Priors
+    from uvast.models import Decoded
     from uvast.vocabulary import Vocabulary
 
 BEST_BEAM_WIDTH = 5
@@ -38,13 +39,9 @@ BEST_BEAM_WIDTH = 5
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One video, ready to decode.
+    """One video, ready to decode: B = 1, without padding, the mask `(1, T)` all True.
 
-    Args:
-        frames: the frame head's view.
-        encoded: the encoder's output of this video alone (B = 1, no padding).
-        mask: `(1, T)`, all True.
-        transcripts: what the decoder wrote, best first; empty if it was not asked.
+    Transcripts are what the decoder wrote, best first; none if it was not asked.
     """
 
     frames: FramePrediction
@@ -53,17 +50,18 @@ class Job:
     transcripts: tuple[Transcript, ...]
 
 
+@dataclass(frozen=True, eq=False)
 class Decoder:
     """Decodes videos with one set of options."""
 
-    def __init__(
-        self, model: nn.Module, vocabulary: Vocabulary, priors: Priors, options: DecodeConfig
-    ) -> None:
-        check_options(model, options)
-        self._model = model
-        self._vocabulary = vocabulary
-        self._priors = priors
-        self._options = options
+    model: nn.Module
+    vocabulary: Vocabulary
+    priors: Priors
+    options: DecodeConfig
+
+    def __post_init__(self) -> None:
+        """Says before the first video what the model cannot do."""
+        check_options(self.model, self.options)
 
     def jobs(
         self, encoded: Encoded, mask: Tensor, frames: tuple[FramePrediction, ...]
@@ -76,7 +74,7 @@ class Decoder:
         ]
         masks = [mask[i : i + 1, :n] for i, n in enumerate(lengths)]
         transcripts: list[tuple[Transcript, ...]] = [()] * len(lengths)
-        if self._options.transcript in ("decoder", "best"):
+        if self.options.transcript in ("decoder", "best"):
             transcripts = self._written(encoded, mask, list(zip(alone, masks, strict=True)))
         return tuple(map(Job, frames, alone, masks, transcripts))
 
@@ -84,72 +82,75 @@ class Decoder:
         self, encoded: Encoded, mask: Tensor, alone: list[tuple[Encoded, Tensor]]
     ) -> list[tuple[Transcript, ...]]:
         """The decoder's transcripts of each video, by greedy search over all videos at once."""
-        assert isinstance(self._model, Uvast), "checked with the options"
-        cap = self._options.max_segments
-        own_width = BEST_BEAM_WIDTH if self._options.transcript == "best" else 1
-        width = self._options.beam_width or own_width
+        model, words, cap = self._uvast, self.vocabulary, self.options.max_segments
+        own_width = BEST_BEAM_WIDTH if self.options.transcript == "best" else 1
+        width = self.options.beam_width or own_width
         if width == 1:
-            greedy = greedy_transcripts(
-                self._model, encoded, mask, self._vocabulary, max_segments=cap
-            )
+            greedy = greedy_transcripts(model, encoded, mask, words, max_segments=cap)
             return [(one,) for one in greedy]
         return [
-            beam_transcripts(
-                self._model, *one, self._vocabulary, beam_width=width, max_segments=cap
-            )
+            beam_transcripts(model, *one, words, beam_width=width, max_segments=cap)
             for one in alone
         ]
 
     def decode(self, job: Job) -> DecodedVideo:
         """The segmentation of one video."""
-        match self._options.transcript:
+        durations = self.options.durations
+        match self.options.transcript:
             case "semi-markov":
                 joint = self._semi_markov(job)
                 return DecodedVideo(joint.transcript, joint)
             case "best":
-                return self.candidates(job).winner(self._priors.decoder_weight)
+                return self.candidates(job).winner(self.priors.decoder_weight)
             case "frames":
-                runs = self._runs(job)
-                return DecodedVideo(runs.transcript, self._recut(job, runs))
+                labels = mode_filter(job.frames.labels, self.options.mode_filter or 1)
+                runs = Segmentation.from_labels(labels)
+                if durations != "none":
+                    runs = self._with_durations(job, runs.transcript, runs.durations)
+                return DecodedVideo(runs.transcript, runs)
             case "decoder":
                 one = job.transcripts[0]
-                return DecodedVideo(one.actions, self._cut(job, one), one.complete)
+                found = None
+                if durations == "explicit":
+                    found = self._explicit(job, one.tokens)
+                elif durations != "none":
+                    found = self._with_durations(job, one.actions, None)
+                return DecodedVideo(one.actions, found, one.complete)
 
-    def _runs(self, job: Job) -> Segmentation:
-        """The runs of the frame labels."""
-        labels, width = job.frames.labels, self._options.mode_filter
-        return Segmentation.from_labels(mode_filter(labels, width) if width else labels)
+    def candidates(self, job: Job) -> Candidates:
+        """What `best` chooses from."""
+        return find_candidates(
+            self._uvast,
+            job,
+            self._semi_markov(job),
+            self.vocabulary,
+            self.priors,
+            alpha=self._alpha("gamma"),
+            max_segments=self.options.max_segments,
+        )
 
-    def _recut(self, job: Job, runs: Segmentation) -> Segmentation:
-        """The same transcript with durations of its own."""
-        if self._options.durations == "none":
-            return runs
-        return self._with_durations(job, runs.transcript, runs.durations)
-
-    def _cut(self, job: Job, transcript: Transcript) -> Segmentation | None:
-        """What the decoder wrote, with durations if any are wanted."""
-        match self._options.durations:
-            case "none":
-                return None
-            case "explicit":
-                return self._explicit(job, transcript)
-            case _:
-                return self._with_durations(job, transcript.actions, None)
+    @property
+    def _uvast(self) -> Uvast:
+        assert isinstance(self.model, Uvast), "checked with the options"
+        return self.model
 
     def _with_durations(
         self, job: Job, transcript: IntArray, known: IntArray | None
     ) -> Segmentation:
         """Durations of a transcript; of one that was read off the frames, some are known."""
-        options, frames = self._options, job.frames.log_probabilities
+        options, frames = self.options, job.frames.log_probabilities
         match options.durations:
             case "alignment":
-                found = alignment(self._assignment_logits(job, transcript))
+                found = self._alignment(job, transcript)
             case "fifa":
+                # without durations to start from, FIFA starts at the class means
+                if known is None and self._uvast.alignment is not None:
+                    known = self._alignment(job, transcript).durations
                 found = fifa(
                     frames,
                     transcript,
-                    self._fifa_start(job, transcript) if known is None else known,
-                    mean_durations=self._priors.poisson.means,
+                    known,
+                    mean_durations=self.priors.poisson.means,
                     sharpness=options.fifa_sharpness,
                     length_weight=options.fifa_length_weight,
                     sum_weight=options.fifa_sum_weight,
@@ -161,72 +162,43 @@ class Decoder:
                 found = viterbi(
                     frames,
                     transcript,
-                    self._priors.length_model(options.length_model),
+                    self.priors.length_model(options.length_model),
                     frame_sampling=options.frame_sampling,
                     alpha=self._alpha(options.length_model),
                 )
         return Segmentation(transcript, found.durations)
 
-    def _fifa_start(self, job: Job, transcript: IntArray) -> IntArray | None:
-        """The alignment decoder's durations; without one, FIFA starts at the class means."""
-        if not isinstance(self._model, Uvast) or self._model.alignment is None:
-            return None
-        return alignment(self._assignment_logits(job, transcript)).durations
-
     def _alpha(self, length_model: str) -> float:
         """The setting; else the paper's 1 with Poisson lengths and the model's own with others."""
-        if self._options.alpha:
-            return self._options.alpha
-        return 1.0 if length_model == "poisson" else self._priors.alpha
+        own = 1.0 if length_model == "poisson" else self.priors.alpha
+        return self.options.alpha or own
 
     def _semi_markov(self, job: Job) -> Segmentation:
-        return semi_markov(
-            job.frames.log_probabilities,
-            self._priors.gamma,
-            self._priors.transitions,
-            alpha=self._alpha("gamma"),
-        )
+        frames, priors = job.frames.log_probabilities, self.priors
+        return semi_markov(frames, priors.gamma, priors.transitions, alpha=self._alpha("gamma"))
 
     @torch.inference_mode()
-    def _assignment_logits(self, job: Job, transcript: IntArray) -> NDArray[np.float32]:
-        model = self._model
-        assert isinstance(model, Uvast), "checked with the options"
-        tokens = self._teacher_tokens(transcript, job.mask)
-        decoded = model.decode(job.encoded, job.mask, tokens, need_weights=False)
-        segments = decoded.features[:, :-1]
-        logits = model.align(job.encoded.features, job.mask, segments, None)
-        return logits[0].cpu().numpy()
+    def _alignment(self, job: Job, transcript: IntArray) -> Durations:
+        segments = self._read_again(job, transcript).features[:, :-1]
+        logits = self._uvast.align(job.encoded.features, job.mask, segments, None)
+        return alignment(logits[0].cpu().numpy())
 
     @torch.inference_mode()
-    def _explicit(self, job: Job, transcript: Transcript) -> Segmentation:
-        assert isinstance(self._model, Uvast), "checked with the options"
-        tokens = self._teacher_tokens(transcript.tokens, job.mask)
-        decoded = self._model.decode(job.encoded, job.mask, tokens, need_weights=False)
-        assert decoded.fractions is not None, "checked with the options"
-        fractions = decoded.fractions[-1, 0, :-1].clamp(min=0).cpu().numpy()
-        durations = round_durations(fractions, job.mask.shape[1])
-        return Segmentation(transcript.tokens, durations).merged()
+    def _explicit(self, job: Job, tokens: IntArray) -> Segmentation:
+        fractions = self._read_again(job, tokens).fractions
+        assert fractions is not None, "checked with the options"
+        shares = fractions[-1, 0, :-1].clamp(min=0).cpu().numpy()
+        return Segmentation(tokens, round_durations(shares, job.mask.shape[1])).merged()
 
-    def _teacher_tokens(self, actions: IntArray, mask: Tensor) -> Tensor:
-        tokens = np.concatenate(([self._vocabulary.sos], actions))
-        return torch.as_tensor(tokens, device=mask.device)[None]
-
-    def candidates(self, job: Job) -> Candidates:
-        """What `best` chooses from."""
-        assert isinstance(self._model, Uvast), "checked with the options"
-        return find_candidates(
-            self._model,
-            job,
-            self._semi_markov(job),
-            self._vocabulary,
-            self._priors,
-            alpha=self._alpha("gamma"),
-            max_segments=self._options.max_segments,
-        )
+    def _read_again(self, job: Job, tokens: IntArray) -> Decoded:
+        """The transcript decoder's outputs for a whole transcript."""
+        given = np.concatenate(([self.vocabulary.sos], tokens))
+        inputs = torch.as_tensor(given, device=job.mask.device)[None]
+        return self._uvast.decode(job.encoded, job.mask, inputs, need_weights=False)
 
 
 def check_options(model: nn.Module, options: DecodeConfig) -> None:
-    """Says before the first video what the model cannot do."""
+    """Refuses what the model cannot do."""
     network = model if isinstance(model, Uvast) else None
     if options.transcript in ("decoder", "best") and network is None:
         raise ConfigError(
@@ -236,21 +208,19 @@ def check_options(model: nn.Module, options: DecodeConfig) -> None:
     if options.transcript in ("semi-markov", "best"):
         return  # they find durations of their own
     if options.durations == "alignment" and (network is None or network.alignment is None):
-        second = (
-            "" if network is None else "train stage 2 with uvast train --resume RUN --stage 2, or "
-        )
+        remedy = "pass --durations viterbi"
+        if network is not None:
+            remedy = f"train stage 2 with uvast train --resume RUN --stage 2, or {remedy}"
         raise ConfigError(
-            "durations 'alignment' need a model with an alignment decoder",
-            remedy=f"{second}pass --durations viterbi",
+            "durations 'alignment' need a model with an alignment decoder", remedy=remedy
         )
-    if options.durations != "explicit":
-        return
-    if network is None or not network.dimensions.explicit_durations:
+    explicit = options.durations == "explicit"
+    if explicit and (network is None or not network.dimensions.explicit_durations):
         raise ConfigError(
             "durations 'explicit' need a model that was trained to predict them",
             remedy="train with --set model.explicit_durations=true or pass --durations viterbi",
         )
-    if options.transcript != "decoder":
+    if explicit and options.transcript != "decoder":
         raise ConfigError(
             "durations 'explicit' go with the decoder's own transcript",
             remedy="pass --transcript decoder",

@@ -5,44 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from uvast.data import Dataset, Video
-from uvast.data.feature_files import map_features, read_header
+from uvast.data.feature_files import check_finite, map_features, read_header
 from uvast.errors import DataError, FeatureError, InputError
 from uvast.files import missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike
 
     from uvast.data.spec import FeatureAxis
-
-
-class Source(Protocol):
-    """A video to segment, not read yet."""
-
-    @property
-    def name(self) -> str:
-        """The stem of its file."""
-        ...
-
-    @property
-    def path(self) -> Path:
-        """Its file, for errors."""
-        ...
-
-    def n_frames(self) -> int:
-        """Its length at the source rate, from the file's header."""
-        ...
-
-    def read(self) -> Video:
-        """Its features at the model's rate."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -59,7 +37,7 @@ class DatasetVideo:
         return self.dataset.features_path(self.name)
 
     def n_frames(self) -> int:
-        """Its length at the source rate."""
+        """Its length at the source rate, from the file's header."""
         return self.dataset.source_frames(self.name)
 
     def read(self) -> Video:
@@ -82,12 +60,13 @@ class FeatureFile:
         return self.path.stem
 
     def n_frames(self) -> int:
-        """Its length at the source rate."""
+        """Its length at the source rate, from the file's header."""
         return read_header(self.path).n_frames(self.axis())
 
     def read(self) -> Video:
         """Its features, a view of the file where possible."""
-        return sampled_video(self.name, map_features(self.path, self.axis()), self.sampling_rate)
+        features = map_features(self.path, self.axis())
+        return video_of_array(features, self.sampling_rate, path=self.path)
 
     def axis(self) -> FeatureAxis:
         """Which axis is time: the one that has not the model's width."""
@@ -110,16 +89,16 @@ class FeatureFile:
         return self.square_axis
 
 
+Source = DatasetVideo | FeatureFile
+"""A video to segment, not read yet."""
+
+
 def find_sources(
     paths: Sequence[Path], *, n_features: int, sampling_rate: int, split: int | None = None
 ) -> tuple[Source, ...]:
-    """All videos below `paths`.
+    """All videos below datasets (folders with `features/`), folders of .npy files, or .npy files.
 
-    Args:
-        paths: datasets (folders with `features/`), folders of .npy files, or .npy files.
-        n_features: the width F the model takes.
-        sampling_rate: the model's, in source frames per frame.
-        split: of datasets, the test side of this split only.
+    Of datasets with a `split`, the test side only. Width and rate are those of the model.
     """
     sources: list[Source] = []
     files: list[FeatureFile] = []
@@ -145,16 +124,19 @@ def find_sources(
     return tuple(sources)
 
 
-def sampled_video(name: str, features: NDArray[np.floating[Any]], sampling_rate: int) -> Video:
-    """Features `(T, F)` at the source rate as a video at the model's rate."""
-    if features.ndim != 2 or not len(features):
+def video_of_array(
+    features: ArrayLike, sampling_rate: int = 1, *, path: Path = Path("features")
+) -> Video:
+    """Features `(T, F)` at the source rate, checked, as a video at the model's rate."""
+    values = np.asarray(features, dtype=np.float32)
+    if values.ndim != 2 or not len(values):
         raise FeatureError(
-            f"features of shape {features.shape}",
-            where=name,
+            f"features of shape {values.shape}",
+            where=path,
             remedy="the model wants (T, F) with at least one frame",
         )
-    sampled = np.asarray(features[::sampling_rate], dtype=np.float32)
-    return Video(name, sampled, None, len(features), sampling_rate)
+    check_finite(values, path)
+    return Video(path.stem, values[::sampling_rate], None, len(values), sampling_rate)
 
 
 def _settled(files: list[FeatureFile]) -> list[FeatureFile]:
@@ -169,7 +151,7 @@ def _settled(files: list[FeatureFile]) -> list[FeatureFile]:
 def _files(path: Path) -> list[Path]:
     if not path.exists():
         raise missing(path)
-    found = sorted(path.glob("*.npy")) if path.is_dir() else [path]
+    found = sorted(path.glob("[!.]*.npy")) if path.is_dir() else [path]  # macOS adds ._video.npy
     if not found:
         raise InputError(
             "holds no .npy files", where=path, remedy="name a folder of feature files or a dataset"

@@ -69,7 +69,7 @@ def fitting_decodings(
     chosen = []
     for name in names:
         if name != "none" and name not in DECODINGS:
-            known = "; ".join(("none", *DECODINGS))
+            known = ", ".join(("none", *DECODINGS))
             raise ConfigError(f"no decoding {name!r}", remedy=f"choose from {known}")
         if kind == "uvast":
             name = "transcript" if name == "none" else name

@@ -41,18 +41,17 @@ def segment(
     workers: int = 0,
     **options: Any,
 ) -> dict[str, Prediction]:
-    """Segments a dataset, feature files, or folders of them; the first bad file is an error.
+    """Predictions by video of a dataset, feature files, or folders of them.
+
+    The first bad file is an error.
 
     Args:
         model: a loaded model, a run folder, or a checkpoint.
-        inputs: what to segment.
+        inputs: one or several paths.
         split: of a dataset, the test side of this split only.
         batch_size: videos encoded together.
         workers: threads that decode side by side.
         options: any setting of the config's `decode` section, such as `transcript="best"`.
-
-    Returns:
-        Predictions by video.
     """
     segmenter = model if isinstance(model, Segmenter) else load(model)
     paths = [inputs] if isinstance(inputs, str | Path) else inputs
@@ -95,17 +94,10 @@ def segment_with_decodings(
     batch_size: int = 8,
     workers: int = 0,
 ) -> Iterator[tuple[str, Outcome]]:
-    """Segments videos by several decodings; each is read and encoded once.
+    """Segments videos by several decodings, by name; each video is read and encoded once.
 
-    Args:
-        segmenter: the model.
-        sources: the videos.
-        decodings: name to options.
-        batch_size: videos encoded together.
-        workers: threads that decode side by side.
-
-    Yields:
-        The name of a decoding, and what became of a video there.
+    Yields the name of a decoding, and what became of a video there. A batch is encoded together,
+    `workers` are threads that decode side by side.
     """
     for options in decodings.values():
         check_options(segmenter.module, options)

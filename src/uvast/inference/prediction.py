@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FramePrediction:
-    """The frame head's view of one video.
-
-    Args:
-        features: encoder features `(T, D)`.
-        log_probabilities: of the classes `(T, C)`.
-    """
+    """The frame head's view of one video: encoder features `(T, D)`, class scores `(T, C)`."""
 
     features: NDArray[np.float32]
     log_probabilities: NDArray[np.float32]
@@ -35,12 +30,9 @@ class FramePrediction:
 
 @dataclass(frozen=True, eq=False)
 class DecodedVideo:
-    """One video, decoded at the model's rate.
+    """One video, decoded at the model's rate: a bare transcript `(S,)`, or its segments, too.
 
-    Args:
-        transcript: the actions `(S,)`.
-        segmentation: their segments; None for a bare transcript.
-        complete: False if the decoder was stopped by `max_segments`.
+    It is not `complete` if the decoder was stopped by `max_segments`.
     """
 
     transcript: IntArray
@@ -98,32 +90,32 @@ class Prediction:
         """The segments in order."""
         if self.segmentation is None:
             return ()
-        rate = self.frames_per_second
+        rate, names = self.frames_per_second, self.vocabulary.names
+        pairs = zip(self.segmentation.segments, self.confidences.tolist(), strict=True)
         return tuple(
             LabelledSegment(
-                self.vocabulary.names[segment.action],
-                segment.start,
-                segment.end,
-                float(confidence),
-                None if rate is None else segment.start / rate,
-                None if rate is None else segment.end / rate,
+                names[action],
+                start,
+                end,
+                confidence,
+                None if rate is None else start / rate,
+                None if rate is None else end / rate,
             )
-            for segment, confidence in zip(
-                self.segmentation.segments, self.confidences, strict=True
-            )
+            for (action, start, end), confidence in pairs
         )
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
+        segments = [segment._asdict() for segment in self.segments]
         return {
-            "confidence": None if self.confidence is None else round(self.confidence, 4),
+            "confidence": _rounded(self.confidence),
             "complete": self.complete,
             "frames": None if self.segmentation is None else self.segmentation.n_frames,
             "frames_per_second": self.frames_per_second,
             "transcript": list(self.actions),
-            "segments": [_rounded(segment._asdict()) for segment in self.segments],
+            "segments": [{k: _rounded(v) for k, v in one.items()} for one in segments],
         }
 
 
-def _rounded(values: dict[str, Any]) -> dict[str, Any]:
-    return {k: round(v, 4) if isinstance(v, float) else v for k, v in values.items()}
+def _rounded(value: object) -> object:
+    return round(value, 4) if isinstance(value, float) else value

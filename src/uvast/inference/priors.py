@@ -57,11 +57,10 @@ class Priors:
         cls, segmentations: Sequence[Segmentation], n_classes: int, *, chunk_fraction: float = 0.0
     ) -> Priors:
         """From the training segments; repeated neighbours count as one segment."""
-        whole = [one.merged() for one in segmentations]
         return cls(
-            poisson=LengthModel.fit(whole, n_classes, "poisson"),
-            gamma=LengthModel.fit(whole, n_classes, "gamma"),
-            transitions=Transitions.fit([one.transcript for one in whole], n_classes),
+            poisson=LengthModel.fit(segmentations, n_classes, "poisson"),
+            gamma=LengthModel.fit(segmentations, n_classes, "gamma"),
+            transitions=Transitions.fit(segmentations, n_classes),
             chunk_fraction=chunk_fraction,
         )
 
@@ -81,13 +80,7 @@ class Priors:
     def from_dict(
         cls, values: dict[str, Any], n_classes: int, *, where: Path | None = None
     ) -> Priors:
-        """Reads what `as_dict` gave.
-
-        Args:
-            values: the model card's decoding section.
-            n_classes: C, of the model.
-            where: the checkpoint, for errors.
-        """
+        """Reads what `as_dict` gave, in the card of a model of `n_classes`, checked."""
         card = checked(values, _Card, where=where, error=CheckpointError, remedy=REMEDY)
         try:
             transitions = Transitions(
@@ -98,14 +91,7 @@ class Priors:
             raise CheckpointError(
                 f"its transitions cannot be read ({error})", where=where, remedy=REMEDY
             ) from error
-        found = cls(
-            card.poisson,
-            card.gamma,
-            transitions,
-            card.chunk_fraction,
-            card.alpha,
-            card.decoder_weight,
-        )
+        found = cls(**{**vars(card), "transitions": transitions})
         kinds = (found.poisson.kind, found.gamma.kind)
         sizes = {one.n_classes for one in (found.poisson, found.gamma, found.transitions)}
         if kinds != ("poisson", "gamma") or sizes != {n_classes}:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from scipy.special import log_softmax
 
 from uvast.segments import IntArray, merge_repeats
 
@@ -60,7 +61,7 @@ def greedy_transcripts(
     written: list[IntArray] = []
     while running.any():
         logits, state = state.step(tokens)
-        log_probabilities = _log_softmax(logits)
+        log_probabilities = log_softmax(logits.astype(np.float64), axis=1)
         if not written:
             _forbid_empty(log_probabilities, vocabulary)
         tokens = log_probabilities.argmax(1)
@@ -100,7 +101,8 @@ def beam_transcripts(
     finished: list[Transcript] = []
     for place in range(cap + 1):
         logits, state = state.step(tokens)
-        extended = scores[:, None] + _log_softmax(logits)  # (beam, C + 1)
+        log_probabilities = log_softmax(logits.astype(np.float64), axis=1)
+        extended = scores[:, None] + log_probabilities  # (beam, C + 1)
         if place == 0:
             _forbid_empty(extended, vocabulary)
         for origin, token in zip(*_likeliest(extended, beam_width), strict=True):
@@ -129,12 +131,6 @@ def _forbid_empty(scores: NDArray[np.float64], vocabulary: Vocabulary) -> None:
     scores[:, vocabulary.eos] = -np.inf
 
 
-def _log_softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:
-    """`(B, C + 1)` -> the same, as log-probabilities."""
-    shifted = logits.astype(np.float64) - logits.max(axis=1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))  # type: ignore[no-any-return]
-
-
 def _likeliest(extended: NDArray[np.float64], count: int) -> tuple[IntArray, IntArray]:
     """The `count` best entries of `(beam, tokens)` above `-inf`, best first: rows and columns."""
     order = np.argsort(-extended, axis=None, kind="stable")[:count]
@@ -154,11 +150,9 @@ def transcript_log_probabilities(
     """Log-probability, EOS included, of any token sequences of one video (B = 1)."""
     scores = []
     for sequence in tokens:
-        actions = torch.tensor(sequence, device=mask.device)
-        sos = actions.new_tensor([vocabulary.sos])
-        eos = actions.new_tensor([vocabulary.eos])
-        inputs = torch.cat((sos, actions))[None]
-        logits = model.decode(encoded, mask, inputs, need_weights=False).logits[-1, 0]
-        chosen = logits.log_softmax(-1).gather(1, torch.cat((actions, eos))[:, None])
+        whole = np.concatenate(([vocabulary.sos], sequence, [vocabulary.eos]))
+        ids = torch.as_tensor(whole, device=mask.device)
+        logits = model.decode(encoded, mask, ids[None, :-1]).logits[-1, 0]
+        chosen = logits.log_softmax(-1).gather(1, ids[1:, None])
         scores.append(float(chosen.sum()))
     return tuple(scores)

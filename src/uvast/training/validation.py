@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from uvast.data import Video
 from uvast.evaluation.scoring import score
 from uvast.inference.calibration import calibrate, selection_score
 
@@ -13,20 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from uvast.config import DecodeConfig
-    from uvast.data import Dataset, Video
+    from uvast.data import Dataset
     from uvast.inference.priors import Priors
     from uvast.inference.segmenter import Segmenter
     from uvast.segments import Segmentation
 
 
 class ValidationPart:
-    """Videos of the training side that are not trained on.
-
-    Args:
-        dataset: the features.
-        names: the videos.
-        truths: their segmentations at the model's rate, by name.
-    """
+    """Videos of the training side that are not trained on; truths are at the model's rate."""
 
     def __init__(
         self, dataset: Dataset, names: Sequence[str], truths: Mapping[str, Segmentation]
@@ -46,15 +40,13 @@ class ValidationPart:
                 assert prediction.segmentation is not None, "validation decodes with durations"
                 true = self._truths[video.name].merged()
                 pairs[name].append((prediction.segmentation, true))
-        found = [score(one, segmenter.vocabulary) for one in pairs.values()]
-        judged = [selection_score(one) for one in found]
-        first = found[0]
+        first, *others = (score(one, segmenter.vocabulary) for one in pairs.values())
         return {
             "acc": first.acc,
             "edit": first.edit,
             **{f"f1@{overlap}": value for overlap, value in first.f1.items()},
-            "score": judged[0],
-            "selection": fmean(judged),
+            "score": selection_score(first),
+            "selection": fmean(map(selection_score, (first, *others))),
         }
 
     def calibrated(self, segmenter: Segmenter) -> Priors:
@@ -62,12 +54,10 @@ class ValidationPart:
         return calibrate(segmenter, self._videos(), self._truths)
 
     def _videos(self) -> Iterator[Video]:
+        """At the model's rate, at which they are scored."""
         for name, truth in self._truths.items():
-            video = self._dataset.video(name, labels=False)
-            n_frames = truth.n_frames
-            features = video.features[:n_frames]
-            # scored at the model's rate
-            yield replace(video, features=features, source_frames=n_frames, sampling_rate=1)
+            features = self._dataset.video(name, labels=False).features[: truth.n_frames]
+            yield Video(name, features, None, truth.n_frames)
 
 
 def _decodings(segmenter: Segmenter, stage: int) -> dict[str, DecodeConfig]:
