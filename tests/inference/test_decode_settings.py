@@ -101,7 +101,9 @@ def test_bare_transcripts_have_no_labels_of_frames(model: uvast.Segmenter) -> No
     assert parse_formats(None, bare=True) == ("json",)
     assert parse_formats(None, bare=False) == ("txt", "json")
     assert parse_formats("csv, json", bare=True) == ("csv", "json")
-    sentence = "--format: txt holds a label for every frame, but durations 'none' gives only a transcript"
+    sentence = (
+        "--format: txt holds a label for every frame, but durations 'none' gives only a transcript"
+    )
     with pytest.raises(ConfigError, match=sentence):
         parse_formats("txt,csv", bare=True)
     prediction = model.segment(np.zeros((5, 6), np.float32), durations="none")
