@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping  # noqa: TC003 - a record's field types are read
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from uvast.benchmark.ranges import Range
 
 STUDY_FILE = "study.log"
+LARGEST_STUDY = 256 * 10**6
 _REMEDY = "restore it, or choose another --out"
 _CUT_OFF = "was stopped while its values were drawn"
 
@@ -71,7 +73,14 @@ class Study:
 
     def _opened(self, optuna: Any) -> Any:
         if is_present(self._path):
-            open_file(self._path).close()
+            with open_file(self._path) as file:
+                n_bytes = file.seek(0, os.SEEK_END)
+            if n_bytes > LARGEST_STUDY:
+                raise CorruptFileError(
+                    f"is larger than {LARGEST_STUDY // 10**6} MB",
+                    where=self._path,
+                    remedy=_REMEDY,
+                )
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._reading():
             backend = optuna.storages.journal.JournalFileBackend(str(self._path))

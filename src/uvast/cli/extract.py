@@ -16,7 +16,6 @@ from uvast.cli.options import (
     EngineOption,
     GpusOption,
     JsonOption,
-    make_cluster,
 )
 from uvast.errors import ConfigError, UvastError
 
@@ -100,7 +99,9 @@ def extract(
             progress.update(task, completed=len(outcomes) + sum(shares.values()))
 
         if engine is EngineName.ray:
-            found = _on_cluster(orders, make_cluster(address, cpus, gpus))
+            from uvast.inference.cluster import Cluster
+
+            found = _on_cluster(orders, Cluster(address, cpus, gpus))
         else:
             found = extract_all(
                 orders, n_processes=processes, devices=_devices(device, processes), on_progress=tell

@@ -13,7 +13,7 @@ from uvast.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SECONDS = 10.0
+SECONDS = 5.0
 """More than any sensible expression needs; some would go on for ever."""
 
 _SEARCH = """

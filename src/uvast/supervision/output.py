@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from uvast.data import annotate, write_spec, write_timestamps
 from uvast.data.label_files import write_labels, write_mapping
 from uvast.errors import OutputError
-from uvast.files import check_absent, is_present, recover, swap, temporary_folder
+from uvast.files import check_absent, is_present, open_file, recover, swap, temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,9 @@ def check_output(out: Path, dataset: Dataset, timestamps: Path | None, *, overwr
     targets = [out / name for name in OUTPUTS]
     read = [dataset.path / name for name in (*OUTPUTS, "features", "splits")]
     read += [dataset.labels_path(name) for name in dataset.names]
-    read += [] if timestamps is None else [timestamps]
+    if timestamps is not None:
+        open_file(timestamps).close()
+        read.append(timestamps)
     resolved = [path.resolve() for path in read]
     for target in targets:
         place = target.resolve()
