@@ -30,11 +30,7 @@ class TimestampFit:
         self._wrong: list[str] = []
 
     def add(
-        self,
-        name: str,
-        annotations: Sequence[Annotation],
-        timestamps: Timestamps,
-        labels: IntArray,
+        self, name: str, annotations: Sequence[Annotation], timestamps: Timestamps, labels: IntArray
     ) -> None:
         """Counts one video.
 

@@ -50,11 +50,8 @@ class PseudoLabelOptions:
 class JoinedFeatures(Mapping[str, Features]):
     """Each video's input features beside other ones `(T, F + D)`, joined when asked for.
 
-    Both parts are scaled to a mean norm of 1, so that neither outweighs the other.
-
-    Args:
-        dataset: gives the input features, at the model's rate.
-        others: encoder features `(T, D)` of each video.
+    Both parts are scaled to a mean norm of 1, so that neither outweighs the other. Input features
+    are the dataset's, at the model's rate; `others` are encoder features `(T, D)` of each video.
     """
 
     dataset: Dataset
