@@ -1,4 +1,4 @@
-"""Config -> model, by way of its dimensions; a new model is one line.
+"""Config -> model. Every number a network gets is spelled out here; a new model is one line.
 
 Installed packages may bring models of their own, as entry points of the group `uvast.models`.
 """
@@ -43,35 +43,67 @@ class FrameWiseModel(FrameModel, Protocol):
 
 
 def _uvast(config: ModelConfig, n_features: int, n_classes: int) -> UvastDimensions:
-    smoothing = config.attention_smoothing or None
-    shared = _shared(UvastDimensions, config) | {"attention_smoothing": smoothing}
-    return UvastDimensions(n_features, n_classes, **shared)
+    return UvastDimensions(
+        n_features=n_features,
+        n_classes=n_classes,
+        width=config.width,
+        attention_width=config.attention_width,
+        n_heads=config.n_heads,
+        encoder=config.encoder,
+        window=config.window,
+        n_encoder_layers=config.n_encoder_layers,
+        n_decoder_layers=config.n_decoder_layers,
+        decoder_feedforward=config.decoder_feedforward,
+        alignment_feedforward=config.alignment_feedforward,
+        attention_smoothing=config.attention_smoothing or None,
+        explicit_durations=config.explicit_durations,
+        channel_dropout=config.channel_dropout,
+        encoder_dropout=config.encoder_dropout,
+        decoder_dropout=config.decoder_dropout,
+        input_dropout=config.input_dropout,
+        output_dropout=config.output_dropout,
+    )
 
 
 def _ms_tcn(config: ModelConfig, n_features: int, n_classes: int) -> MsTcnDimensions:
-    return MsTcnDimensions(n_features, n_classes, **_shared(MsTcnDimensions, config))
+    return MsTcnDimensions(
+        n_features=n_features,
+        n_classes=n_classes,
+        width=config.width,
+        n_layers=config.n_encoder_layers,
+        n_stages=config.n_stages,
+        dropout=config.encoder_dropout,
+        channel_dropout=config.channel_dropout,
+    )
 
 
 def _ms_tcn_plus_plus(
     config: ModelConfig, n_features: int, n_classes: int
 ) -> MsTcnPlusPlusDimensions:
-    shared = _shared(MsTcnPlusPlusDimensions, config)
-    n_prediction_layers = config.n_encoder_layers + 1
     return MsTcnPlusPlusDimensions(
-        n_features, n_classes, n_prediction_layers=n_prediction_layers, **shared
+        n_features=n_features,
+        n_classes=n_classes,
+        width=config.width,
+        n_prediction_layers=config.n_encoder_layers + 1,
+        n_layers=config.n_encoder_layers,
+        n_stages=config.n_stages,
+        dropout=config.encoder_dropout,
+        channel_dropout=config.channel_dropout,
     )
 
 
 def _asformer(config: ModelConfig, n_features: int, n_classes: int) -> AsformerDimensions:
-    return AsformerDimensions(n_features, n_classes, **_shared(AsformerDimensions, config))
-
-
-def _shared(dimensions: type, config: ModelConfig) -> dict[str, Any]:
-    """The settings that are dimensions as they stand; baselines have shorter names for two."""
-    settings = dataclasses.asdict(config)
-    settings |= {"n_layers": config.n_encoder_layers, "dropout": config.encoder_dropout}
-    names = {item.name for item in dataclasses.fields(dimensions)}
-    return {name: value for name, value in settings.items() if name in names}
+    return AsformerDimensions(
+        n_features=n_features,
+        n_classes=n_classes,
+        width=config.width,
+        attention_width=config.attention_width,
+        n_layers=config.n_encoder_layers,
+        n_stages=config.n_stages,
+        window=config.window,
+        dropout=config.encoder_dropout,
+        channel_dropout=config.channel_dropout,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
