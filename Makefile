@@ -29,7 +29,7 @@ demo: $(READY) ## the main job on the built-in data
 	@$(BIN)/uvast demo --overwrite
 
 test: $(TOOLS) ## all tests
-	@$(BIN)/python -m pytest -n 2 --dist worksteal
+	@$(BIN)/python -m pytest -n 2 --dist worksteal --durations 15 --durations-min 5
 
 fuzz: $(TOOLS) ## broken files for MINUTES=10; failing cases go to build/fuzzing
 	@$(BIN)/python -m tests.fuzzing --minutes $(MINUTES)
