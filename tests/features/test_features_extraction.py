@@ -230,8 +230,8 @@ def test_progress_is_told_and_grows(tmp_path, planted):
     [
         ({"n_frames": 4}, "not every one of the 4 frames has its time"),
         ({"widths": [3]}, "the models have 3 features, not 288"),
-        ({"model": 3}, "model Input should be a valid string"),
-        ({"colour": "red"}, "colour Extra inputs are not permitted"),
+        ({"model": 3}, "model is 3, not text"),
+        ({"colour": "red"}, "colour is unknown"),
     ],
 )
 def test_a_damaged_card_is_one_sentence(change, sentence, tmp_path):

@@ -23,6 +23,11 @@ class Inner:
 
 
 @dataclass(frozen=True)
+class Hashed:
+    checkpoint: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+@dataclass(frozen=True)
 class Row:
     epoch: Annotated[int, Field(ge=1, le=100)]
     names: tuple[str, ...] = ()
@@ -162,3 +167,9 @@ def test_any_json_is_a_record_or_one_sentence(tmp_path_factory, value):
         assert sentence.isprintable() and len(sentence) < 1900  # noqa: PT018
     else:
         assert 1 <= found.epoch <= 100
+
+
+def test_a_pattern_in_a_sentence_keeps_its_braces(tmp_path):
+    (tmp_path / "a.json").write_text('{"checkpoint": "b"}')
+    with pytest.raises(CorruptFileError, match=r"checkpoint is 'b', .*\{64\}"):
+        files.read_record(tmp_path / "a.json", Hashed)

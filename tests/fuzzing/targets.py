@@ -121,8 +121,15 @@ def _predictions() -> list[Target]:
         "report predictions --dataset data --split 1 --out out/page.html",
         "call evaluate predictions data",
     )
-    file = f"predictions/{VIDEO}.txt"
-    return [Target(file, "lines", one) for one in words]
+    again = "segment run data --split 1 --out predictions --format txt,csv,json"
+    manifest = "predictions/segmentation.json"
+    return [
+        *(Target(f"predictions/{VIDEO}.txt", "lines", one) for one in words),
+        Target(f"predictions/{VIDEO}.json", "json", "report predictions --out out/page.html"),
+        Target(f"predictions/{VIDEO}.csv", "csv", "report predictions --out out/page.html"),
+        Target(manifest, "json", EVALUATE),
+        Target(manifest, "json", again, ("predictions",)),
+    ]
 
 
 def _benchmark() -> list[Target]:

@@ -61,15 +61,17 @@ class Study:
         self._states = optuna.trial.TrialState
         self._distributions = {one.name: _distribution(optuna, one) for one in ranges}
         self._study = self._opened(optuna)
-        if self._study.user_attrs.get("sweep", described) != described:
+        with self._reading():
+            known = self._study.user_attrs.get("sweep", described)
+        if known != described:
             raise OutputError(
                 "holds a sweep with other settings", where=out, remedy="choose another --out"
             )
-        self._study.set_user_attr("sweep", described)
+        with self._reading():
+            self._study.set_user_attr("sweep", described)
+            n_trials = len(self._study.get_trials(deepcopy=False))
         # a seed that moves on, or a resumed sweep would draw the first values again
-        self._study.sampler = optuna.samplers.TPESampler(
-            seed=seed + len(self._study.get_trials(deepcopy=False))
-        )
+        self._study.sampler = optuna.samplers.TPESampler(seed=seed + n_trials)
 
     def _opened(self, optuna: Any) -> Any:
         if is_present(self._path):
@@ -107,7 +109,8 @@ class Study:
 
     def draw(self) -> Trial:
         """New values to try."""
-        asked = self._study.ask(fixed_distributions=self._distributions)
+        with self._reading():
+            asked = self._study.ask(fixed_distributions=self._distributions)
         return Trial(asked.number, asked.params)
 
     def unfinished(self) -> list[Trial]:
@@ -122,11 +125,12 @@ class Study:
 
     def keep(self, trial: Trial) -> None:
         """Writes down how a trial did."""
-        if trial.score is None:
-            self._study.set_user_attr(_error_of(trial.number), trial.error)
-            self._study.tell(trial.number, state=self._states.FAIL)
-        else:
-            self._study.tell(trial.number, trial.score)
+        with self._reading():
+            if trial.score is None:
+                self._study.set_user_attr(_error_of(trial.number), trial.error)
+                self._study.tell(trial.number, state=self._states.FAIL)
+            else:
+                self._study.tell(trial.number, trial.score)
 
     def finished(self) -> tuple[Trial, ...]:
         """The best first, failed ones last."""
@@ -140,8 +144,8 @@ class Study:
 
     def _trials(self, state: Any) -> list[Trial]:
         # one that was stopped while failing has an error, too, and may be scored after all
-        errors = self._study.user_attrs if state == self._states.FAIL else {}
         with self._reading():
+            errors = self._study.user_attrs if state == self._states.FAIL else {}
             trials = [
                 {
                     "number": one.number,

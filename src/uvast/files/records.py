@@ -182,11 +182,12 @@ def first_fault(fault: pydantic.ValidationError, name: str = "") -> str:
         return f"{name} is missing"
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"{name} is unknown"
-    wanted = _WANTED.get(kind)
-    if wanted is None:
+    if kind in _WANTED:
+        limits = {k: f"{v:.12g}" if type(v) is float else v for k, v in context.items()}
+        wanted = _WANTED[kind].format(**limits)
+    else:  # pydantic's own words may hold braces
         wanted = first["msg"].removeprefix("Value error, ").replace("Input should be", "not", 1)
-    limits = {key: f"{value:.12g}" for key, value in context.items() if type(value) is float}
-    return f"{name} is {shown(first['input'])}, {wanted.format(**{**context, **limits})}"
+    return f"{name} is {shown(first['input'])}, {printable(wanted)}"
 
 
 def shown(value: object) -> str:

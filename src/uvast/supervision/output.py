@@ -29,8 +29,8 @@ def check_output(out: Path, dataset: Dataset, timestamps: Path | None, *, overwr
     targets = [out / name for name in OUTPUTS]
     read = [dataset.path / name for name in (*OUTPUTS, "features", "splits")]
     read += [dataset.labels_path(name) for name in dataset.names]
-    if timestamps is not None:
-        open_file(timestamps).close()
+    if timestamps is not None and is_present(timestamps):
+        open_file(timestamps).close()  # a link to itself cannot be resolved
         read.append(timestamps)
     resolved = [path.resolve() for path in read]
     for target in targets:
