@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,10 @@ import torch
 
 from uvast.config import Config
 from uvast.data import Dataset, generate_dataset
+
+# a shell's background jobs ignore Ctrl-C, and so would every command that the tests start from one
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL_NETWORK = {
     "model.width": 16,
