@@ -103,7 +103,7 @@ def without_overlaps(videos: Sequence[VideoAnnotations], how: Overlaps) -> Ruled
     found = []
     for video in videos:
         intervals = video.intervals
-        spans = [(event.start, event.start + event.seconds) for event in intervals]
+        spans = [(event.start, event.until) for event in intervals]
         conflict = first_conflict(spans, [event.label for event in intervals])
         if conflict is None:
             found.append(video)
