@@ -238,6 +238,7 @@ def test_frames_after_the_end_go_on_at_the_usual_step():
 
 def test_neighbours_that_meet_half_way_between_frames_do_not_overlap() -> None:
     """14.1 s is a tie at 15 frames a second; 3.8 + (14.1 - 3.8) is not 14.1."""
+    times = PresentationTimes(np.round(np.arange(400) / 15, 6))
     video = VideoAnnotations("v", (Event("G12", 3.8, 14.1), Event("G13", 14.1, 423.7 / 18)))
-    labels = frame_labels(video, PresentationTimes(np.arange(400) / 15)).labels
+    labels = frame_labels(video, times).labels
     assert Segmentation.from_labels(labels).transcript.tolist() == [0, 1, 2, 0]
