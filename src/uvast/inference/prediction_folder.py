@@ -103,9 +103,13 @@ class PredictionFolder:
             self._begun = True
         write_prediction(self.path, name, prediction, self.manifest.formats)
 
-    def finish(self, names: Iterable[str]) -> None:
-        """Lists what was replaced, too: `names` are the videos that were written."""
-        if self._begun and self._overwrite:
+    def finish(self, names: Iterable[str], unfamiliar: Iterable[str] = ()) -> None:
+        """Lists what was replaced, too: `names` are the videos that were written.
+
+        The features of `unfamiliar` ones are not of the kind that the model was trained on.
+        """
+        self.manifest = replace(self.manifest, unfamiliar=tuple(unfamiliar))
+        if self._begun and (self._overwrite or self.manifest.unfamiliar):
             self._list(names)
 
     def _list(self, names: Iterable[str]) -> None:
@@ -119,6 +123,7 @@ class PredictionFolder:
                 videos={**before.videos, **videos},
                 dataset=ours.dataset if ours.dataset == before.dataset else None,
                 split=ours.split if ours.split == before.split else None,
+                unfamiliar=tuple(sorted({*before.unfamiliar, *ours.unfamiliar})),
             )
         write_json(self.path / MANIFEST, asdict(merged))
 
