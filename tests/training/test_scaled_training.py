@@ -215,6 +215,6 @@ def test_only_published_settings_leave_features_as_they_are(name: str) -> None:
     assert load_config(name).train.scaling == (name not in PUBLISHED)
 
 
-def test_ours_scales_on_top_of_a_dataset_s_preset() -> None:
-    assert load_config(("gtea", "small")).train.scaling
-    assert not load_config(("gtea", "asformer")).train.scaling
+@pytest.mark.parametrize("name", sorted(set(presets()) - PUBLISHED))
+def test_ours_scale_on_top_of_a_dataset_s_preset(name: str) -> None:
+    assert load_config(("gtea", name)).train.scaling

@@ -51,7 +51,7 @@ class Batch:
     Args:
         names: the B videos.
         features: `(B, T, F)` float32, padded with 0. Its memory order is that of the files:
-            of one video it is a view of the file, so use `reshape`, not `view`.
+            of one video that is not scaled it is a view of the file, so use `reshape`, not `view`.
         mask: `(B, T)`, True where there is a frame.
         lengths: frames of each video `(B,)`.
         targets: what to learn, or None.
