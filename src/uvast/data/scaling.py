@@ -33,8 +33,8 @@ _LEAST_DEVIATION = 1e-30
 """A smaller one is a rounding error around 0."""
 
 _FARTHEST, _WIDEST, _FLATTEST = 6.0, 2.0, 0.03
-"""The limits of `is_familiar`, chosen on four real datasets: with three training videos or more, none
-of their other videos is beyond one (the farthest has 5.4 of 6), and all are with other units."""
+"""The limits of `is_familiar`, chosen on four real datasets: with three training videos or more,
+none of their other videos is beyond one (the farthest has 5.4 of 6), and all are in other units."""
 
 _ENOUGH_FRAMES = 100
 """In fewer, nothing may have moved."""
