@@ -184,7 +184,7 @@ class RunFolder:
         if not is_run(path):
             raise missing(path / RUN_FILE, remedy="name a run folder that uvast train made")
         info = read_record(path / RUN_FILE, RunInfo, error=CheckpointError, remedy="train again")
-        return cls(path), load_config(file=path / CONFIG_FILE), info
+        return cls(path), load_config(file=path / CONFIG_FILE, of_run=True), info
 
     def texts(self) -> dict[str, str]:
         """`config.toml` and `run.json` as they stand."""

@@ -37,6 +37,8 @@ def test_statistics(make_dataset) -> None:
             "mean_frames": mean,
         }
 
+    # every channel rises by 4 a frame
+    same = pytest.approx(4 * np.std([*range(8), 0, *range(3)]))
     assert report.as_dict() == {
         "dataset": str(path),
         "statistics": {
@@ -49,6 +51,7 @@ def test_statistics(make_dataset) -> None:
             "max_segments": 4,
             "n_features": 4,
             "feature_axis": "features-first",
+            "channels": {"n_constant": 0, "min_deviation": same, "max_deviation": same},
             "frames_per_second": None,
             "sampling_rate": 1,
             "background": (),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from .binary import pair_of_pairs, with_header, with_npy_header, with_pickle
+from .binary import pair_of_pairs, with_header, with_npy_header, with_pickle, with_tensor
 from .ground import LONG_NAME, VIDEO
 from .hostile import DEEP, LONG, MANY
 from .mutations import Trail, json_put, toml_put
@@ -60,6 +61,15 @@ def _progress(trail: str, value: str) -> Known:
 
     file = "begun/last.safetensors"
     return Known(f"{file}: progress {trail} = {value[:20]}", file, change)
+
+
+def _scaling(name: str, value: float, *, file: str = "run/best.safetensors") -> Known:
+    """The scaling's first number is another one."""
+    return Known(
+        f"{file}: scaling.{name} = {value}",
+        file,
+        partial(with_tensor, name=f"scaling.{name}", value=struct.pack("<d", value)),
+    )
 
 
 def _shape(shape: str, dtype: str = "<f4") -> Known:
@@ -168,7 +178,17 @@ KNOWN = (
     _card("decoding", "[]"),
     _card("decoding.poisson.means", "[]"),
     _card("decoding.transitions.bigram", "[[1]]"),
+    _card("config.train", "{}"),
+    _card("config.train", "[true]"),
     _card("", "[" * DEEP + "]" * DEEP),
+    _scaling("mean", math.nan),
+    _scaling("mean", math.inf),
+    _scaling("mean", 1e300),
+    _scaling("deviation", math.nan),
+    _scaling("deviation", 0.0),
+    _scaling("deviation", -1.0),
+    _scaling("deviation", 1e-300),
+    _scaling("deviation", 0.0, file="begun/last.safetensors"),
     _progress("", "null"),
     _progress("stage", "3"),
     _progress("stage", '"1"'),

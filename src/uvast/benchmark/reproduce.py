@@ -148,7 +148,7 @@ class Reproduction:
         return chosen[:1] if wanted is None and self.budget == "quick" else chosen
 
     def _config(self, row: Row) -> Config:
-        config = row.config(load_config(self.preset or preset_of(self.dataset.name)))
+        config = row.config(load_config(self.preset or preset_of(self.dataset.name) or "uvast"))
         if self.budget == "quick":
             stages = min(config.train.alignment_epochs, 1)
             config = config.replaced(**QUICK, **{"train.alignment_epochs": stages})

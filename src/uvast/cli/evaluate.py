@@ -75,7 +75,12 @@ def evaluate(
     from uvast.evaluation import evaluate_in_detail, folder_of_split
     from uvast.evaluation.scores import HEADINGS, score_row
     from uvast.files import check_absent
-    from uvast.report.provenance import learned_by_model, manifest_of, predicted_split
+    from uvast.report.provenance import (
+        learned_by_model,
+        manifest_of,
+        predicted_split,
+        unfamiliar_files,
+    )
 
     if confusion is not None and not overwrite:
         check_absent(confusion)
@@ -90,13 +95,16 @@ def evaluate(
         per_class=per_class,
         confusion=confusion is not None,
     )
+    manifests = {
+        number: manifest_of(folder_of_split(predictions, number))
+        for number in found.splits or [None]
+    }
     found = found.marked(
-        {
-            number: learned_by_model(manifest_of(folder_of_split(predictions, number)), opened.path)
-            for number in found.splits or [None]
-        }
+        {number: learned_by_model(one, opened.path) for number, one in manifests.items()}
     )
-    _print_notes(opened, found)
+    scored = [one.video for one in found.videos]
+    strange = [file for one in manifests.values() for file in unfamiliar_files(one, scored)]
+    _print_notes(opened, found, strange)
     if confusion is not None and found.scores.confusion is not None:
         _write_confusion(confusion, found.scores.confusion, opened.vocabulary)
     if as_json:
@@ -133,13 +141,14 @@ def _print_videos(found: Evaluation, headings: list[str]) -> None:
     print_table("Videos, the worst first", columns, rows)
 
 
-def _print_notes(dataset: Dataset, found: Evaluation) -> None:
+def _print_notes(dataset: Dataset, found: Evaluation, strange: list[str]) -> None:
     """What changes the scores and does not show in them."""
-    from uvast.report.provenance import training_note
+    from uvast.report.provenance import training_note, unfamiliar_note
 
     learned = training_note(len(found.videos), found.n_in_training)
-    if learned is not None:
-        note(f"warning: {learned[0].lower()}{learned[1:]}")
+    for sentence in (learned, unfamiliar_note(strange)):
+        if sentence is not None:
+            note(f"warning: {sentence[0].lower()}{sentence[1:]}")
     trimmed = dataset.trim_summary()
     if trimmed is not None:
         note(f"note: {trimmed}")

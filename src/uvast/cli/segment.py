@@ -101,6 +101,7 @@ def segment(
         make_manifest,
         named,
     )
+    from uvast.report.provenance import unfamiliar_note
 
     # the cluster's nodes have the devices, this machine only looks at the model
     segmenter = load(model, device="cpu" if engine is options.EngineName.ray else device)
@@ -138,7 +139,10 @@ def segment(
                 folder.write(outcome.name, outcome.prediction)
             outcomes.append(outcome)
             progress.advance(task)
-    folder.finish(one.name for one in outcomes if one.error is None)
+    strange = [one.name for one in outcomes if not one.is_familiar]
+    folder.finish((one.name for one in outcomes if one.error is None), strange)
+    if sentence := unfamiliar_note([manifest.videos[name] for name in sorted(strange)]):
+        note(f"warning: {sentence[0].lower()}{sentence[1:]}")
     _report(sorted(outcomes, key=lambda one: one.name), out, manifest, as_json=as_json)
     if any(outcome.error for outcome in outcomes):
         raise typer.Exit(1)
@@ -177,6 +181,7 @@ def _report(outcomes: Iterable[Outcome], out: Path, manifest: Manifest, *, as_js
                 "videos": {name: one.as_dict() for name, one in done.items()},
                 "skipped": failed,
                 "earlier": sorted(manifest.videos.keys() - done.keys() - failed.keys()),
+                "unfamiliar": sorted(one.name for one in outcomes if not one.is_familiar),
                 "trained_on": sorted(manifest.videos.keys() & set(manifest.train)),
             }
         )

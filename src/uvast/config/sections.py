@@ -153,6 +153,9 @@ class TrainConfig:
     """epochs in which the learning rate rises"""
     averaging: Probability = 0.0
     """decay of a moving average of the weights, which is then the model"""
+    scaling: bool = True
+    """each channel of the features is scaled to mean 0 and deviation 1, as measured on the training
+    videos; the model keeps the numbers"""
     chunk_fraction: Share = 0.17
     """longest part of a video that is one segment; longer ones are cut into chunks (with full
     labels)"""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from uvast.data.check import DatasetCheck, check_dataset
 from uvast.data.dataset import Dataset
 from uvast.data.frame_dropping import drop_frames
+from uvast.data.scaling import Scaling, fit_scaling
 from uvast.data.spec import DatasetSpec, read_spec, write_spec
 from uvast.data.splits import Split, make_splits, validation_part, write_splits
 from uvast.data.statistics import Statistics
@@ -31,6 +32,7 @@ __all__ = [
     "Dataset",
     "DatasetCheck",
     "DatasetSpec",
+    "Scaling",
     "Split",
     "Statistics",
     "Targets",
@@ -41,6 +43,7 @@ __all__ = [
     "check_dataset",
     "collate",
     "drop_frames",
+    "fit_scaling",
     "generate_dataset",
     "make_splits",
     "read_spec",

@@ -11,9 +11,16 @@ from uvast.data.dataset import Dataset
 from uvast.data.faults import FaultList, some
 from uvast.data.feature_files import read_header
 from uvast.data.label_files import read_labels
+from uvast.data.scaling import Moments
 from uvast.data.spec import DatasetSpec, read_spec
 from uvast.data.splits import split_faults
-from uvast.data.statistics import SplitSize, Statistics, TimestampCount, class_statistics
+from uvast.data.statistics import (
+    ChannelStatistics,
+    SplitSize,
+    Statistics,
+    TimestampCount,
+    class_statistics,
+)
 from uvast.data.timestamp_files import ignored_timestamps, no_timestamps
 from uvast.data.timestamp_fit import TimestampFit
 from uvast.errors import printable
@@ -101,6 +108,7 @@ class _Check:
         self.has_labels = any(map(dataset.has_labels, dataset.names))
         self.annotations: dict[str, tuple[Annotation, ...]] = {}
         self.lengths: list[int] = []
+        self.moments: Moments | None = None
         self.truths: dict[str, Segmentation] = {}
 
     def run(self, advance: Callable[[int, int], None] | None) -> DatasetCheck:
@@ -193,7 +201,8 @@ class _Check:
         with self.faults:
             if self.n_features is not None:
                 n_frames = self.dataset.source_frames_of_features(name)
-                self.dataset.video(name, labels=False)
+                its = Moments.of(self.dataset.video(name, labels=False).features)
+                self.moments = its if self.moments is None else self.moments.merged(its)
             elif self.dataset.has_features(name):
                 read_header(self.dataset.features_path(name))
         return n_frames
@@ -260,6 +269,7 @@ class _Check:
             max_segments=max(segments, default=None),
             n_features=self.n_features,
             feature_axis=None if self.n_features is None else dataset.feature_axis,
+            channels=None if self.moments is None else ChannelStatistics.of(self.moments),
             frames_per_second=dataset.spec.frames_per_second,
             sampling_rate=dataset.spec.sampling_rate,
             background=() if vocabulary is None else vocabulary.background,

@@ -10,6 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from uvast.data.scaling import Moments
     from uvast.data.spec import FeatureAxis
     from uvast.segments import Segmentation
     from uvast.vocabulary import Vocabulary
@@ -47,6 +48,25 @@ class TimestampCount:
 
 
 @dataclass(frozen=True)
+class ChannelStatistics:
+    """The channels of the features over all videos, at the model's rate.
+
+    The least and the largest deviation are of those that are not constant; None if all are.
+    """
+
+    n_constant: int
+    min_deviation: float | None
+    max_deviation: float | None
+
+    @classmethod
+    def of(cls, moments: Moments) -> ChannelStatistics:
+        """Of the moments of all videos together."""
+        varied = moments.deviation[~moments.is_constant]
+        least, most = (float(varied.min()), float(varied.max())) if len(varied) else (None, None)
+        return cls(int(moments.is_constant.sum()), least, most)
+
+
+@dataclass(frozen=True)
 class Statistics:
     """A dataset in numbers, at the source rate, as the paper's supplement lists them, and more.
 
@@ -56,6 +76,7 @@ class Statistics:
         min_segments: fewest segments in a labelled video; None without labels.
         n_features: feature width; None without features.
         feature_axis: which axis of the features is time; None without features.
+        channels: the scales of the features; None without features.
         background: classes that Edit and F1 leave out.
         classes: one entry a class; empty without labels.
     """
@@ -69,6 +90,7 @@ class Statistics:
     max_segments: int | None
     n_features: int | None
     feature_axis: FeatureAxis | None
+    channels: ChannelStatistics | None
     frames_per_second: float | None
     sampling_rate: int
     background: tuple[str, ...]

@@ -55,8 +55,7 @@ def _weights(segmenter: Segmenter, video: Video, rows: Segmentation) -> NDArray[
     """Weights over the frames `(S, T)`, the mean over layers and heads."""
     model = segmenter.module
     assert isinstance(model, Uvast), "only models with a decoder are asked"
-    features = np.ascontiguousarray(segmenter.checked(video).features)
-    encoded = model.encode(torch.from_numpy(features)[None].to(segmenter.device), None)
+    encoded = segmenter.encode_batch([video]).encoded
     tokens = np.concatenate(([segmenter.vocabulary.sos], rows.transcript))
     decoded = model.decode(
         encoded, None, torch.from_numpy(tokens)[None].to(segmenter.device), need_weights=True

@@ -26,12 +26,14 @@ from uvast.report.provenance import (
     predicted_split,
     trained_on,
     training_note,
+    unfamiliar_files,
+    unfamiliar_note,
 )
 from uvast.segments import Segmentation
 from uvast.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from uvast.inference.output import Manifest
     from uvast.report.compare import Tracks
@@ -74,10 +76,9 @@ def report_predictions(
     names = {name for of_split in files.values() for name in of_split}
     labelled = [] if own_labels else [name for name in names if data.has_labels(name)]
     truths = {name: data.source_segmentation(name) for name in labelled}
-    learned = {
-        number: learned_by_model(manifest_of(folder_of_split(folder, number)), data.path)
-        for number in files
-    }
+    manifests = {number: manifest_of(folder_of_split(folder, number)) for number in files}
+    learned = {number: learned_by_model(one, data.path) for number, one in manifests.items()}
+    strange = [file for one in manifests.values() for file in unfamiliar_files(one, names)]
     comparison = compare(
         {folder.resolve().name: _read(files, data, truths)},
         truths,
@@ -92,7 +93,7 @@ def report_predictions(
             **({} if own_labels else {"Dataset": str(data.path)}),
             "Videos": videos_in_words(comparison, split),
         },
-        notes=notes_of(comparison, data),
+        notes=notes_of(comparison, data, strange),
         vocabulary=data.vocabulary,
         frames_per_second=data.spec.frames_per_second,
         comparison=comparison,
@@ -123,7 +124,9 @@ def _of_bare_files(folder: Path, manifest: Manifest | None) -> Report:
             **({} if manifest is None else {"Model": manifest.model}),
             "Videos": videos_in_words(comparison, None),
         },
-        notes=notes_of(comparison),
+        notes=notes_of(
+            comparison, None, unfamiliar_files(manifest, (v.name for v in comparison.videos))
+        ),
         vocabulary=vocabulary,
         frames_per_second=rates.pop() if len(rates) == 1 else None,
         comparison=comparison,
@@ -228,10 +231,13 @@ def videos_in_words(comparison: Comparison, split: int | None) -> str:
     return f"{len(names)} video{'s' * (len(names) != 1)}{side}{scored}"
 
 
-def notes_of(comparison: Comparison, dataset: Dataset | None = None) -> tuple[str, ...]:
-    """Sentences about scores that are no results, and about what was trimmed."""
+def notes_of(
+    comparison: Comparison, dataset: Dataset | None = None, unfamiliar: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Sentences about scores that are no results, strange files, and what was trimmed."""
     scored = [one for one in comparison.videos if one.scores]
     notes = [training_note(len(scored), sum(one.in_training for one in scored))]
+    notes.append(unfamiliar_note(unfamiliar))
     trimmed = None if dataset is None else dataset.trim_summary()
     notes.append(None if trimmed is None else f"{trimmed}.")
     return tuple(note for note in notes if note is not None)

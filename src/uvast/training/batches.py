@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import torch
 
     from uvast.config import Config
-    from uvast.data import Batch, Dataset, Timestamps
+    from uvast.data import Batch, Dataset, Scaling, Timestamps
     from uvast.segments import Segmentation
     from uvast.training.distributed import Processes
 
@@ -25,11 +25,13 @@ class TrainingData:
     """What a run learns from: features, and targets of the training and validation videos.
 
     `timestamps` are what pseudo-segmentations were made from; there are none with full labels.
+    `scaling` is fitted on the training videos; None leaves features as they are.
     """
 
     dataset: Dataset
     segmentations: Mapping[str, Segmentation]
     timestamps: Mapping[str, Timestamps]
+    scaling: Scaling | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ def draw_epoch(
     epoch: int,
     device: torch.device,
     processes: Processes,
+    scaling: Scaling | None = None,
 ) -> EpochBatches:
     """Draws an epoch (counted from 0) over the videos that have targets.
 
@@ -81,6 +84,7 @@ def draw_epoch(
         frame_dropping=train.frame_dropping if first else train.alignment_frame_dropping,
         bucketing=train.batch_size > 1,
         pin_memory=device.type == "cuda",
+        scaling=scaling,
         rank=processes.rank,
         n_ranks=processes.count,
     )

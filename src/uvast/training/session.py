@@ -67,7 +67,9 @@ class Session:
         self._model = build_model(
             config.model, n_features=dataset.n_features, n_classes=len(dataset.vocabulary)
         ).to(device)
-        self._checkpoints = Checkpoints(folder, config, info, dataset, self._model, processes)
+        self._checkpoints = Checkpoints(
+            folder, config, info, dataset, self._model, processes, data.scaling
+        )
         objective = stage_one_objective(self._model, dataset.vocabulary, config.loss)
         self._stage_one_objective = objective
         _check(config, self._model)
@@ -150,6 +152,7 @@ class Session:
             epoch=epoch,
             device=self._device,
             processes=self._processes,
+            scaling=self._data.scaling,
         )
         report = loop.run_epoch(epoch, drawn, self._watcher)
         self._state = self._state.having(epoch=epoch + 1)
@@ -194,9 +197,13 @@ class Session:
         return self._processes.from_first(priors)
 
     def _segmenter(self) -> Segmenter:
-        vocabulary, priors = self._data.dataset.vocabulary, self._state.priors
-        model = self._model.eval()
-        return Segmenter(model, vocabulary=vocabulary, config=self._config, priors=priors)
+        return Segmenter(
+            self._model.eval(),
+            vocabulary=self._data.dataset.vocabulary,
+            config=self._config,
+            priors=self._state.priors,
+            scaling=self._data.scaling,
+        )
 
 
 def _fitted_priors(

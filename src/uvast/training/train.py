@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.config import Config, load_config
-from uvast.data import Dataset, validation_part
+from uvast.data import Dataset, fit_scaling, validation_part
 from uvast.devices import choose_device
-from uvast.errors import ConfigError, InputError, LabelError, SplitError
+from uvast.errors import CheckpointError, ConfigError, InputError, LabelError, SplitError
 from uvast.files import write_text
+from uvast.models.checkpoint import read_scaling
 from uvast.runs import RunFolder, RunInfo, versions
 from uvast.supervision import full_segmentations, pseudo_segmentations
 from uvast.training.batches import TrainingData
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import torch
 
     from uvast.config import TrainConfig
+    from uvast.data import Scaling
     from uvast.training.watching import Watcher
 
 RESUMABLE = ("train.alignment_epochs", "train.checkpoint_seconds", "train.workers")
@@ -122,7 +124,7 @@ def resume(
             where=run,
             remedy=f"start a new run, or change only {', '.join(RESUMABLE)}",
         )
-    config = load_config(file=folder.path / "config.toml", settings=settings)
+    config = load_config(file=folder.path / "config.toml", settings=settings, of_run=True)
     if settings:
         _check_changeable(folder, config)
     chosen = own_device(choose_device(device))
@@ -191,12 +193,12 @@ def _session(
     """A session that only the first process's watcher follows."""
     if watcher is None or not processes.is_first:
         watcher = Silent()
-    data = _training_data(dataset, config, info, watcher)
+    data = _training_data(folder, dataset, config, info, watcher)
     return Session(folder, config, info, data, device=device, processes=processes, watcher=watcher)
 
 
 def _training_data(
-    dataset: Dataset, config: Config, info: RunInfo, watcher: Watcher
+    folder: RunFolder, dataset: Dataset, config: Config, info: RunInfo, watcher: Watcher
 ) -> TrainingData:
     """Targets of the training and validation videos; ground truth only if supervision is full."""
     if not info.train:
@@ -211,7 +213,9 @@ def _training_data(
                 where=dataset.path,
                 remedy="pass --supervision timestamps",
             )
-        return TrainingData(dataset, full_segmentations(dataset, names), {})
+        targets = full_segmentations(dataset, names)
+        return TrainingData(dataset, targets, {}, _scaling(folder, dataset, config, info))
+    scaling = _scaling(folder, dataset, config, info)
     timestamps = dataset.timestamps(info.timestamps)
     targets = pseudo_segmentations(
         dataset,
@@ -220,4 +224,21 @@ def _training_data(
         pseudo_label_options(config.supervision),
         progress=watcher.pseudo_labels,
     )
-    return TrainingData(dataset, targets, {name: timestamps[name] for name in names})
+    return TrainingData(dataset, targets, {name: timestamps[name] for name in names}, scaling)
+
+
+def _scaling(folder: RunFolder, dataset: Dataset, config: Config, info: RunInfo) -> Scaling | None:
+    """That of the run so far, else fitted on the videos it learns from."""
+    if not folder.last.exists():
+        if not config.train.scaling:
+            return None
+        return fit_scaling(dataset.video(name, labels=False) for name in info.train)
+    kept = read_scaling(folder.last)
+    if kept is not None and kept.n_features != dataset.n_features:
+        raise CheckpointError(
+            f"does not fit the dataset (features of width {kept.n_features}, "
+            f"not {dataset.n_features})",
+            where=folder.last,
+            remedy="if its features have changed, start a new run",
+        )
+    return kept
