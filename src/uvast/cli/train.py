@@ -11,6 +11,7 @@ import typer
 
 from uvast.cli.console import note, progress_bar
 from uvast.cli.options import DeviceOption, SettingsOption, TimestampsOption, chosen_config
+from uvast.cli.project_runs import needs_no_place, own_supervision, run_place
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -43,9 +44,12 @@ class Stage(str, Enum):
 
 def train(
     dataset: Annotated[
-        Path | None, typer.Argument(help="Folder of the dataset.", show_default=False)
+        Path | None, typer.Argument(help="A project, or a dataset's folder.", show_default=False)
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The run folder to make.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The run folder to make.", show_default="PROJECT/runs/1, 2, …"),
+    ] = None,
     resume: Annotated[
         Path | None, typer.Option(help="Go on with this run instead.", metavar="RUN")
     ] = None,
@@ -107,6 +111,8 @@ def train(
 
     One click per action: `uvast train my-videos --supervision timestamps --preset small --out run`
 
+    A project, from labels or clicks, to its next numbered run: `uvast train my-project`
+
     After a break, Ctrl-C included: `uvast train --resume runs/gtea-1`; it may come with another
     `--device`, with `--stage`, and with `--set` of train.alignment_epochs,
     train.checkpoint_seconds and train.workers
@@ -133,7 +139,7 @@ def train(
             )
         _resume(resume, changes, stage, device, tensorboard=tensorboard)
         return
-    if dataset is None or out is None:
+    if dataset is None or (out is None and not needs_no_place(dataset)):
         raise ConfigError(
             "a dataset and --out are needed", remedy="see uvast train --help, or pass --resume RUN"
         )
@@ -143,6 +149,7 @@ def train(
             where="--stage 2",
             remedy="pass --resume RUN --stage 2",
         )
+    changes = own_supervision(dataset) | changes
 
     from uvast.data import Dataset
     from uvast.data.timestamp_files import ignored_timestamps
@@ -160,10 +167,10 @@ def train(
     opened = Dataset.open(dataset)
     if has_clicks and timestamps is None and (ignored := ignored_timestamps(dataset)):
         note(ignored)
-    with _followed(out, tensorboard=tensorboard) as watcher:
+    with run_place(dataset, out) as run, _followed(run, tensorboard=tensorboard) as watcher:
         train_model(
             opened,
-            out,
+            run,
             config=chosen,
             split=split,
             timestamps=timestamps,
@@ -173,7 +180,8 @@ def train(
     if summary := opened.trim_summary():
         note(summary)
     side = "" if split is None else f" --split {split}"
-    note(f"the model is in {out}; try uvast segment {out} {dataset}{side} --out predictions")
+    model_path = dataset if out is None else out
+    note(f"the model is in {run}; try uvast segment {model_path} {dataset}{side} --out predictions")
 
 
 def _changes(settings: list[str], flags: Mapping[str, object]) -> dict[str, str]:
