@@ -158,7 +158,7 @@ def _rows(numbers: Statistics) -> list[list[str]]:
     return [
         ["classes", _shown(numbers.n_classes)],
         ["background", ", ".join(numbers.background) or "none"],
-        ["videos", _shown(numbers.n_videos)],
+        ["videos", _videos(numbers)],
         ["splits", sides],
         ["timestamps", found],
         ["frames, least", _shown(numbers.min_frames)],
@@ -171,6 +171,12 @@ def _rows(numbers: Statistics) -> list[list[str]]:
         ["feature width", _shown(numbers.n_features)],
         ["feature axis", _shown(numbers.feature_axis)],
     ]
+
+
+def _videos(numbers: Statistics) -> str:
+    lacks = {"labelled in part": numbers.n_partial, "without labels": numbers.n_unlabelled}
+    found = ", ".join(f"{count} {what}" for what, count in lacks.items() if count)
+    return f"{numbers.n_videos} ({found})" if found else str(numbers.n_videos)
 
 
 def _class_row(one: ClassStatistics) -> list[str]:
