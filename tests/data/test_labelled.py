@@ -152,7 +152,7 @@ def test_what_is_wrong_is_told_with_file_and_video(
 def test_what_is_no_json_is_told(tmp_path: Path) -> None:
     path = _dataset(tmp_path / "d")
     (path / "labelled.json").write_bytes(b"\xff\xfe{")
-    with pytest.raises(UvastError, match="labelled.json"):
+    with pytest.raises(UvastError, match=r"labelled\.json"):
         Dataset.open(path).has_labels("v")
     assert len(check_dataset(path).problems) == 1
 

@@ -10,8 +10,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uvast.data import Dataset, Timestamps
+import numpy as np
+
+from uvast.data import Dataset
 from uvast.data.dataset import BACKGROUND
+from uvast.data.labelled import LABELLED_FILE, unlabelled_note
 from uvast.errors import MissingFileError
 from uvast.evaluation import Track, folder_of_split
 from uvast.evaluation.evaluate import prediction_files, read_for_dataset, sides_to_score
@@ -27,12 +30,13 @@ from uvast.report.provenance import (
     trained_on,
     training_note,
 )
-from uvast.segments import Segmentation
+from uvast.segments import UNLABELLED, Segmentation
 from uvast.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from uvast.data import Timestamps
     from uvast.inference.output import Manifest
     from uvast.report.compare import Tracks
     from uvast.report.content import Comparison
@@ -43,7 +47,7 @@ LABELS = "groundTruth"
 """A folder with such a folder holds labels, as a dataset does and as `pseudo-label` writes them."""
 
 _ENDS = (*SUFFIXES, ".txt", "")
-_OTHERS = (MANIFEST, "mapping.txt", "timestamps.json", "timestamps.csv")
+_OTHERS = (MANIFEST, LABELLED_FILE, "mapping.txt", "timestamps.json", "timestamps.csv")
 _SPLIT = re.compile(r"split_?(\d{1,6})", re.ASCII)
 
 
@@ -74,12 +78,14 @@ def report_predictions(
     names = {name for of_split in files.values() for name in of_split}
     labelled = [] if own_labels else [name for name in names if data.has_labels(name)]
     truths = {name: data.source_segmentation(name) for name in labelled}
+    tracks = _read(files, data, truths, Dataset.open(folder) if holds_labels else None)
+    truths = _known_to_both(truths, tracks)
     learned = {
         number: learned_by_model(manifest_of(folder_of_split(folder, number)), data.path)
         for number in files
     }
     comparison = compare(
-        {folder.resolve().name: _read(files, data, truths)},
+        {folder.resolve().name: tracks},
         truths,
         data.vocabulary,
         clicks=clicks_of(data, names if holds_labels else names - set(truths)),
@@ -191,8 +197,14 @@ def _videos(folder: Path) -> list[str]:
     return sorted({one.stem for one in own})
 
 
-def _read(files: Files, data: Dataset, truths: Mapping[str, Segmentation]) -> Tracks:
+def _read(
+    files: Files, data: Dataset, truths: Mapping[str, Segmentation], labels: Dataset | None
+) -> Tracks:
+    """Reads predictions, or labels: of a folder of `labels` some videos may be labelled in part."""
+
     def track(name: str, path: Path) -> Track:
+        if labels is not None and labels.labelled.of(name) is not None:
+            return Track(labels.source_segmentation(name))
         n_frames = truths[name].n_frames if name in truths else data.source_frames(name)
         return read_for_dataset(path, data, name, n_frames)
 
@@ -202,6 +214,18 @@ def _read(files: Files, data: Dataset, truths: Mapping[str, Segmentation]) -> Tr
     }
 
 
+def _known_to_both(truths: Mapping[str, Segmentation], tracks: Tracks) -> dict[str, Segmentation]:
+    """Truths that are unlabelled where labels to compare with them are; those of nothing go."""
+    found = dict(truths)
+    for of_split in tracks.values():
+        for name in of_split.keys() & found.keys():
+            labels, other = found[name].labels, of_split[name].segmentation.labels
+            is_known = other[: len(labels)] != UNLABELLED
+            if not is_known.all():
+                found[name] = Segmentation.from_labels(np.where(is_known, labels, UNLABELLED))
+    return {name: one for name, one in found.items() if one.labelled_parts()}
+
+
 def clicks_of(
     dataset: Dataset, names: Iterable[str], path: Path | str | None = None
 ) -> dict[str, Timestamps]:
@@ -209,11 +233,8 @@ def clicks_of(
     wanted = set(names)
     if not wanted or (path is None and not dataset.has_timestamps()):
         return {}
-    annotated, rate = dataset.timestamps(path), dataset.spec.sampling_rate
-    return {
-        name: Timestamps(annotated[name].frames * rate, annotated[name].transcript)
-        for name in wanted & set(annotated)
-    }
+    annotated = dataset.source_timestamps(dataset.timestamps(path))
+    return {name: annotated[name] for name in wanted & set(annotated)}
 
 
 def videos_in_words(comparison: Comparison, split: int | None) -> str:
@@ -229,9 +250,16 @@ def videos_in_words(comparison: Comparison, split: int | None) -> str:
 
 
 def notes_of(comparison: Comparison, dataset: Dataset | None = None) -> tuple[str, ...]:
-    """Sentences about scores that are no results, and about what was trimmed."""
+    """Sentences about scores that are no results, and about what stays out or was trimmed."""
     scored = [one for one in comparison.videos if one.scores]
     notes = [training_note(len(scored), sum(one.in_training for one in scored))]
-    trimmed = None if dataset is None else dataset.trim_summary()
-    notes.append(None if trimmed is None else f"{trimmed}.")
+    if dataset is not None:
+        bare = dict.fromkeys(one.name for one in comparison.videos if one.true is None)
+        partial = dict.fromkeys(one.name for one in scored)
+        summaries = (
+            unlabelled_note(list(bare)) if scored else None,
+            dataset.partial_summary(partial),
+            dataset.trim_summary(),
+        )
+        notes += [f"{one}." for one in summaries if one is not None]
     return tuple(note for note in notes if note is not None)

@@ -1,6 +1,6 @@
 """What the page's script draws, as compact JSON.
 
-A segmentation is one flat list, `[action, frames, action, frames, …]`; scores are rounded to one
+A segmentation is one flat list, `[action, frames, action, frames, …]`, with -1 for unlabelled frames; scores are rounded to one
 decimal, confidences to percents; a map of attention is bytes in base64. A thousand videos are about
 a megabyte.
 """

@@ -22,14 +22,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What a run learns from: features, and targets of the training and validation videos.
+    """What a run learns from.
 
-    `timestamps` are what pseudo-segmentations were made from; there are none with full labels.
+    Args:
+        dataset: has the features.
+        segmentations: the target of each sample (see `Dataset.samples`).
+        timestamps: what pseudo-segmentations were made from; there are none with full labels.
+        train: the samples to learn from.
+        validation: those that are held out.
+        notes: what stays out, one sentence each.
     """
 
     dataset: Dataset
     segmentations: Mapping[str, Segmentation]
     timestamps: Mapping[str, Timestamps]
+    train: tuple[str, ...]
+    validation: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,7 +72,7 @@ def draw_epoch(
     device: torch.device,
     processes: Processes,
 ) -> EpochBatches:
-    """Draws an epoch (counted from 0) over the videos that have targets.
+    """Draws an epoch (counted from 0) over the samples that have targets.
 
     Chunks, noise and dark spans are for stage 1 alone.
     """
