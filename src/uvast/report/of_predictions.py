@@ -14,7 +14,8 @@ import numpy as np
 
 from uvast.data import Dataset
 from uvast.data.dataset import BACKGROUND
-from uvast.data.labelled import LABELLED_FILE, unlabelled_note
+from uvast.data.label_files import read_labels
+from uvast.data.labelled import LABELLED_FILE, encode_stretches, unlabelled_note
 from uvast.errors import MissingFileError
 from uvast.evaluation import Track, folder_of_split
 from uvast.evaluation.evaluate import prediction_files, read_for_dataset, sides_to_score
@@ -203,8 +204,11 @@ def _read(
     """Reads predictions, or labels: of a folder of `labels` some videos may be labelled in part."""
 
     def track(name: str, path: Path) -> Track:
-        if labels is not None and labels.labelled.of(name) is not None:
-            return Track(labels.source_segmentation(name))
+        stretches = None if labels is None else labels.labelled.of(name)
+        if stretches is not None:
+            lines, place = read_labels(path), str(path)
+            ids = encode_stretches(lines, stretches, data.vocabulary, where=place)
+            return Track(Segmentation.from_labels(ids))
         n_frames = truths[name].n_frames if name in truths else data.source_frames(name)
         return read_for_dataset(path, data, name, n_frames)
 
@@ -219,9 +223,10 @@ def _known_to_both(truths: Mapping[str, Segmentation], tracks: Tracks) -> dict[s
     found = dict(truths)
     for of_split in tracks.values():
         for name in of_split.keys() & found.keys():
-            labels, other = found[name].labels, of_split[name].segmentation.labels
-            is_known = other[: len(labels)] != UNLABELLED
-            if not is_known.all():
+            other = of_split[name].segmentation
+            if UNLABELLED in other.transcript:
+                labels = found[name].labels
+                is_known = other.labels[: len(labels)] != UNLABELLED
                 found[name] = Segmentation.from_labels(np.where(is_known, labels, UNLABELLED))
     return {name: one for name, one in found.items() if one.labelled_parts()}
 

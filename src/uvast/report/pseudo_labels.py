@@ -34,7 +34,8 @@ def compare_pseudo_labels(
 ) -> Comparison | None:
     """Pseudo-segmentations of training videos, scored where they have labels; None without clicks.
 
-    Each labelled stretch of a video is one of its own. The metric, prior and method are the run's; `timestamps` None reads the dataset's own file.
+    Each labelled stretch of a video is one of its own. The metric, prior and method are the run's;
+    `timestamps` None reads the dataset's own file.
     """
     annotated = dataset.timestamps(timestamps)
     samples = [sample for name in sorted(names) for sample in dataset.samples(name)]
