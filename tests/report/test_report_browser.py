@@ -305,7 +305,7 @@ def test_unlabelled_frames_are_named_and_hatched(opened: Opener) -> None:
     bar = page.locator(".track").first
     bar.focus()
     bar.press("End")
-    expect(bar).to_have_attribute("aria-valuetext", "unlabelled, frames 40 to 100")
+    expect(bar).to_have_attribute("aria-valuetext", "unlabelled, frames 40–100")
     n_colours = """(canvas) => {
       const { data } = canvas.getContext("2d").getImageData(canvas.width * 0.7, 2, 40, 12);
       return new Set(Array.from(data).join().match(/\\d+,\\d+,\\d+,\\d+/g)).size; }"""

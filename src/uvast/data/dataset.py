@@ -19,19 +19,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from uvast.data.classes import read_vocabulary
 from uvast.data.faults import raise_fault, some
 from uvast.data.feature_files import FeatureFolder, lengths_agree
-from uvast.data.label_files import misfit, read_labels, read_mapping
+from uvast.data.label_files import misfit, read_labels
 from uvast.data.labelled import N_LISTED, Stretches, encode_stretches, read_labelled
 from uvast.data.recognition import what_else_is_in
-from uvast.data.spec import SPEC_FILE, DatasetSpec, read_spec
+from uvast.data.spec import DatasetSpec, read_spec
 from uvast.data.splits import Split, matched_split, read_splits, split_faults
 from uvast.data.timestamp_files import no_timestamps, read_timestamps, timestamps_files
 from uvast.data.timestamps import Timestamps, joined_timestamps, resolve_timestamps
 from uvast.data.video import Video
 from uvast.data.video_names import VideoNames, list_videos
 from uvast.errors import (
-    ConfigError,
     DataError,
     InputError,
     MissingFileError,
@@ -40,7 +40,6 @@ from uvast.errors import (
 )
 from uvast.files import is_present
 from uvast.segments import Segmentation
-from uvast.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -50,10 +49,8 @@ if TYPE_CHECKING:
     from uvast.data.splits import Side
     from uvast.data.timestamps import Annotation
     from uvast.segments import IntArray
+    from uvast.vocabulary import Vocabulary
 
-
-BACKGROUND = "background"
-"""The class that Edit and F1 leave out where dataset.toml does not say."""
 
 _GIVE = "give the folder of a dataset"
 
@@ -118,19 +115,7 @@ class Dataset:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The classes: from mapping.txt, else the sorted labels (or the timestamps' labels)."""
-        mapping = self.path / "mapping.txt"
-        is_mapped = is_present(mapping)
-        names = read_mapping(mapping, self._on_fault) if is_mapped else self._derived_classes()
-        wanted = self.spec.background
-        if wanted is None:
-            wanted = tuple(name for name in names if name == BACKGROUND)
-        unknown = [name for name in wanted if name not in names]
-        if unknown:
-            what = f"background names classes that do not exist: {', '.join(unknown)}"
-            remedy = f"choose from {', '.join(names)}"
-            self._on_fault(ConfigError(what, where=self.path / SPEC_FILE, remedy=remedy))
-        background = tuple(name for name in wanted if name in names)
-        return Vocabulary(names, background)
+        return read_vocabulary(self, self._on_fault)
 
     @cached_property
     def splits(self) -> dict[int, Split]:
@@ -385,24 +370,6 @@ class Dataset:
             return self.source_frames(name)
         n_labels = len(read_labels(self.labels_path(name)))
         return self.common_length(name, n_labels) if self.has_features(name) else n_labels
-
-    def _derived_classes(self) -> tuple[str, ...]:
-        labels: set[str] = set()
-        for name in self.names:
-            with suppress(DataError):  # an error when the video is used
-                lines, stretches = read_labels(self.labels_path(name)), self.labelled.of(name)
-                parts = [lines] if stretches is None else [lines[one.frames] for one in stretches]
-                labels.update(*parts)
-        if not labels and self.has_timestamps():
-            annotations = read_timestamps(self.timestamps_path).values()
-            labels = {entry.label for entries in annotations for entry in entries if entry.label}
-        if not labels:
-            raise MissingFileError(
-                "has neither mapping.txt nor labels to tell its classes",
-                where=self.path,
-                remedy="add mapping.txt with lines 'id name'",
-            )
-        return tuple(sorted(labels))
 
 
 def _count(number: int, noun: str) -> str:

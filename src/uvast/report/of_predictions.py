@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.data import Dataset
-from uvast.data.dataset import BACKGROUND
+from uvast.data.classes import BACKGROUND
 from uvast.data.label_files import read_labels
 from uvast.data.labelled import LABELLED_FILE, encode_stretches, unlabelled_note
 from uvast.errors import MissingFileError
