@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from in_process import uvast
 from typer.testing import CliRunner
 
 from uvast.cli.console import progress_bar
@@ -213,3 +214,16 @@ def test_validation_scores_are_lines_of_their_own(run, tmp_path, monkeypatch):
     plan, line, *_ = run().splitlines()
     assert plan.startswith("training uvast on 8 videos, 2 more held out for validation (cpu): ")
     assert line == ("stage 1, epoch 5: validation Acc 71.2, Edit 60.0, F1@10/25/50 70.0/65.5/50.0")
+
+
+def test_what_stays_out_is_told(tmp_path):
+    generate_dataset(tmp_path / "data", n_videos=3, n_frames=50, n_features=2)
+    bare, partial, _ = (one.stem for one in sorted((tmp_path / "data" / "groundTruth").iterdir()))
+    (tmp_path / "data" / "labelled.json").write_text(f'{{"{bare}": [], "{partial}": [[0, 20]]}}')
+    small = ["--preset", "ms-tcn", "--epochs", "1", "--set", "model.width=4", "--device", "cpu"]
+    done = uvast("train", tmp_path / "data", *small, "--out", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stderr.split())
+    assert f"1 video has no labels and stays out: {bare}" in told
+    assert f"1 video is labelled in part, the rest stays out: {partial} (20 of " in told
+    assert "training ms-tcn on 2 videos" in told

@@ -33,7 +33,7 @@ def _resolve(
             raise MissingFileError("does not exist")
         return VOCABULARY.encode(list(truth))
 
-    return resolve_timestamps(
+    (found,) = resolve_timestamps(
         "v1",
         annotations,
         spec=DatasetSpec(**spec),
@@ -42,6 +42,7 @@ def _resolve(
         source_labels=labels,
         where=Path("t.json"),
     )
+    return found
 
 
 def _frames(*frames: int, label: str | None = "a") -> list[Annotation]:

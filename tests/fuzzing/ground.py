@@ -95,6 +95,7 @@ def _steps(folder: Path) -> Iterator[str]:
     yield GENERATE
     _rename(folder / "data", LEARNED, LONG_NAME)
     _write_clicks(folder)
+    _write_labelled(folder / "data")
     (folder / "data" / "dataset.toml").write_text(SPEC)
     (folder / "settings.toml").write_text(SETTINGS)
     (folder / "frames.toml").write_text(FRAME_WISE)
@@ -142,6 +143,15 @@ def _rename(data: Path, old: str, new: str) -> None:
         path.write_text(path.read_text().replace(old, new))
     for path in data.rglob(f"{old}.*"):
         path.rename(path.with_name(f"{new}{path.suffix}"))
+
+
+def _write_labelled(data: Path) -> None:
+    """One video of each side is labelled in part."""
+    spans = {}
+    for video in (VIDEO, LONG_NAME):
+        n_frames = len((data / "groundTruth" / f"{video}.txt").read_text().splitlines())
+        spans[video] = [[0, n_frames // 4], [n_frames // 2, n_frames]]
+    (data / "labelled.json").write_text(json.dumps(spans))
 
 
 def _write_clicks(folder: Path) -> None:

@@ -68,6 +68,8 @@ def _data() -> list[Target]:
     add(f"data/features/{LONG_NAME}.npy", "npy", check_json, TRAIN)
     add("data/timestamps.json", "json", check, f"{TRAIN} --supervision timestamps")
     add("data/timestamps.json", "json", "pseudo-label data --out out", "call timestamps data")
+    add("data/labelled.json", "json", check, check_json, TRAIN, EVALUATE, "call dataset data")
+    add("data/labelled.json", "json", "pseudo-label data --out out", "call timestamps data")
     for file, kind in (("clicks.csv", "csv"), ("clicks.npy", "pickle")):
         add(file, kind, f"pseudo-label data --timestamps {file} --out out")
         add(file, kind, f"call timestamps data {file}", f"{TRAIN} {CLICKS} {file}")

@@ -294,3 +294,21 @@ def test_a_benchmark_needs_no_drawings(benchmark_report: Report, opened: Opener)
     page = opened(benchmark_report, PHONE)
     expect(page.locator("#benchmark tbody tr")).to_have_count(2)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE[0]
+
+
+def test_unlabelled_frames_are_named_and_hatched(opened: Opener) -> None:
+    classes = Vocabulary(("background", "a"), ("background",))
+    truth, found = Segmentation([1, -1], [40, 60]), Segmentation([1, 0], [50, 50])
+    made = compare({"frames": tracks({"v": found})}, {"v": truth}, classes)
+    page = opened(Report("unlabelled", {}, vocabulary=classes, comparison=made))
+    expect(page.locator("#legend li").last).to_have_text("unlabelled")
+    bar = page.locator(".track").first
+    bar.focus()
+    bar.press("End")
+    expect(bar).to_have_attribute("aria-valuetext", "unlabelled, frames 40–100")
+    n_colours = """(canvas) => {
+      const { data } = canvas.getContext("2d").getImageData(canvas.width * 0.7, 2, 40, 12);
+      return new Set(Array.from(data).join().match(/\\d+,\\d+,\\d+,\\d+/g)).size; }"""
+    assert bar.locator("canvas").evaluate(n_colours) > 1
+
+    expect(page.locator("#time-table tbody tr")).to_have_count(2)

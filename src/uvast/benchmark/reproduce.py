@@ -191,8 +191,10 @@ class Reproduction:
 def pseudo_label_scores(
     dataset: Dataset, split: int, timestamps: Mapping[str, Timestamps], options: PseudoLabelOptions
 ) -> ScoreColumns:
-    """Pseudo-labels of a split's training side against its true labels."""
-    clicks = {name: timestamps[name] for name in dataset.side(split, "train")}
+    """Pseudo-labels of a split's training side against its true labels, where it has both."""
+    side = [name for name in dataset.side(split, "train") if dataset.has_labels(name)]
+    samples = [sample for name in side for sample in dataset.samples(name)]
+    clicks = {name: timestamps[name] for name in samples if name in timestamps}
     made = make_pseudo_labels(dataset, clicks, options)
     return score_pseudo_labels(dataset, made).scores.columns()
 

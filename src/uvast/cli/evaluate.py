@@ -144,15 +144,18 @@ def _print_videos(found: Evaluation, headings: list[str]) -> None:
 
 def _print_notes(dataset: Dataset, found: Evaluation, strange: list[str]) -> None:
     """What changes the scores and does not show in them."""
+    from uvast.data.labelled import unlabelled_note
     from uvast.report.provenance import training_note, unfamiliar_note
 
     learned = training_note(len(found.videos), found.n_in_training)
     for sentence in (learned, unfamiliar_note(strange)):
         if sentence is not None:
             note(f"warning: {sentence[0].lower()}{sentence[1:]}")
-    trimmed = dataset.trim_summary()
-    if trimmed is not None:
-        note(f"note: {trimmed}")
+    scored = dict.fromkeys(one.video for one in found.videos)
+    left_out = unlabelled_note(found.unlabelled), dataset.partial_summary(scored)
+    for summary in (*left_out, dataset.trim_summary()):
+        if summary is not None:
+            note(f"note: {summary}")
     if dataset.vocabulary.background and dataset.spec.background is None:
         note(
             "note: class 'background' is left out of Edit and F1; to count it like any action, "
@@ -163,6 +166,7 @@ def _print_notes(dataset: Dataset, found: Evaluation, strange: list[str]) -> Non
 def _as_json(found: Evaluation, *, per_video: bool) -> dict[str, object]:
     values = _without_confusion(found.scores)
     values["in_training"] = found.n_in_training
+    values["unlabelled"] = list(found.unlabelled)
     values["splits"] = {number: _without_confusion(one) for number, one in found.splits.items()}
     if per_video:
         values["per_video"] = [one.as_dict() for one in found.videos]

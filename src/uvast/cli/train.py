@@ -282,7 +282,8 @@ class TrainingBar:
             self._labels = None
         self._left = plan.epochs
         if not self._name:
-            note(_sentence(plan))
+            for line in (*plan.notes, _sentence(plan)):
+                note(line)
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """Moves a bar of its own."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from uvast.data.check import DatasetCheck, check_dataset
 from uvast.data.dataset import Dataset
 from uvast.data.frame_dropping import drop_frames
+from uvast.data.labelled import Stretch, write_labelled
 from uvast.data.scaling import Scaling, fit_scaling
 from uvast.data.spec import DatasetSpec, read_spec, write_spec
 from uvast.data.splits import Split, make_splits, validation_part, write_splits
@@ -35,6 +36,7 @@ __all__ = [
     "Scaling",
     "Split",
     "Statistics",
+    "Stretch",
     "Targets",
     "Timestamps",
     "Video",
@@ -49,6 +51,7 @@ __all__ = [
     "read_spec",
     "read_timestamps",
     "validation_part",
+    "write_labelled",
     "write_spec",
     "write_splits",
     "write_timestamps",

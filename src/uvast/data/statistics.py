@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from uvast.segments import UNLABELLED
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -72,6 +74,8 @@ class Statistics:
 
     Args:
         n_classes: classes, background ones included; None if they are unknown.
+        n_partial: videos of which only some frames are labelled.
+        n_unlabelled: videos without labels.
         min_frames: frames of the shortest video; None if no video can be read.
         min_segments: fewest segments in a labelled video; None without labels.
         n_features: feature width; None without features.
@@ -83,6 +87,8 @@ class Statistics:
 
     n_classes: int | None
     n_videos: int
+    n_partial: int
+    n_unlabelled: int
     min_frames: int | None
     max_frames: int | None
     mean_frames: float | None
@@ -107,10 +113,11 @@ def class_statistics(
         return ()
     transcript = np.concatenate([truth.transcript for truth in truths])
     durations = np.concatenate([truth.durations for truth in truths])
+    n_frames = int(durations[transcript != UNLABELLED].sum())
     found = []
     for index, name in enumerate(vocabulary.names):
         its = durations[transcript == index]
         count, frames = len(its), int(its.sum())
         mean = frames / count if count else None
-        found.append(ClassStatistics(name, count, frames, frames / int(durations.sum()), mean))
+        found.append(ClassStatistics(name, count, frames, frames / n_frames, mean))
     return tuple(found)

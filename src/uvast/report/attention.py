@@ -31,10 +31,12 @@ def has_attention(segmenter: Segmenter) -> bool:
 def attention_maps(segmenters: Mapping[str, Segmenter], dataset: Dataset, name: str) -> Attention:
     """The target and one map a model, of one video with its true transcript as input.
 
+    Of a video that is labelled in part, its longest labelled stretch is taken.
     Long segments are cut into chunks as in the first model's training, so that a row is what the
     decoder was trained to look at. The models come by title, each with a transcript decoder.
     """
     first = next(iter(segmenters.values()))
+    name = max(dataset.samples(name), key=dataset.source_frames, default=name)
     video = _seen_by(first, dataset, name)
     true = Segmentation.from_labels(video.labels if video.labels is not None else [])
     fraction = first.priors.chunk_fraction

@@ -36,7 +36,7 @@ class Timeline:
     Args:
         name: the video.
         tracks: one for each decoding.
-        true: its ground truth, if it has one.
+        true: its ground truth, if it has one; `UNLABELLED` where nobody looked.
         scores: of each decoding on this video; empty without a truth.
         clicks: the annotated frames, if there are any.
         split: whose test side it is on; a video on two of them has two timelines.

@@ -1,8 +1,8 @@
 """What the page's script draws, as compact JSON.
 
-A segmentation is one flat list, `[action, frames, action, frames, …]`; scores are rounded to one
-decimal, confidences to percents; a map of attention is bytes in base64. A thousand videos are about
-a megabyte.
+A segmentation is one flat list, `[action, frames, action, frames, …]`, unlabelled frames are -1;
+scores are rounded to one decimal, confidences to percents; a map of attention is bytes in base64. A
+thousand videos are about a megabyte.
 """
 
 from __future__ import annotations

@@ -22,15 +22,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What a run learns from: features, and targets of the training and validation videos.
+    """What a run learns from.
 
-    `timestamps` are what pseudo-segmentations were made from; there are none with full labels.
-    `scaling` is fitted on the training videos; None leaves features as they are.
+    Args:
+        dataset: has the features.
+        segmentations: the target of each sample (see `Dataset.samples`).
+        timestamps: what pseudo-segmentations were made from; there are none with full labels.
+        train: the samples to learn from.
+        validation: those that are held out.
+        notes: what stays out, one sentence each.
+        scaling: fitted on the training videos; None leaves features as they are.
     """
 
     dataset: Dataset
     segmentations: Mapping[str, Segmentation]
     timestamps: Mapping[str, Timestamps]
+    train: tuple[str, ...]
+    validation: tuple[str, ...]
+    notes: tuple[str, ...] = ()
     scaling: Scaling | None = None
 
 
@@ -66,7 +75,7 @@ def draw_epoch(
     processes: Processes,
     scaling: Scaling | None = None,
 ) -> EpochBatches:
-    """Draws an epoch (counted from 0) over the videos that have targets.
+    """Draws an epoch (counted from 0) over the samples that have targets.
 
     Chunks, noise and dark spans are for stage 1 alone.
     """

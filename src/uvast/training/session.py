@@ -57,8 +57,9 @@ class Session:
         self._device = device
         self._processes = processes
         self._watcher = watcher
-        self._validation = ValidationPart(data.dataset, info.validation, data.segmentations)
-        targets = {name: data.segmentations[name] for name in info.train}
+        self._info = info
+        self._validation = ValidationPart(data.dataset, data.validation, data.segmentations)
+        targets = {name: data.segmentations[name] for name in data.train}
         dataset = data.dataset
         priors = _fitted_priors(targets, config, dataset.vocabulary)
         self._state = State(Progress(), priors, targets)
@@ -82,8 +83,9 @@ class Session:
         if isinstance(self._model, Uvast) and train.alignment_epochs:
             epochs[2] = train.alignment_epochs
         left = self._state.progress.left_of(epochs)
-        n_videos, n_validation = len(self._state.targets), len(self._validation)
-        self._watcher.begin(Plan(kind, n_videos, str(self._device), left, n_validation))
+        n_videos, n_validation = len(self._info.train), len(self._info.validation)
+        device, notes = str(self._device), self._data.notes
+        self._watcher.begin(Plan(kind, n_videos, device, left, n_validation, notes))
         if 1 in left:
             self._stage_one(last_stage=2 not in left)
         if 2 in left:

@@ -19,6 +19,7 @@ from uvast.training.batches import TrainingData
 from uvast.training.distributed import Processes, join_processes, own_device
 from uvast.training.refresh import pseudo_label_options
 from uvast.training.resuming import read_state
+from uvast.training.samples import find_samples
 from uvast.training.session import Session
 from uvast.training.watching import Silent
 
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     import torch
 
     from uvast.config import TrainConfig
-    from uvast.data import Scaling
+    from uvast.data import Scaling, Timestamps
+    from uvast.training.samples import Samples
     from uvast.training.watching import Watcher
 
 RESUMABLE = ("train.alignment_epochs", "train.checkpoint_seconds", "train.workers")
@@ -58,7 +60,7 @@ def train(
         out: the run folder to make.
         config: all settings; the defaults are the paper's.
         split: train on this split's training side; None takes every video, but for the part that
-            `train.validation` holds out.
+            `train.validation` holds out. Videos without labels (or timestamps) stay out.
         timestamps: the timestamps file for timestamp supervision; None finds the dataset's own.
         device: `auto`, `cpu`, `cuda`, …
         watcher: told of every step and epoch, for progress.
@@ -72,7 +74,8 @@ def train(
         )
     config = config or Config()
     data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
-    share, names, held_out = _parts(data, split, config.train)
+    samples = _samples(data, config, data.side(split, "train"), timestamps)
+    share, names, held_out = _parts(samples.videos, data.spec.group_by, split, config.train)
     config = config.replaced(**{"train.validation": share})
     info = RunInfo(
         dataset=str(data.path.resolve()),
@@ -90,7 +93,7 @@ def train(
         if processes.is_first:  # the others may come when it has begun the run
             folder.check_free()
         session = _session(
-            folder, config, info, data, device=chosen, processes=processes, watcher=watcher
+            folder, config, info, data, samples, device=chosen, processes=processes, watcher=watcher
         )
         if processes.is_first:
             folder.create(config, info)
@@ -132,19 +135,27 @@ def resume(
         if settings and processes.is_first:
             write_text(folder.path / "config.toml", config.as_toml())
         data = Dataset.open(info.dataset)
+        samples = _samples(data, config, (*info.train, *info.validation), info.timestamps)
         session = _session(
-            folder, config, info, data, device=chosen, processes=processes, watcher=watcher
+            folder, config, info, data, samples, device=chosen, processes=processes, watcher=watcher
         )
         session.run()
     return folder
 
 
+def _samples(
+    dataset: Dataset, config: Config, names: Sequence[str], timestamps: Path | str | None
+) -> Samples:
+    """What a run can learn from, of the videos on its side."""
+    by_clicks = config.supervision.kind == "timestamps"
+    return find_samples(dataset, names, dataset.timestamps(timestamps) if by_clicks else None)
+
+
 def _parts(
-    dataset: Dataset, split: int | None, config: TrainConfig
+    names: tuple[str, ...], group_by: str | None, split: int | None, config: TrainConfig
 ) -> tuple[float, tuple[str, ...], tuple[str, ...]]:
     """The share of the validation part, the videos to learn from, and those of the part."""
-    names = dataset.side(split, "train")
-    divide = partial(validation_part, names, group_by=dataset.spec.group_by, seed=config.seed)
+    divide = partial(validation_part, names, group_by=group_by, seed=config.seed)
     if config.validation != "auto":
         share = config.validation
         return (share, *divide(share)) if share else (0.0, names, ())
@@ -185,6 +196,7 @@ def _session(
     config: Config,
     info: RunInfo,
     dataset: Dataset,
+    samples: Samples,
     *,
     device: torch.device,
     processes: Processes,
@@ -193,38 +205,46 @@ def _session(
     """A session that only the first process's watcher follows."""
     if watcher is None or not processes.is_first:
         watcher = Silent()
-    data = _training_data(folder, dataset, config, info, watcher)
+    data = _training_data(folder, dataset, config, info, samples, watcher)
     return Session(folder, config, info, data, device=device, processes=processes, watcher=watcher)
 
 
 def _training_data(
-    folder: RunFolder, dataset: Dataset, config: Config, info: RunInfo, watcher: Watcher
+    folder: RunFolder,
+    dataset: Dataset,
+    config: Config,
+    info: RunInfo,
+    samples: Samples,
+    watcher: Watcher,
 ) -> TrainingData:
     """Targets of the training and validation videos; ground truth only if supervision is full."""
     if not info.train:
         raise SplitError("no videos to train on", where=dataset.path, remedy="check the split")
-    names = (*info.train, *info.validation)
-    for name in names:
-        dataset.source_frames_of_features(name)  # a missing file is found now, not in an epoch
-    if config.supervision.kind == "full":
-        if dataset.has_timestamps() and not any(map(dataset.has_labels, names)):
+    for video in (*info.train, *info.validation):
+        dataset.source_frames_of_features(video)  # a missing file is found now, not in an epoch
+        if video not in samples.by_video:
             raise LabelError(
-                "has timestamps but no labels",
+                f"has no labels of video {video} any more, on which the run was begun",
                 where=dataset.path,
-                remedy="pass --supervision timestamps",
+                remedy="restore them or start a new run",
             )
+    train, validation = samples.of(info.train), samples.of(info.validation)
+    names = (*train, *validation)
+    timestamps: dict[str, Timestamps] = {}
+    if config.supervision.kind == "full":
         targets = full_segmentations(dataset, names)
-        return TrainingData(dataset, targets, {}, _scaling(folder, dataset, config, info))
+    else:
+        clicks = dataset.timestamps(info.timestamps)
+        timestamps = {name: clicks[name] for name in names}
+        targets = pseudo_segmentations(
+            dataset,
+            names,
+            timestamps,
+            pseudo_label_options(config.supervision),
+            progress=watcher.pseudo_labels,
+        )
     scaling = _scaling(folder, dataset, config, info)
-    timestamps = dataset.timestamps(info.timestamps)
-    targets = pseudo_segmentations(
-        dataset,
-        names,
-        timestamps,
-        pseudo_label_options(config.supervision),
-        progress=watcher.pseudo_labels,
-    )
-    return TrainingData(dataset, targets, {name: timestamps[name] for name in names}, scaling)
+    return TrainingData(dataset, targets, timestamps, train, validation, samples.notes, scaling)
 
 
 def _scaling(folder: RunFolder, dataset: Dataset, config: Config, info: RunInfo) -> Scaling | None:
