@@ -93,6 +93,7 @@ def resolve_timestamps(
     annotations: Sequence[Annotation],
     *,
     spec: DatasetSpec,
+    sampling_rate: int,
     vocabulary: Vocabulary,
     source_frames: int,
     source_labels: Callable[[], IntArray],
@@ -103,7 +104,8 @@ def resolve_timestamps(
     Args:
         video: its name, for errors.
         annotations: as read from a file.
-        spec: gives the rates.
+        spec: says what the annotations count.
+        sampling_rate: the model's.
         vocabulary: gives the class ids.
         source_frames: the video's length at the source rate.
         source_labels: reads the ground truth; called only if an annotation has no label.
@@ -139,7 +141,7 @@ def resolve_timestamps(
         else vocabulary.id_of(entry.label or "", where=place)
         for entry, frame in zip(annotations, frames, strict=True)
     ]
-    return _at_rate(np.array(frames, np.int64), np.array(ids, np.int64), spec.sampling_rate, place)
+    return _at_rate(np.array(frames, np.int64), np.array(ids, np.int64), sampling_rate, place)
 
 
 def source_frame(entry: Annotation, spec: DatasetSpec, place: str) -> int:
@@ -179,7 +181,8 @@ def _at_rate(frames: IntArray, ids: IntArray, rate: int, place: str) -> Timestam
             f"timestamps {frames[later - 1]} and {frames[later]} have two labels and fall on one "
             f"frame at sampling rate {rate}",
             where=place,
-            remedy="remove one of them or choose a lower sampling_rate in dataset.toml",
+            remedy="remove one of them or choose a lower sampling_rate (in dataset.toml, or "
+            "train.sampling_rate)",
         )
     return Timestamps(np.delete(sampled, together), np.delete(ids, together))
 

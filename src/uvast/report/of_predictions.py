@@ -209,7 +209,7 @@ def clicks_of(
     wanted = set(names)
     if not wanted or (path is None and not dataset.has_timestamps()):
         return {}
-    annotated, rate = dataset.timestamps(path), dataset.spec.sampling_rate
+    annotated, rate = dataset.timestamps(path), dataset.sampling_rate
     return {
         name: Timestamps(annotated[name].frames * rate, annotated[name].transcript)
         for name in wanted & set(annotated)

@@ -80,7 +80,7 @@ def _write_files(
     write_spec(folder, replace(spec, timestamps_rate="source"))
     if drawn is not None:
         annotations = {
-            name: annotate(entry, classes, sampling_rate=spec.sampling_rate)
+            name: annotate(entry, classes, sampling_rate=dataset.sampling_rate)
             for name, entry in drawn.items()
         }
         write_timestamps(folder / "timestamps.json", annotations)
