@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from typing import TYPE_CHECKING
 
 from uvast.cli.console import note, print_json
 from uvast.presets import AUTO
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from uvast.config.auto import AutoPlan
 
 
-def is_auto(preset: str | None, file: Path | None, model: str | None) -> bool:
-    """Whether the options of a training leave its settings to the data."""
-    return preset in (None, AUTO) and file is None and model is None
+def leaves_all_to_data(preset: str | None, file: Path | None, changes: Collection[str]) -> bool:
+    """Whether the options of a training mean preset `auto`: it has no other model than its own."""
+    return preset in (None, AUTO) and file is None and "model.kind" not in changes
 
 
 def say_plan(plan: AutoPlan, device: str, *, as_json: bool = False) -> None:
@@ -24,6 +26,8 @@ def say_plan(plan: AutoPlan, device: str, *, as_json: bool = False) -> None:
     from uvast.devices import choose_device
     from uvast.training import expected_seconds
 
+    if os.environ.get("RANK", "0") != "0":  # of several processes the first one tells
+        return
     for sentence in plan.sentences:
         note(sentence)
     chosen = choose_device(device)

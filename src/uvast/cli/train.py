@@ -12,7 +12,7 @@ import typer
 
 from uvast.cli.console import note, progress_bar
 from uvast.cli.options import DeviceOption, SettingsOption, TimestampsOption, chosen_config
-from uvast.cli.plans import is_auto, say_plan
+from uvast.cli.plans import leaves_all_to_data, say_plan
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def train(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="auto, small, demo, gtea, 50salads, breakfast, a baseline's name, or a .toml file.",
+            help="auto, small, demo, gtea, 50salads, breakfast, a baseline, or a .toml file.",
             show_default="auto, which looks at the data",
         ),
     ] = None,
@@ -150,7 +150,8 @@ def train(
         raise ConfigError(
             "a dataset and --out are needed", remedy="see uvast train --help, or pass --resume RUN"
         )
-    if plan and not is_auto(preset, config, model):
+    is_auto = leaves_all_to_data(preset, config, changes)
+    if plan and not is_auto:
         raise ConfigError(
             "only preset auto plans",
             where="--plan",
@@ -170,7 +171,7 @@ def train(
 
     opened = Dataset.open(dataset)
     planned = None
-    if is_auto(preset, config, model):
+    if is_auto:
         planned = plan_training(
             opened, split=split, timestamps=timestamps, settings=_settings(changes)
         )

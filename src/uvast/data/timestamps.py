@@ -181,8 +181,7 @@ def _at_rate(frames: IntArray, ids: IntArray, rate: int, place: str) -> Timestam
             f"timestamps {frames[later - 1]} and {frames[later]} have two labels and fall on one "
             f"frame at sampling rate {rate}",
             where=place,
-            remedy="remove one of them or choose a lower sampling_rate (in dataset.toml, or "
-            "train.sampling_rate)",
+            remedy="remove one of them or choose a lower sampling rate",
         )
     return Timestamps(np.delete(sampled, together), np.delete(ids, together))
 
