@@ -98,10 +98,12 @@ def plan(facts: DataFacts, asked: Sequence[str] = ()) -> AutoPlan:
     """Chooses the settings of a run; those that are `asked` for, `train.epochs=20`, stay so."""
     config = load_config(BASE, settings=asked)
     names = frozenset(parse_setting(one)[0] for one in asked)
-    rate = config.train.sampling_rate or _sampling_rate(facts)
+    rate = config.train.sampling_rate
+    if not rate:  # asked for, 0 is the dataset's own
+        own = facts.sampling_rate or 1
+        rate = own if "train.sampling_rate" in names else _sampling_rate(facts)
     chosen: dict[str, object] = {
         "supervision.kind": facts.supervision,
-        "train.sampling_rate": rate,
         "train.epochs": min(max(round(LOOKS / facts.n_videos), FEWEST_EPOCHS), MOST_EPOCHS),
         "train.alignment_epochs": 0,
         "train.batch_size": 1 if facts.n_videos <= MANY_VIDEOS else BATCH_OF_MANY,
@@ -110,7 +112,8 @@ def plan(facts: DataFacts, asked: Sequence[str] = ()) -> AutoPlan:
         chosen["train.time_masking"] = 0.0
     if facts.most_segments > LONG_TRANSCRIPT:
         chosen["decode.max_segments"] = min(2 * facts.most_segments, MOST_SEGMENTS)
-    config = config.replaced(**{name: one for name, one in chosen.items() if name not in names})
+    free = {name: one for name, one in chosen.items() if name not in names}
+    config = config.replaced(**free, **{"train.sampling_rate": rate})
     return AutoPlan(config, facts, names)
 
 
