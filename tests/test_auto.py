@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uvast.config import load_config
@@ -167,6 +167,7 @@ def test_it_is_no_preset_without_data():
 lengths = st.integers(1, 10**6)
 
 
+@settings(deadline=None)
 @given(
     lengths,
     lengths,

@@ -24,13 +24,14 @@ def test_the_plan_is_told_and_kept(tiny_path, tmp_path, preset):
         *(*TINY, *preset, "--device", "cpu", "--out", run),
     )
     assert done.returncode == 0, done.stderr
-    first, rate, epochs, stage, minutes, training, *_ = done.stderr.splitlines()
-    assert first.startswith("6 videos with labels: ")
+    first, rate, epochs, stage, spans, minutes, training, *_ = done.stderr.splitlines()
+    assert first.startswith("4 videos with labels: ")
     assert rate == "the model sees every 2nd frame, as you asked"
     assert epochs == "2 epochs, as you asked"
     assert stage.startswith("no stage 2")
+    assert spans.startswith("no dark spans")
     assert minutes == "this will take less than a minute (cpu)"
-    assert training == "training uvast on 6 videos (cpu): 2 epochs of stage 1"
+    assert training == "training uvast on 4 videos (cpu): 2 epochs of stage 1"
     _, config, _ = RunFolder.open(run)
     assert (config.train.sampling_rate, config.train.epochs) == (2, 2)
     small = load_config("small")
