@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ import typer
 
 from uvast.cli.console import note, progress_bar
 from uvast.cli.options import DeviceOption, SettingsOption, TimestampsOption, chosen_config
+from uvast.cli.plans import leaves_all_to_data, say_plan
 from uvast.cli.project_runs import needs_no_place, own_supervision, run_place
 from uvast.errors import ConfigError
 
@@ -56,7 +58,8 @@ def train(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="small, demo, gtea, 50salads, breakfast, a baseline's name, or a .toml file."
+            help="auto, small, demo, gtea, 50salads, breakfast, a baseline, or a .toml file.",
+            show_default="auto, which looks at the data",
         ),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="Settings from a TOML file.")] = None,
@@ -78,6 +81,9 @@ def train(
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="Videos in a batch.", metavar="N")
     ] = None,
+    sampling_rate: Annotated[
+        int | None, typer.Option(min=1, help="The model sees every N-th frame.", metavar="N")
+    ] = None,
     learning_rate: Annotated[
         float | None, typer.Option(help="Step size of the optimiser, such as 5e-4.", metavar="X")
     ] = None,
@@ -98,18 +104,24 @@ def train(
         ),
     ] = None,
     device: DeviceOption = "auto",
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Print what preset auto chooses, as JSON, and stop."),
+    ] = False,
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Also log for TensorBoard (an extra).")
     ] = False,
 ) -> None:
     """Train a model.
 
-    Example: `uvast train data/gtea --split 1 --preset gtea --out runs/gtea-1`
+    Example: `uvast train my-videos --out run` looks at the data, says its plan and trains; options
+    such as `--epochs 20` change single choices
 
-    A short one: `uvast train data/gtea --epochs 20 --out run`; `--stage 1` leaves the second stage
-    out, `--set train.alignment_epochs=5` gives it epochs of its own
+    The paper's settings: `uvast train data/gtea --split 1 --preset gtea --out runs/gtea-1`;
+    `--stage 1` leaves the second stage out, `--set train.alignment_epochs=5` gives it epochs of its
+    own
 
-    One click per action: `uvast train my-videos --supervision timestamps --preset small --out run`
+    One click per action: `uvast train my-videos --supervision timestamps --out run`
 
     A project, from labels or clicks, to its next numbered run: `uvast train my-project`
 
@@ -125,6 +137,7 @@ def train(
         "supervision.refresh_every": refresh_pseudo_labels,
         "train.epochs": epochs,
         "train.batch_size": batch_size,
+        "train.sampling_rate": sampling_rate,
         "train.learning_rate": learning_rate,
         "train.seed": seed,
         "train.validation": validation,
@@ -139,9 +152,16 @@ def train(
             )
         _resume(resume, changes, stage, device, tensorboard=tensorboard)
         return
-    if dataset is None or (out is None and not needs_no_place(dataset)):
+    if dataset is None or (out is None and not plan and not needs_no_place(dataset)):
         raise ConfigError(
             "a dataset and --out are needed", remedy="see uvast train --help, or pass --resume RUN"
+        )
+    is_auto = leaves_all_to_data(preset, config, changes)
+    if plan and not is_auto:
+        raise ConfigError(
+            "only preset auto plans",
+            where="--plan",
+            remedy="leave out --preset, --config and --model, or see uvast config",
         )
     if stage is Stage.two:
         raise ConfigError(
@@ -153,9 +173,18 @@ def train(
 
     from uvast.data import Dataset
     from uvast.data.timestamp_files import ignored_timestamps
+    from uvast.training import plan_training
     from uvast.training import train as train_model
 
-    chosen = chosen_config(preset, config, model, _settings(changes))
+    opened = Dataset.open(dataset)
+    planned = None
+    if is_auto:
+        planned = plan_training(
+            opened, split=split, timestamps=timestamps, settings=_settings(changes)
+        )
+        chosen = planned.config
+    else:
+        chosen = chosen_config(preset, config, model, _settings(changes))
     chosen = chosen.replaced(**_second_stage(chosen, stage, changes))
     has_clicks = chosen.supervision.kind == "timestamps"
     if timestamps is not None and not has_clicks:
@@ -164,9 +193,12 @@ def train(
             where="--timestamps",
             remedy="pass --supervision timestamps as well, or leave --timestamps out",
         )
-    opened = Dataset.open(dataset)
     if has_clicks and timestamps is None and (ignored := ignored_timestamps(dataset)):
         note(ignored)
+    if planned is not None:
+        say_plan(replace(planned, config=chosen), device, as_json=plan)
+    if plan:
+        return
     with run_place(dataset, out) as run, _followed(run, tensorboard=tensorboard) as watcher:
         train_model(
             opened,

@@ -139,6 +139,8 @@ class TrainConfig:
     """of stage 2: the alignment decoder (`--stage 1` is 0)"""
     batch_size: Annotated[Positive, Field(le=10_000)] = 1
     """videos in a batch"""
+    sampling_rate: Count = 0
+    """the model sees every so many frames (`--sampling-rate`); 0 is the dataset's own rate"""
     accumulation: Annotated[Positive, Field(le=10_000)] = 1
     """batches in a step of the optimiser"""
     learning_rate: Above = 5e-4

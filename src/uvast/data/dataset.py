@@ -15,6 +15,7 @@ that file is used; `check_dataset` finds them all.
 from __future__ import annotations
 
 from contextlib import suppress
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,6 +68,7 @@ class Dataset:
     Attributes:
         path: the dataset's folder.
         spec: what the layout cannot say.
+        sampling_rate: every how many source frames the model sees one; the spec's, see `at_rate`.
         name: the folder's name.
         names: all videos, sorted: those with features or labels.
         files: the files of each, which may be called a little differently.
@@ -84,6 +86,7 @@ class Dataset:
             raise MissingFileError(what, where=path, remedy=_GIVE)
         self.path = path
         self.spec = spec
+        self.sampling_rate = spec.sampling_rate
         self.name = path.resolve().name
         self._on_fault = on_fault
         self.files = list_videos(path)
@@ -103,6 +106,15 @@ class Dataset:
         """Opens the dataset in a folder; `spec` takes the place of its `dataset.toml`."""
         path = Path(path)
         return cls(path, read_spec(path) if spec is None else spec)
+
+    def at_rate(self, sampling_rate: int) -> Dataset:
+        """The same data for a model of another rate; 0 is the dataset's own.
+
+        `spec` stays as it is: timestamps that count sub-sampled frames count the spec's.
+        """
+        other = copy(self)  # what was read already is shared
+        other.sampling_rate = sampling_rate or self.spec.sampling_rate
+        return other
 
     @property
     def skipped(self) -> tuple[DataError, ...]:
@@ -197,7 +209,7 @@ class Dataset:
         features = self._features.read(self.video_of(name))
         if (stretch := self.labelled.find(name)) is not None:
             features = features[stretch.start : stretch.end]
-        rate = sampling_rate or self.spec.sampling_rate
+        rate = sampling_rate or self.sampling_rate
         fps = self.spec.frames_per_second
         if not labels:
             return Video(name, features[::rate], None, len(features), rate, fps)
@@ -285,6 +297,7 @@ class Dataset:
             name,
             annotations,
             spec=self.spec,
+            sampling_rate=self.sampling_rate,
             vocabulary=self.vocabulary,
             source_frames=self.source_frames(name),
             source_labels=lambda: self.source_labels(name),
@@ -300,7 +313,7 @@ class Dataset:
         for sample, one in timestamps.items():
             stretch = self.labelled.find(sample)
             start = 0 if stretch is None else stretch.start
-            moved = Timestamps(one.frames * self.spec.sampling_rate + start, one.transcript)
+            moved = Timestamps(one.frames * self.sampling_rate + start, one.transcript)
             found.setdefault(self.video_of(sample), []).append(moved)
         return {video: joined_timestamps(parts) for video, parts in found.items()}
 

@@ -94,6 +94,7 @@ def resolve_timestamps(
     annotations: Sequence[Annotation],
     *,
     spec: DatasetSpec,
+    sampling_rate: int,
     vocabulary: Vocabulary,
     source_frames: int,
     source_labels: Callable[[], IntArray],
@@ -105,7 +106,8 @@ def resolve_timestamps(
     Args:
         video: its name, for errors.
         annotations: as read from a file.
-        spec: gives the rates.
+        spec: says what the annotations count.
+        sampling_rate: the model's.
         vocabulary: gives the class ids.
         source_frames: the video's length at the source rate.
         source_labels: reads the ground truth; called only if an annotation has no label.
@@ -149,8 +151,8 @@ def resolve_timestamps(
             else vocabulary.id_of(entry.label or "", where=place)
             for entry, frame in zip(annotations[part], frames[part], strict=True)
         ]
-        inside, rate = np.array(frames[part], np.int64), spec.sampling_rate
-        found.append(_at_rate(inside, np.array(ids, np.int64), rate, place, start))
+        inside = np.array(frames[part], np.int64)
+        found.append(_at_rate(inside, np.array(ids, np.int64), sampling_rate, place, start))
     return found
 
 
@@ -199,7 +201,7 @@ def _at_rate(frames: IntArray, ids: IntArray, rate: int, place: str, start: int)
             f"timestamps {frames[later - 1]} and {frames[later]} have two labels and fall on one "
             f"frame at sampling rate {rate}",
             where=place,
-            remedy="remove one of them or choose a lower sampling_rate in dataset.toml",
+            remedy="remove one of them or choose a lower sampling rate",
         )
     return Timestamps(np.delete(sampled, together), np.delete(ids, together))
 

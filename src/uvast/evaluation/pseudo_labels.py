@@ -56,7 +56,7 @@ def make_pseudo_labels(
     made = pseudo_segmentations(
         dataset, of, timestamps, options, features=features, progress=progress
     )
-    rate = dataset.spec.sampling_rate
+    rate = dataset.sampling_rate
     return {name: made[name].upsampled(rate, dataset.source_frames(name)) for name in wanted}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from uvast.data.dataset import BACKGROUND
+from uvast.data.classes import BACKGROUND
 from uvast.data.faults import some
 from uvast.data.spec import read_spec
 from uvast.data.video_names import listed_stems

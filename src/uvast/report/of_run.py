@@ -79,7 +79,7 @@ def report_run(
     """
     folder, _, info = RunFolder.open(run)
     segmenter = load(run, device=device)
-    data = Dataset.open(dataset or info.dataset)
+    data = Dataset.open(dataset or info.dataset).at_rate(segmenter.sampling_rate)
     if data.vocabulary.names != segmenter.vocabulary.names:
         raise ConfigError(
             "has other classes than the model",

@@ -51,7 +51,7 @@ def compare_pseudo_labels(
         for row, options in methods_to_compare(used).items()
         if options.method in (*_CHEAP, used.method)
     }
-    rate = dataset.spec.sampling_rate
+    rate = dataset.sampling_rate
     made = {
         row: make_pseudo_labels(dataset, known, options, videos=chosen)
         for row, options in methods.items()

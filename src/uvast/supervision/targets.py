@@ -70,7 +70,7 @@ class JoinedFeatures(Mapping[str, Features]):
 
 def full_segmentations(dataset: Dataset, names: Iterable[str]) -> dict[str, Segmentation]:
     """The ground truth of samples (see `Dataset.samples`) at the model's rate."""
-    rate = dataset.spec.sampling_rate
+    rate = dataset.sampling_rate
     return {name: Segmentation.from_labels(dataset.source_labels(name)[::rate]) for name in names}
 
 
@@ -106,7 +106,7 @@ def pseudo_segmentations(
     def n_frames(name: str) -> int:
         if features is not None:
             return len(features[name])
-        return -(-dataset.source_frames(name) // dataset.spec.sampling_rate)
+        return -(-dataset.source_frames(name) // dataset.sampling_rate)
 
     if options.method == "class-model" and entries:
         durations = class_model_durations(

@@ -120,7 +120,7 @@ class Checkpoints:
             kind=config.model.kind,
             dimensions=dataclasses.asdict(as_frame_model(self._model).dimensions),
             vocabulary=self._dataset.vocabulary,
-            sampling_rate=spec.sampling_rate,
+            sampling_rate=self._dataset.sampling_rate,
             frames_per_second=spec.frames_per_second,
             supervision=config.supervision.kind,
             stage=2 if has_alignment else 1,

@@ -84,7 +84,7 @@ def find_samples(
 
 def _n_frames(dataset: Dataset, sample: str) -> int:
     """At the model's rate."""
-    return -(-dataset.source_frames(sample) // dataset.spec.sampling_rate)
+    return -(-dataset.source_frames(sample) // dataset.sampling_rate)
 
 
 def _stretches_note(stretches: Sequence[str], what: str) -> str | None:

@@ -7,8 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uvast.config import Config, load_config
+from uvast.config import Config, load_config, parse_setting
+from uvast.config.auto import BASE, AutoPlan, plan
 from uvast.data import Dataset, fit_scaling, validation_part
+from uvast.data.facts import found_supervision, read_facts
 from uvast.devices import choose_device
 from uvast.errors import CheckpointError, ConfigError, InputError, LabelError, SplitError
 from uvast.files import write_text
@@ -58,7 +60,7 @@ def train(
     Args:
         dataset: a dataset or its folder.
         out: the run folder to make.
-        config: all settings; the defaults are the paper's.
+        config: all settings; None chooses them by `plan_training`.
         split: train on this split's training side; None takes every video, but for the part that
             `train.validation` holds out. Videos without labels (or timestamps) stay out.
         timestamps: the timestamps file for timestamp supervision; None finds the dataset's own.
@@ -72,8 +74,9 @@ def train(
         raise ConfigError(
             f"config is {config!r}", remedy='pass a Config, such as uvast.load_config("demo")'
         )
-    config = config or Config()
     data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
+    config = config or plan_training(data, split=split, timestamps=timestamps).config
+    data = data.at_rate(config.train.sampling_rate)
     samples = _samples(data, config, data.side(split, "train"), timestamps)
     share, names, held_out = _parts(samples.videos, data.spec.group_by, split, config.train)
     config = config.replaced(**{"train.validation": share})
@@ -101,6 +104,38 @@ def train(
         with _alone(folder, processes):
             session.run()
     return folder
+
+
+def plan_training(
+    dataset: Dataset | Path | str,
+    *,
+    split: int | None = None,
+    timestamps: Path | str | None = None,
+    settings: Sequence[str] = (),
+) -> AutoPlan:
+    """Preset `auto`: looks at the videos to learn from, and chooses all settings of a run.
+
+    Args:
+        dataset: a dataset or its folder.
+        split: whose training side is looked at; None takes every video.
+        timestamps: the timestamps file, if the run learns from one of its own.
+        settings: what is not to be chosen, such as `train.epochs=20`.
+    """
+    data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
+    config = load_config(BASE, settings=settings)
+    side = data.side(split, "train")
+    if not any(parse_setting(one)[0] == "supervision.kind" for one in settings):
+        config = config.replaced(**{"supervision.kind": found_supervision(data, side)})
+    samples = _samples(data, config, side, timestamps)
+    _, names, held_out = _parts(samples.videos, data.spec.group_by, split, config.train)
+    facts = read_facts(
+        data,
+        samples.of(names),
+        supervision=config.supervision.kind,
+        timestamps=timestamps,
+        n_validation=len(held_out),
+    )
+    return plan(facts, settings)
 
 
 def resume(
@@ -134,7 +169,7 @@ def resume(
     with join_processes(chosen) as processes, _alone(folder, processes):
         if settings and processes.is_first:
             write_text(folder.path / "config.toml", config.as_toml())
-        data = Dataset.open(info.dataset)
+        data = Dataset.open(info.dataset).at_rate(config.train.sampling_rate)
         samples = _samples(data, config, (*info.train, *info.validation), info.timestamps)
         session = _session(
             folder, config, info, data, samples, device=chosen, processes=processes, watcher=watcher
