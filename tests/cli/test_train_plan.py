@@ -50,6 +50,12 @@ def test_a_plan_alone_trains_nothing(tiny_path):
     assert (config.train.epochs, config.model.width) == (300, 16)
 
 
+def test_a_run_that_goes_on_is_not_planned_again(tmp_path):
+    done = uvast("train", "--resume", tmp_path, "--plan")
+    assert done.returncode == 2
+    assert "--resume: a resumed run has its dataset and settings already" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -144,11 +144,13 @@ def train(
     }
     changes = _changes(settings or [], flags)
     if resume is not None:
-        if any(one is not None for one in (dataset, out, preset, config, split, timestamps)):
+        given = (dataset, out, preset, config, split, timestamps, plan or None)
+        if any(one is not None for one in given):
             raise ConfigError(
                 "a resumed run has its dataset and settings already",
                 where="--resume",
-                remedy="leave out DATASET, --out, --preset, --config, --split and --timestamps",
+                remedy="leave out DATASET, --out, --preset, --config, --split, --timestamps and "
+                "--plan",
             )
         _resume(resume, changes, stage, device, tensorboard=tensorboard)
         return
