@@ -278,16 +278,18 @@ def _training_data(
             pseudo_label_options(config.supervision),
             progress=watcher.pseudo_labels,
         )
-    scaling = _scaling(folder, dataset, config, info)
+    scaling = _scaling(folder, dataset, config, train)
     return TrainingData(dataset, targets, timestamps, train, validation, samples.notes, scaling)
 
 
-def _scaling(folder: RunFolder, dataset: Dataset, config: Config, info: RunInfo) -> Scaling | None:
-    """That of the run so far, else fitted on the videos it learns from."""
+def _scaling(
+    folder: RunFolder, dataset: Dataset, config: Config, samples: Sequence[str]
+) -> Scaling | None:
+    """That of the run so far, else fitted on the samples it learns from."""
     if not folder.last.exists():
         if not config.train.scaling:
             return None
-        return fit_scaling(dataset.video(name, labels=False) for name in info.train)
+        return fit_scaling(dataset.video(name, labels=False) for name in samples)
     kept = read_scaling(folder.last)
     if kept is not None and kept.n_features != dataset.n_features:
         raise CheckpointError(
