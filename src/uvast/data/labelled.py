@@ -197,12 +197,17 @@ def unlabelled_note(videos: Sequence[str], *, lack: str = "labels") -> str | Non
 
 
 def write_labelled(path: Path, labelled: Mapping[str, Sequence[Span]]) -> None:
-    """Writes a `labelled.json`, one video per line."""
+    """Writes a `labelled.json`."""
+    write_text(path, labelled_text(labelled))
+
+
+def labelled_text(labelled: Mapping[str, Sequence[Span]]) -> str:
+    """The content of a `labelled.json`, one video per line."""
     lines = [
         f"  {json.dumps(name, ensure_ascii=False)}: {json.dumps([list(span) for span in spans])}"
         for name, spans in labelled.items()
     ]
-    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _disorder(spans: Sequence[Span]) -> str | None:

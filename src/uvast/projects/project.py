@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from uvast.data.dataset import Dataset
+from uvast.data.labelled import LABELLED_FILE
 from uvast.data.spec import read_spec
 from uvast.data.video_names import VideoNames
 from uvast.errors import (
@@ -25,7 +26,7 @@ from uvast.exchange.source import Source, Target
 from uvast.features.card import card_path, read_card
 from uvast.files import is_present, missing, read_bytes, unwritable, write_bytes
 from uvast.projects.derived import foreign
-from uvast.projects.labels import GROUND_TRUTH, LABELLED, MAPPING, TIMESTAMPS
+from uvast.projects.labels import GROUND_TRUTH, MAPPING, TIMESTAMPS
 from uvast.projects.linking import Linked, link, read_sources
 from uvast.projects.materialising import materialise
 from uvast.projects.numbered_runs import newest_run, next_run
@@ -92,7 +93,7 @@ class Project:
         project = cls(Path(path))
         if is_project(project.path):
             raise OutputError("is a project already", where=project.path, remedy="open it")
-        for name in (GROUND_TRUTH, MAPPING, TIMESTAMPS, LABELLED):
+        for name in (GROUND_TRUTH, MAPPING, TIMESTAMPS, LABELLED_FILE):
             if is_present(project.path / name):
                 raise foreign(project.path / name)
         found, errors = read_sources(sources, project.path, on_progress)
