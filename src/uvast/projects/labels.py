@@ -34,7 +34,7 @@ class VideoLabels:
 
     Args:
         name: of the video.
-        labels: class names, `UNLABELLED_WORD` where nobody has looked, each with its number of frames;
+        labels: class names, `unlabelled` where nobody has looked, each with its number of frames;
             None if there are only clicks.
         timestamps: the clicks, or the middles of labelled segments.
         stretches: of frames `[start, end)` that somebody has looked at; None is the whole video.
