@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from uvast.features.card import FeatureCard, card_path, write_card
+
 VIDEO = "s01_task2_001"
 """On the test side of split 1."""
 
@@ -92,6 +94,7 @@ def _steps(folder: Path) -> Iterator[str]:
     yield GENERATE
     _rename(folder / "data", LEARNED, LONG_NAME)
     _write_clicks(folder)
+    _write_card(folder / "data" / "features" / f"{VIDEO}.npy")
     (folder / "data" / "dataset.toml").write_text(SPEC)
     (folder / "settings.toml").write_text(SETTINGS)
     (folder / "frames.toml").write_text(FRAME_WISE)
@@ -103,6 +106,26 @@ def _rename(data: Path, old: str, new: str) -> None:
         path.write_text(path.read_text().replace(old, new))
     for path in data.rglob(f"{old}.*"):
         path.rename(path.with_name(f"{new}{path.suffix}"))
+
+
+def _write_card(features: Path) -> None:
+    """As `uvast extract` writes it beside features."""
+    n_features, n_frames = np.load(features).shape
+    card = FeatureCard(
+        model="table",
+        version=("1, rows",),
+        widths=(n_features,),
+        source=str(features),
+        source_bytes=1,
+        fingerprint="0" * 64,
+        frames_per_second=15.0,
+        seconds=n_frames / 15,
+        n_frames=n_frames,
+        n_features=n_features,
+        times=tuple((np.arange(n_frames) / 15).tolist()),
+        source_frames=tuple(range(n_frames)),
+    )
+    write_card(card_path(features), card)
 
 
 def _write_clicks(folder: Path) -> None:
