@@ -97,7 +97,7 @@ def _full(video: VideoAnnotations, times: FrameTimes, background: str) -> VideoL
     runs = Segmentation.from_labels(found.labels).segments
     known = [run for run in runs if run.action != UNKNOWN]
     if not known:
-        raise LabelError("nobody has looked at any of its frames", where=video.video)
+        raise LabelError("none of its frames has been looked at", where=video.video)
     names = (*found.names, UNLABELLED)  # the place of UNKNOWN, -1, is the last
     notes = list(found.notes)
     ignored = point_labels(video)
