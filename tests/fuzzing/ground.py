@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from uvast.features.card import FeatureCard, card_path, write_card
+
 VIDEO = "s01_task2_001"
 """On the test side of split 1."""
 
@@ -96,6 +98,7 @@ def _steps(folder: Path) -> Iterator[str]:
     _rename(folder / "data", LEARNED, LONG_NAME)
     _write_clicks(folder)
     _write_labelled(folder / "data")
+    _write_card(folder / "data" / "features" / f"{VIDEO}.npy")
     (folder / "data" / "dataset.toml").write_text(SPEC)
     (folder / "settings.toml").write_text(SETTINGS)
     (folder / "frames.toml").write_text(FRAME_WISE)
@@ -152,6 +155,26 @@ def _write_labelled(data: Path) -> None:
         n_frames = len((data / "groundTruth" / f"{video}.txt").read_text().splitlines())
         spans[video] = [[0, n_frames // 4], [n_frames // 2, n_frames]]
     (data / "labelled.json").write_text(json.dumps(spans))
+
+
+def _write_card(features: Path) -> None:
+    """As `uvast extract` writes it beside features."""
+    n_features, n_frames = np.load(features).shape
+    card = FeatureCard(
+        model="table",
+        version=("1, rows",),
+        widths=(n_features,),
+        source=str(features),
+        source_bytes=1,
+        fingerprint="0" * 64,
+        frames_per_second=15.0,
+        seconds=n_frames / 15,
+        n_frames=n_frames,
+        n_features=n_features,
+        times=tuple((np.arange(n_frames) / 15).tolist()),
+        source_frames=tuple(range(n_frames)),
+    )
+    write_card(card_path(features), card)
 
 
 def _write_clicks(folder: Path) -> None:

@@ -16,6 +16,7 @@ from .targets import CELL, TRIAL
 
 SPEC, SETTINGS = "data/dataset.toml", "settings.toml"
 LABELS, FEATURES = f"data/groundTruth/{VIDEO}.txt", f"data/features/{VIDEO}.npy"
+FEATURE_CARD = f"data/features/{VIDEO}.json"
 DIGITS = "7" * 5_000
 RED = "\x1b[31mred"
 
@@ -126,6 +127,12 @@ KNOWN = (
     _shape(f"({2**62}, 8)"),
     _shape("(-6, 8)"),
     _shape("(6, 8)", "|O"),
+    _put(FEATURE_CARD, "times.3", "1e999"),
+    _put(FEATURE_CARD, "times.3", "-1"),
+    _put(FEATURE_CARD, "seconds", "null"),
+    _put(FEATURE_CARD, "n_frames", "1"),
+    _put(FEATURE_CARD, "frames_per_second", "0"),
+    _put(FEATURE_CARD, "model", f'"{LONG}"', "a long name"),
     Known("a header of brackets", FEATURES, partial(with_npy_header, header="[" * 9_000)),
     _whole(
         "data/timestamps.json", "a key many times", '{"a": [],' + '"k": [],' * MANY + '"z": []}'
@@ -178,6 +185,8 @@ KNOWN = (
     _card("kind", "[]"),
     _card("config", "null"),
     _card("config.decode.beam_width", "100000"),
+    _card("extractor", "{}"),
+    _card("extractor", "7"),
     _card("decoding", "[]"),
     _card("decoding.poisson.means", "[]"),
     _card("decoding.transitions.bigram", "[[1]]"),

@@ -66,6 +66,7 @@ def _data() -> list[Target]:
     add(f"data/features/{VIDEO}.npy", "npy", check, SEGMENT, "call dataset data")
     add(f"data/features/{VIDEO}.npy", "npy", "segment run data/features --out out")
     add(f"data/features/{LONG_NAME}.npy", "npy", check_json, TRAIN)
+    add(f"data/features/{VIDEO}.json", "json", SEGMENT, "segment run data/features --out out")
     add("data/timestamps.json", "json", check, f"{TRAIN} --supervision timestamps")
     add("data/timestamps.json", "json", "pseudo-label data --out out", "call timestamps data")
     add("data/labelled.json", "json", check, check_json, TRAIN, EVALUATE, "call dataset data")

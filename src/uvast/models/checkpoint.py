@@ -20,6 +20,7 @@ from safetensors.torch import save_file
 
 from uvast.data.scaling import Scaling
 from uvast.errors import CheckpointError, InputError, UvastError
+from uvast.features.record import ExtractorRecord  # noqa: TC001 (pydantic reads it)
 from uvast.files import atomic_path, first_fault, open_file, unwritable
 from uvast.models.build import OWN_KINDS, rebuild_model
 from uvast.models.uvast import Uvast
@@ -61,6 +62,7 @@ class ModelCard:
         selection: how this epoch was chosen; never on the test side.
         decoding: length models, transitions and weights, as `uvast.inference` reads them.
         config: the run's whole config, as plain values.
+        extractor: what made the features it was trained on, if that is known.
     """
 
     kind: Text
@@ -74,6 +76,7 @@ class ModelCard:
     selection: Text = "last epoch"
     decoding: dict[str, Any] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
+    extractor: ExtractorRecord | None = None
 
     def as_json(self) -> str:
         """The card as one line of JSON."""

@@ -13,6 +13,7 @@ from uvast.data import Dataset, fit_scaling, validation_part
 from uvast.data.facts import found_supervision, read_facts
 from uvast.devices import choose_device
 from uvast.errors import CheckpointError, ConfigError, InputError, LabelError, SplitError
+from uvast.features.record import common_extractor
 from uvast.files import write_text
 from uvast.models.checkpoint import read_scaling
 from uvast.runs import RunFolder, RunInfo, versions
@@ -89,6 +90,7 @@ def train(
         train=names,
         validation=held_out,
         versions=versions(),
+        extractor=common_extractor(map(data.features_path, names)),
     )
     folder = RunFolder(Path(out))
     chosen = own_device(choose_device(device))
