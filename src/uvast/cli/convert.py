@@ -162,9 +162,7 @@ def tell(sentences: Iterable[str]) -> None:
         note(f"note: {first}{more}")
 
 
-def written_line(
-    files: tuple[Path, ...], out: Path, videos: tuple[VideoAnnotations, ...]
-) -> str:
+def written_line(files: tuple[Path, ...], out: Path, videos: tuple[VideoAnnotations, ...]) -> str:
     """What was written where."""
     n_intervals = sum(len(video.intervals) for video in videos)
     n_points = sum(len(video.points) for video in videos)

@@ -25,6 +25,7 @@ from uvast.cli import (
     export,
     extract,
     import_labels,
+    init,
     overlay,
     pseudo_label,
     report,
@@ -69,6 +70,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo.demo)
+app.command("init")(init.init)
 app.add_typer(data.app, name="data")
 app.command("import")(import_labels.import_command)
 app.command("export")(export.export)

@@ -31,9 +31,7 @@ def exported(project: Project, kind: Format) -> tuple[VideoAnnotations, ...]:
             continue
         rate = video.frames_per_second if "frame_rate" in kind.holds else None
         length = (video.seconds or None) if "duration" in kind.holds else None
-        found.append(
-            replace(record, video=_file_name(video), frame_rate=rate, duration=length)
-        )
+        found.append(replace(record, video=_file_name(video), frame_rate=rate, duration=length))
     if not found:
         raise LabelError(
             "has no annotations to export",
