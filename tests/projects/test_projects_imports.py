@@ -118,7 +118,7 @@ def test_a_native_export_holds_everything(tmp_path: Path):
     assert not any(
         "frame rate" in text
         for text in losses(format_named("elan"), exported(project, format_named("elan")))
-    )  # noqa: E501
+    )
 
 
 def test_two_hours_at_29_97_do_not_drift(tmp_path: Path):
@@ -156,7 +156,7 @@ def test_seconds_at_29_97_are_off_by_half_a_frame_at_most(tmp_path: Path):
 
 
 def test_a_look_alike_of_knot_tying(tmp_path: Path):
-    """Lines of frames from 1, ends inclusive, no --fps; what follows the last line is background."""
+    """Lines of frames from 1, ends inclusive, no --fps; what follows is background."""
     project = plant_project(tmp_path / "p", ["S01", "S02"], rate=30.0)
     for name in project.names:
         plant_features(project, name, np.arange(9) * 0.0333333)

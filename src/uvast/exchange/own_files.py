@@ -105,10 +105,10 @@ def read_prediction(source: Source) -> Reading:
 def _point(source: Source, video: str, entry: _Timestamp, spot: str) -> Event:
     if entry.label is None:
         raise source.fault("has no label", spot, "name it")
-    if (entry.frame is None) == (entry.time is None):
-        raise source.fault("needs either a frame or a time", spot, _TIMESTAMPS_FORM)
-    if entry.time is not None:
+    if entry.frame is None and entry.time is not None:
         return source.event(spot, entry.label, entry.time)
+    if entry.frame is None or entry.time is not None:
+        raise source.fault("needs either a frame or a time", spot, _TIMESTAMPS_FORM)
     return source.event(spot, entry.label, float(middles(source.times(video), entry.frame)))
 
 
