@@ -53,7 +53,8 @@ def agree(
 ) -> None:
     """Compare two annotators: kappa, F1, boundary differences and a confusion table.
 
-    Sides are files or folders of annotations, projects, or predictions. Videos are matched by name. Frames that either side leaves unknown are not compared.
+    A side is a file or a folder of annotations, a project, or predictions. Videos are matched by
+    name. Frames that either side leaves unknown are not compared.
 
     Example: `uvast agree ann.eaf bo.eaf`
 

@@ -72,11 +72,13 @@ def _records(source: Path, kind: Format, fps: str | None) -> Records:
     from uvast.exchange import parse_rate, read_annotations
     from uvast.projects import Project, is_project
     from uvast.projects.exports import exported, exported_times
+    from uvast.projects.video_times import predicted_times
 
     if is_project(source):
         project = Project.open(source)
         times = exported_times(project, None if fps is None else parse_rate(fps))
         return exported(project, kind), times
-    reading = read_annotations(source, times_of=constant_times(fps))
+    times = constant_times(fps)
+    reading = read_annotations(source, times_of=times)
     tell(reading.warnings)
-    return reading.videos, constant_times(fps)
+    return reading.videos, predicted_times(source) if fps is None else times

@@ -100,7 +100,7 @@ def import_command(
     from uvast.projects.imports import import_labels
     from uvast.projects.incoming import HowToRead, read_incoming
 
-    opened = Project.open(project)
+    opened = _opened(project)
     how = HowToRead(
         None if read_as is None else format_named(read_as, "--from"),
         None if fps is None else parse_rate(fps),
@@ -124,6 +124,19 @@ def import_command(
         return
     tell(notes)
     _print(opened, done.number, done.videos)
+
+
+def _opened(path: Path) -> Project:
+    from uvast.projects import Project, is_project
+
+    if not is_project(path) and (path / "groundTruth").is_dir():
+        raise ConfigError(
+            "is a dataset with label files, not a project",
+            where=path,
+            remedy="write label files for it with uvast convert FILES FOLDER --to ms-tcn --fps "
+            "RATE, or make a project of its videos with uvast init",
+        )
+    return Project.open(path)
 
 
 def _undo(project: Project, *, drop_changes: bool, as_json: bool) -> None:

@@ -51,6 +51,5 @@ def exported_times(
 
 
 def _file_name(video: ProjectVideo) -> str:
-    """As other tools know it, and as an import finds it again: the name in the project and the
-    suffix of its file."""
+    """As other tools know it, and as an import finds it again."""
     return f"{video.name}{video.path.suffix}" if video.is_video else video.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -45,7 +45,7 @@ class HowToRead:
     kind: Format | None = None
     rate: Fraction | None = None
     videos: Mapping[str, str] | None = None
-    rules: Rules = Rules()
+    rules: Rules = field(default_factory=Rules)
     gaps: Gaps = "background"
     background: str | None = None
 
