@@ -132,6 +132,8 @@ class RunFolder:
 
     def is_finished(self) -> bool:
         """Whether nothing is left to train, as its newest state tells."""
+        if not self.last.is_file():  # a pipe in its place would hang
+            return False
         try:
             with safe_open(self.last, framework="numpy") as file:
                 progress = json.loads((file.metadata() or {}).get("progress", "{}"))

@@ -1,4 +1,4 @@
-"""The files that are broken: a dataset, a run, predictions, a benchmark and a sweep, all tiny."""
+"""The files that are broken: a dataset, a project, runs, predictions and tables, all tiny."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import json
 import os
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,8 @@ COMMANDS = (
     "report predictions --dataset data --split 1 --out warm/predictions.html",
     "evaluate predictions data --split 1",
     "data check data",
+    "data check project",
+    "train project --config settings.toml --set train.epochs=1 --stage 1",
 )
 """They write the files and compile every loop, so that a broken case does not have to."""
 
@@ -95,7 +98,43 @@ def _steps(folder: Path) -> Iterator[str]:
     (folder / "data" / "dataset.toml").write_text(SPEC)
     (folder / "settings.toml").write_text(SETTINGS)
     (folder / "frames.toml").write_text(FRAME_WISE)
+    _write_project(folder)
     yield from COMMANDS
+
+
+def _write_project(folder: Path) -> None:
+    """A project of the same features and labels, as if a user had made them."""
+    from uvast.data import Dataset
+    from uvast.exchange import ConstantRate, from_frame_labels
+    from uvast.features.card import FeatureCard, card_path, write_card
+    from uvast.projects import Project
+
+    data = Dataset.open(folder / "data")
+    features = folder / "project" / "features"
+    features.mkdir(parents=True)
+    for name in data.names:
+        np.save(features / f"{name}.npy", data.video(name, sampling_rate=1).features)
+    project, _ = Project.create(folder / "project", [])
+    for name in data.names:
+        n_frames, n_features = np.load(features / f"{name}.npy").shape
+        card = FeatureCard(
+            model="pixels",
+            version=("1",),
+            widths=(n_features,),
+            source=f"{name}.mp4",
+            source_bytes=1,
+            fingerprint="a",
+            frames_per_second=15.0,
+            seconds=n_frames / 15,
+            n_frames=n_frames,
+            n_features=n_features,
+            times=tuple(frame / 15 for frame in range(n_frames)),
+            source_frames=tuple(range(n_frames)),
+        )
+        write_card(card_path(features / f"{name}.npy"), card)
+        times = ConstantRate(Fraction(15), n_frames)
+        labels = data.source_labels(name)
+        project.write_annotations(from_frame_labels(name, labels, data.vocabulary.names, times))
 
 
 def _rename(data: Path, old: str, new: str) -> None:

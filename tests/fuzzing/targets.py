@@ -36,7 +36,8 @@ class Target:
         return f"{self.file} <- {' '.join(words[:n_words])}"
 
 
-TRAIN = "train data --split 1 --config settings.toml --set train.epochs=1 --stage 1 --out out"
+LITTLE = "--config settings.toml --set train.epochs=1 --stage 1"
+TRAIN = f"train data --split 1 {LITTLE} --out out"
 CLICKS = "--supervision timestamps --timestamps"
 SEGMENT = "segment run data --split 1 --out out --format txt,csv,json"
 REPORT = "report run --out out/page.html"
@@ -154,6 +155,20 @@ def _benchmark() -> list[Target]:
     return found
 
 
+def _project() -> list[Target]:
+    check, train = "data check project", f"train project {LITTLE}"
+    segment = "segment project project --out out"
+    rows = (
+        ("project/videos.json", "json", (check, "init project", segment)),
+        (f"project/annotations/{VIDEO}.json", "json", (check, train)),
+        (f"project/features/{VIDEO}.json", "json", (check, train)),
+        ("project/derived.json", "json", (check,)),
+        ("project/dataset.toml", "dataset.toml", (check,)),
+        ("project/runs/1/last.safetensors", "safetensors", (segment,)),
+    )
+    return [Target(file, kind, one, ("project",)) for file, kind, words in rows for one in words]
+
+
 TARGETS: tuple[Target, ...] = (
     *_data(),
     *_config(),
@@ -161,4 +176,5 @@ TARGETS: tuple[Target, ...] = (
     *_checkpoint(),
     *_predictions(),
     *_benchmark(),
+    *_project(),
 )

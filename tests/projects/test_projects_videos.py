@@ -98,6 +98,14 @@ def test_bad_videos_are_told_and_the_others_are_in(tmp_path: Path, make_video: M
     ]
 
 
+def test_names_that_are_no_text_are_told(tmp_path: Path, make_video: MakeVideo) -> None:
+    make_video(tmp_path / "videos" / "good.mp4", 0)
+    make_video(tmp_path / "videos" / "bad\udcff.mp4", 1)
+    project, (error,) = Project.create(tmp_path / "project", [tmp_path / "videos"])
+    assert project.names == ("good",)
+    assert "has a path that is not UTF-8 text; rename the file" in str(error)
+
+
 def test_nothing_is_made_of_bad_videos_alone(tmp_path: Path) -> None:
     (tmp_path / "bad.mp4").write_text("no video")
     with pytest.raises(CorruptFileError, match="cannot be read as a video"):

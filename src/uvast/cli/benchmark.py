@@ -85,6 +85,8 @@ def benchmark(
     from uvast.benchmark.matrix import Matrix
     from uvast.benchmark.results import collect, layouts, with_earlier, write_results
 
+    for dataset in datasets:
+        options.refresh_labels(dataset)
     wanted = decodings or durations
     matrix = Matrix(
         datasets=datasets,

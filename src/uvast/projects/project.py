@@ -26,7 +26,7 @@ from uvast.features.card import card_path, read_card
 from uvast.files import is_present, missing, read_bytes, unwritable, write_bytes
 from uvast.projects.derived import foreign
 from uvast.projects.labels import GROUND_TRUTH, LABELLED, MAPPING, TIMESTAMPS
-from uvast.projects.linking import Linked, link, own_features, read_sources
+from uvast.projects.linking import Linked, link, read_sources
 from uvast.projects.materialising import materialise
 from uvast.projects.numbered_runs import newest_run, next_run
 from uvast.projects.videos import VIDEOS_FILE, ProjectVideo, read_videos, write_videos
@@ -266,7 +266,7 @@ class Project:
         """Brings videos.json up to date."""
         with self._locked():
             before = self.videos if is_project(self.path) else ()
-            linked = link(before, found, own_features(self.path))
+            linked = link(before, found, self.path / "features")
             if linked.videos != before or not is_project(self.path):
                 write_videos(self.path, linked.videos)
         return linked
