@@ -132,7 +132,7 @@ def test_a_table_of_names_and_what_matches_nothing():
         match_videos(["Tolk_01"], NAMES, where="labels.csv")
     assert str(error.value) == (
         "labels.csv: video 'Tolk_01' is not among the 5 videos; nearest are Talk_01.mp4, "
-        "Talk_02.mp4; rename it or give a table of names"
+        "Talk_02.mp4; rename it, or give a table with --names"
     )
     with pytest.raises(LabelError, match=r"video 'a' can be a.mp4 or a.avi; say which in a table"):
         match_videos(["a"], NAMES)

@@ -78,6 +78,8 @@ COMMANDS = (
     "data check data",
     "data check project",
     "train project --config settings.toml --set train.epochs=1 --stage 1",
+    "export project --out labels.csv",
+    "import project labels.csv --replace",
 )
 """They write the files and compile every loop, so that a broken case does not have to."""
 

@@ -167,6 +167,11 @@ def _project() -> list[Target]:
         (f"project/features/{VIDEO}.json", "json", (check, train)),
         ("project/derived.json", "json", (check,)),
         ("project/dataset.toml", "dataset.toml", (check,)),
+        ("project/imports/1/import.json", "json", ("import project --undo",)),
+        (f"project/imports/1/before/{VIDEO}.json", "json", ("import project --undo",)),
+        ("labels.csv", "csv", ("import project labels.csv --replace",)),
+        (f"predictions/{VIDEO}.json", "json", ("import project predictions --replace",)),
+        ("data/timestamps.json", "json", ("import project data/timestamps.json --replace",)),
         ("project/runs/1/last.safetensors", "safetensors", (segment,)),
     )
     return [Target(file, kind, one, ("project",)) for file, kind, words in rows for one in words]
