@@ -110,7 +110,7 @@ def unique_names(paths: Sequence[Path], taken: Collection[str]) -> list[str]:
             chosen = f"{parents.pop(0)}_{chosen}"
         name, number = plain_name(chosen), 2
         while name.casefold() in used:
-            name, number = plain_name(f"{chosen[:200]}_{number}"), number + 1
+            name, number = plain_name(f"{chosen[:50]}_{number}"), number + 1
         used.add(name.casefold())
         names.append(name)
     return names
