@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from uvast.errors import ConfigError, InputError, LabelError
@@ -136,3 +138,12 @@ def test_a_table_of_names_and_what_matches_nothing():
     )
     with pytest.raises(LabelError, match=r"video 'a' can be a.mp4 or a.avi; say which in a table"):
         match_videos(["a"], NAMES)
+
+
+def test_neighbours_at_any_frame_do_not_overlap():
+    """An end is the next one's start, bit by bit; start plus length would often be later."""
+    edges = (np.arange(0, 5000, 7) * 0.0333333).tolist()
+    events = tuple(Event(str(i % 2), start, end) for i, (start, end) in enumerate(pairwise(edges)))
+    assert any(event.start + event.seconds > event.stop for event in events)
+    video = VideoAnnotations("v", events)
+    assert without_overlaps([video], "error").videos == (video,)
