@@ -31,7 +31,15 @@ def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_each_picture_is_the_one_shown_then(tmp_path: Path) -> None:
     path = write_video(tmp_path / "video.mp4", 30, rate=10)
-    assert seen(film_strip(path, [0.0, 0.05, 0.1, 0.95, 1.0, 2.85, 99.0])) == [0, 0, 1, 9, 10, 28, 29]
+    assert seen(film_strip(path, [0.0, 0.05, 0.1, 0.95, 1.0, 2.85, 99.0])) == [
+        0,
+        0,
+        1,
+        9,
+        10,
+        28,
+        29,
+    ]
 
 
 def test_the_order_of_the_moments_does_not_matter(tmp_path: Path) -> None:

@@ -245,6 +245,7 @@ class Scaler:
     _made_for: tuple[object, ...] = field(default=())
 
     def __call__(self, frame: VideoFrame) -> Pictures:
+        """A frame as a picture `(H, W, 3)`, red, green and blue."""
         kind = (frame.width, frame.height, frame.format.name, frame.rotation)
         if self._graph is None or kind != self._made_for:
             self._graph = self._make(frame)
