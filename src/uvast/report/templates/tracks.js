@@ -135,7 +135,8 @@ function makeStrip(video, moved) {
     const leave = () => { hideTip(); moved(null); };
     followPointer(image, () => {
       const box = image.getBoundingClientRect();
-      showTip("picture", moment(frame), box.left + box.width / 2, box.top);
+      const highest = strip.closest(".tracks").getBoundingClientRect().top;
+      showTip("picture", moment(frame), box.left + box.width / 2, highest > 120 ? highest : box.top);
       moved((frame + 0.5) / video.frames);
     }, leave);
     strip.append(image);
