@@ -24,6 +24,7 @@ from filelock import FileLock, Timeout
 from uvast._version import __version__
 from uvast.config import Config, load_config
 from uvast.errors import CheckpointError, CorruptFileError, OutputError
+from uvast.features.record import ExtractorRecord  # noqa: TC001 (pydantic reads it)
 from uvast.files import (
     is_present,
     missing,
@@ -58,7 +59,7 @@ LOG_COLUMNS = (
 
 @dataclass(frozen=True)
 class RunInfo:
-    """What a run was made from."""
+    """What a run was made from; `extractor` made its features, if that is known."""
 
     dataset: str
     split: int | None
@@ -68,6 +69,7 @@ class RunInfo:
     train: tuple[str, ...]
     validation: tuple[str, ...]
     versions: dict[str, str]
+    extractor: ExtractorRecord | None = None
 
 
 def is_run(path: Path) -> bool:

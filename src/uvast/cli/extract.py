@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from uvast.cli.console import note, print_json, print_table, progress_bar
+from uvast.cli.console import note, print_json, print_table
+from uvast.cli.extracting import extract_with_bar
 from uvast.cli.options import (
     AddressOption,
     CpusOption,
@@ -17,13 +18,12 @@ from uvast.cli.options import (
     GpusOption,
     JsonOption,
 )
-from uvast.errors import ConfigError, UvastError
+from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from uvast.features.extraction import Order, Outcome
-    from uvast.inference.cluster import Cluster
+    from uvast.features.extraction import Outcome
 
 
 def extract(
@@ -70,7 +70,6 @@ def extract(
     """
     from uvast.devices import n_cores
     from uvast.features.extraction import Order
-    from uvast.features.many import extract_all
     from uvast.features.models import parse_models
     from uvast.features.sources import find_sources
 
@@ -89,28 +88,13 @@ def extract(
         )
         for path in find_sources(videos, models)
     ]
-    shares: dict[str, float] = {}
-    outcomes: list[Outcome] = []
-    with progress_bar() as progress:
-        task = progress.add_task(f"extracting {model}", total=len(orders))
+    cluster = None
+    if engine is EngineName.ray:
+        from uvast.inference.cluster import Cluster
 
-        def tell(name: str, share: float) -> None:
-            shares[name] = share
-            progress.update(task, completed=len(outcomes) + sum(shares.values()))
-
-        if engine is EngineName.ray:
-            from uvast.inference.cluster import Cluster
-
-            found = _on_cluster(orders, Cluster(address, cpus, gpus))
-        else:
-            found = extract_all(
-                orders, n_processes=processes, devices=_devices(device, processes), on_progress=tell
-            )
-        for outcome in found:
-            outcomes.append(outcome)
-            shares.pop(outcome.name, None)
-            progress.update(task, completed=len(outcomes) + sum(shares.values()))
-    _report(sorted(outcomes, key=lambda one: one.name), out, as_json=as_json)
+        cluster = Cluster(address, cpus, gpus)
+    outcomes = extract_with_bar(orders, f"extracting {model}", processes=processes, cluster=cluster)
+    _report(outcomes, out, as_json=as_json)
     if any(outcome.error for outcome in outcomes):
         raise typer.Exit(2)
 
@@ -129,34 +113,10 @@ def _rate(text: str) -> float | None:
     return rate
 
 
-def _devices(device: str, processes: int) -> tuple[str, ...]:
-    """Every GPU if several processes may use any of them."""
-    if processes == 1 or device not in ("auto", "cuda"):
-        return ()
-    import torch
-
-    return tuple(f"cuda:{index}" for index in range(torch.cuda.device_count()))
-
-
-def _on_cluster(orders: Sequence[Order], cluster: Cluster) -> Iterator[Outcome]:
-    from uvast.features.extraction import Outcome
-    from uvast.features.many import attempt
-
-    for order, outcome in cluster.run(attempt, orders):
-        if isinstance(outcome, str):
-            error = UvastError(outcome, where=order.source)
-            yield Outcome(order.name, "failed", error=error)
-        else:
-            yield outcome
-
-
-def _report(outcomes: list[Outcome], out: Path, *, as_json: bool) -> None:
+def _report(outcomes: Sequence[Outcome], out: Path, *, as_json: bool) -> None:
     failed = [one for one in outcomes if one.error is not None]
-    for one in outcomes:
-        if one.error is not None:
-            note(f"skipped: {one.error}")
-        elif one.remark is not None:
-            note(f"{one.name}: {one.remark}")
+    for one in failed:
+        note(f"skipped: {one.error}")
     if as_json:
         print_json(
             {
