@@ -47,6 +47,7 @@ class Order:
         overwrite: whether features that differ are replaced.
         n_threads: of the decoder.
         version: that the models have to have; None is any.
+        name: of the features; the source's stem if empty.
     """
 
     source: Path
@@ -58,11 +59,11 @@ class Order:
     overwrite: bool = False
     n_threads: int = 1
     version: tuple[str, ...] | None = None
+    name: str = ""
 
-    @property
-    def name(self) -> str:
-        """The source's stem."""
-        return self.source.stem
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", self.source.stem)
 
     @property
     def features(self) -> Path:
@@ -75,7 +76,7 @@ class Outcome:
     """What became of a source.
 
     Args:
-        name: its stem.
+        name: of its features.
         state: `made`, `kept` if the same features were there already, or `failed`.
         n_frames: T.
         n_features: F.
