@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def segment(
-    model: Annotated[Path, typer.Argument(help="A run folder or a .safetensors file.")],
+    model: Annotated[Path, typer.Argument(help="A run folder, a project, or a .safetensors file.")],
     inputs: Annotated[
         list[Path],
         typer.Argument(
@@ -111,6 +111,7 @@ def segment(
         named,
     )
 
+    model = options.run_of(model)
     # the cluster's nodes have the devices, this machine only looks at the model
     segmenter = load(model, device="cpu" if engine is options.EngineName.ray else device)
     decoding = segmenter.parsed_options(settings or [], transcript=transcript, durations=durations)
