@@ -76,7 +76,8 @@ def _take(steps: Iterable[Step]) -> None:
     from uvast.cli.main import app
 
     for step in steps:
-        note(f"· {step.purpose}\n  $ {shlex.join(('uvast', *step.words))}")
+        note(f"· {step.purpose}")
+        note(f"  $ {shlex.join(('uvast', *step.words))}")
         with redirect_stdout(sys.stderr):
             code = app(list(step.words), standalone_mode=False)
         if code:
