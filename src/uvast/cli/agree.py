@@ -17,8 +17,8 @@ from uvast.cli.convert import (
     MappingOption,
     OverlapRule,
     TierOption,
+    chosen_rules,
     constant_times,
-    ruled,
     tell,
 )
 from uvast.cli.options import JsonOption
@@ -61,11 +61,14 @@ def agree(
 
     times_of = constant_times(fps)
     kind = None if read_as is None else format_named(read_as, "--from")
+    rules = chosen_rules(tier, None, mapping, None)
     sides = []
     for path in (first, second):
         reading = read_annotations(path, kind, times_of=times_of)
         tell(reading.warnings)
-        sides.append(ruled(reading.videos, tier or [], None, mapping, None))
+        ruled = rules.apply(reading.videos)
+        tell(ruled.notes)
+        sides.append(ruled.videos)
     found = compare_annotations(
         *sides,
         times_of=times_of,

@@ -95,7 +95,7 @@ def read_prediction(source: Source) -> Reading:
         _interval(source, found, one, f"segment {number}")
         for number, one in enumerate(found.segments, start=1)
     )
-    end = max(event.start + event.seconds for event in events)
+    end = max(event.stop for event in events)
     video = VideoAnnotations(
         found.video, events, observed=(Span(0.0, end),), frame_rate=rate, duration=end
     )
