@@ -108,7 +108,7 @@ def report_run(
     wanted = by_clicks if pseudo_labels is None else pseudo_labels
     options, clicks = segmenter.config.supervision, info.timestamps
     return Report(
-        title=run.resolve().name,
+        title=_title(run.resolve()),
         facts=_facts(run, segmenter, data, info)
         | {"Videos": videos_in_words(comparison, split)}
         | pictures,
@@ -230,6 +230,13 @@ def _distinct_names(folders: Iterable[Path]) -> list[str]:
     while len({one[-n_parts:] for one in parts}) < n_folders:
         n_parts += 1
     return [str(Path(*one[-n_parts:])) for one in parts]
+
+
+def _title(run: Path) -> str:
+    """The folder's name; a project's runs, whose names are numbers, are called by the project."""
+    if run.name.isdecimal() and run.parent.name == "runs":
+        return f"{run.parent.parent.name}, run {run.name}"
+    return run.name
 
 
 def _facts(run: Path, segmenter: Segmenter, dataset: Dataset, info: RunInfo) -> dict[str, str]:
