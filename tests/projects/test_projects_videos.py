@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from small_video import MakeVideo
 
 from uvast.errors import CorruptFileError, MissingFileError, OutputError
+from uvast.features import Order, extract
+from uvast.features.models import parse_models
 from uvast.projects import Project, is_project
 from uvast.projects.linking import unique_names
 from uvast.projects.videos import plain_name
@@ -66,6 +68,7 @@ def test_a_video_that_moved_is_named_and_linked_again(
     clip = make_video(tmp_path / "old" / "clip.mp4", 0)
     project, _ = Project.create(tmp_path / "project", [clip])
     assert project.source("clip") == clip
+    extract(Order(clip, project.path / "features", parse_models("pixels")))
     (tmp_path / "new").mkdir()
     moved = clip.rename(tmp_path / "new" / "renamed.mp4")
     with pytest.raises(MissingFileError, match=r"clip\.mp4: video clip is no longer there; if it"):
@@ -73,6 +76,9 @@ def test_a_video_that_moved_is_named_and_linked_again(
     assert project.add_videos([tmp_path / "new"]) == ((), ())
     assert project.source("clip") == moved
     assert project.names == ("clip",)
+    card = project.card("clip")
+    assert card is not None
+    assert card.source == str(moved), "pictures of reports come from there"
 
 
 def test_another_video_at_a_known_path_is_refused(tmp_path: Path, make_video: MakeVideo) -> None:

@@ -23,7 +23,7 @@ from uvast.errors import (
 from uvast.exchange import native
 from uvast.exchange.frame_times import ConstantRate, PresentationTimes, exact_rate
 from uvast.exchange.source import Source, Target
-from uvast.features.card import card_path, read_card
+from uvast.features.card import card_path, read_card, write_card
 from uvast.files import is_present, missing, read_bytes, unwritable, write_bytes
 from uvast.projects.derived import foreign
 from uvast.projects.labels import GROUND_TRUTH, MAPPING, TIMESTAMPS
@@ -270,4 +270,15 @@ class Project:
             linked = link(before, found, self.path / "features")
             if linked.videos != before or not is_project(self.path):
                 write_videos(self.path, linked.videos)
+                self._follow(before)
         return linked
+
+    def _follow(self, before: Sequence[ProjectVideo]) -> None:
+        """The features of videos that have moved know the new place: pictures come from there."""
+        old = {video.name: video.path for video in before}
+        for video in self.videos:
+            if video.name in old and video.path != old[video.name]:
+                card = self.card(video.name)
+                if card is not None and card.fingerprint == video.fingerprint:
+                    path = card_path(self.features_path(video.name))
+                    write_card(path, card.model_copy(update={"source": str(video.path)}))
