@@ -113,8 +113,10 @@ def test_frame_times_are_those_of_the_features(project: Project) -> None:
 
 
 def test_times_that_go_back_are_one_sentence(project: Project) -> None:
-    plant(project, "full", (0.0, 1.0, 0.5), None)
-    with pytest.raises(CorruptFileError, match=r"full\.json: presentation times have to be"):
+    plant(project, "full", (0.0, 0.5, 1.0), None)
+    path = card_path(project.features_path("full"))
+    path.write_text(path.read_text().replace("[0.0, 0.5, 1.0]", "[0.0, 1.0, 0.5]"))
+    with pytest.raises(CorruptFileError, match=r"full\.json: .*times of the frames do not grow"):
         project.frame_times("full")
 
 

@@ -51,7 +51,7 @@ def export(
 ) -> None:
     """Export the labels of a project, or predictions, for another tool.
 
-    Formats are those of `uvast convert`. What a format cannot hold is listed.
+    Formats are those of uvast convert. What a format cannot hold is listed.
 
     Example: `uvast export my-project --to elan --out elan/`
 

@@ -68,7 +68,7 @@ def import_command(
 ) -> None:
     """Import labels of other tools into a project; all files or none.
 
-    Formats are recognised by content (see `uvast convert --help`). Videos are matched by name.
+    Formats are those of uvast convert, recognised by content. Videos are matched by name.
     Frame numbers count the frames of the video, by its real presentation times.
 
     Example: `uvast import my-project labels.eaf`

@@ -7,7 +7,6 @@ import os
 from typing import TYPE_CHECKING
 
 from uvast.cli.console import note, print_json
-from uvast.presets import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
 
 def leaves_all_to_data(preset: str | None, file: Path | None, changes: Collection[str]) -> bool:
     """Whether the options of a training mean preset `auto`: it has no other model than its own."""
+    from uvast.presets import AUTO
+
     return preset in (None, AUTO) and file is None and "model.kind" not in changes
 
 

@@ -91,7 +91,7 @@ def segment(
     Example: `uvast segment runs/gtea-1 data/gtea --split 1 --out predictions`
 
     New videos: `uvast segment my-run videos/*.mp4 --out predictions`, by a model whose features
-    came from `uvast extract`; `--workers 4` extracts as many side by side
+    came from uvast extract; `--workers 4` extracts as many side by side
 
     Feature files: `uvast segment runs/gtea-1 features/*.npy --out predictions --format csv`
 

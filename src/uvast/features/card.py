@@ -70,7 +70,8 @@ class FeatureCard(pydantic.BaseModel):
             raise ValueError(f"not every one of the {self.n_frames} frames has its time")
         if sum(self.widths) != self.n_features:
             raise ValueError(f"the models have {sum(self.widths)} features, not {self.n_features}")
-        if self.times and (np.diff([*self.times, self.seconds or 0.0]) < 0).any():
+        end = () if self.seconds is None else (self.seconds,)
+        if (np.diff([*self.times, *end]) < 0).any():
             raise ValueError("the times of the frames do not grow")
         return self
 
@@ -82,7 +83,9 @@ class FeatureCard(pydantic.BaseModel):
     @property
     def edges(self) -> NDArray[np.float64] | None:
         """When each frame starts and the last one ends, in seconds `(T + 1,)`; None if unknown."""
-        return np.array([*self.times, self.seconds]) if self.times else None
+        if not self.times or self.seconds is None:
+            return None
+        return np.array([*self.times, self.seconds])
 
     @property
     def mean_rate(self) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uvast.errors import ConfigError, InputError, UvastError
 from uvast.features.extraction import extract
 from uvast.inference.decoder import check_options
-from uvast.inference.from_video import Extraction, find_inputs
+from uvast.inference.from_video import Extraction, find_inputs, is_recording
 from uvast.inference.segmenter import Segmenter, load
 
 if TYPE_CHECKING:
@@ -65,10 +66,13 @@ def segment(
     paths = [inputs] if isinstance(inputs, str | Path) else inputs
     chosen = segmenter.options(**options)
     predictions = {}
-    with tempfile.TemporaryDirectory(prefix="uvast.") as folder:
+    with ExitStack() as stack:
+        folder = Path()
+        if any(is_recording(Path(path)) for path in paths):
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="uvast.")))
         found = find_inputs(
             [Path(path) for path in paths],
-            Extraction(segmenter.extractor, Path(folder) / "features", str(segmenter.device)),
+            Extraction(segmenter.extractor, folder, str(segmenter.device)),
             n_features=segmenter.n_features,
             sampling_rate=segmenter.sampling_rate,
             split=split,
