@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import json
 import platform
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Literal
 
 from filelock import FileLock, Timeout
+from safetensors import SafetensorError, safe_open
 
 from uvast._version import __version__
 from uvast.config import Config, load_config
@@ -127,6 +129,15 @@ class RunFolder:
     def log(self) -> Path:
         """One row per epoch."""
         return self.path / "log.csv"
+
+    def is_finished(self) -> bool:
+        """Whether nothing is left to train, as its newest state tells."""
+        try:
+            with safe_open(self.last, framework="numpy") as file:
+                progress = json.loads((file.metadata() or {}).get("progress", "{}"))
+        except (OSError, SafetensorError, ValueError):
+            return False
+        return isinstance(progress, dict) and progress.get("finished") is True
 
     def check_free(self) -> None:
         """A run begins in a new or empty folder, or where one had hardly begun."""

@@ -95,11 +95,21 @@ def _mapping_faults(entries: Sequence[tuple[int, str]]) -> Iterator[tuple[str, s
 
 def write_mapping(path: Path, names: Sequence[str]) -> None:
     """Writes lines `id name`."""
-    write_text(path, "".join(f"{index} {name}\n" for index, name in enumerate(names)))
+    write_text(path, mapping_text(names))
+
+
+def mapping_text(names: Sequence[str]) -> str:
+    """Lines `id name`."""
+    return "".join(f"{index} {name}\n" for index, name in enumerate(names))
 
 
 def write_labels(path: Path, labels: Iterable[str]) -> None:
     """Writes one class name per line."""
+    write_text(path, labels_text(labels))
+
+
+def labels_text(labels: Iterable[str]) -> str:
+    """One class name per line."""
     # by runs: a string for every line would take many times the size of the file
     runs = ((label, len(list(run))) for label, run in groupby(labels))
-    write_text(path, "".join(f"{label}\n" * length for label, length in runs))
+    return "".join(f"{label}\n" * length for label, length in runs)

@@ -52,7 +52,7 @@ def read_timestamps(path: str | Path, on_fault: OnFault = raise_fault) -> Annota
 def write_timestamps(path: Path, annotations: Mapping[str, Sequence[Annotation]]) -> None:
     """Writes `.json` or `.csv`, one annotation per line."""
     if path.suffix == ".json":
-        text = _to_json(annotations)
+        text = timestamps_json(annotations)
     elif path.suffix == ".csv":
         text = _to_csv(annotations, path)
     else:
@@ -120,7 +120,8 @@ def _annotation(entry: object, place: str, on_fault: OnFault) -> Annotation | No
     return read
 
 
-def _to_json(annotations: Mapping[str, Sequence[Annotation]]) -> str:
+def timestamps_json(annotations: Mapping[str, Sequence[Annotation]]) -> str:
+    """The text of `timestamps.json`, one annotation per line."""
     videos = []
     for name, entries in annotations.items():
         lines = ",\n".join(f"    {json.dumps(_filled(e), ensure_ascii=False)}" for e in entries)

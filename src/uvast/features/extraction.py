@@ -46,6 +46,7 @@ class Order:
         device: where networks run.
         overwrite: whether features that differ are replaced.
         n_threads: of the decoder.
+        name: of the features; the source's stem if empty.
     """
 
     source: Path
@@ -56,11 +57,11 @@ class Order:
     device: str = "auto"
     overwrite: bool = False
     n_threads: int = 1
+    name: str = ""
 
-    @property
-    def name(self) -> str:
-        """The source's stem."""
-        return self.source.stem
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", self.source.stem)
 
     @property
     def features(self) -> Path:
@@ -73,7 +74,7 @@ class Outcome:
     """What became of a source.
 
     Args:
-        name: its stem.
+        name: of its features.
         state: `made`, `kept` if the same features were there already, or `failed`.
         n_frames: T.
         n_features: F.

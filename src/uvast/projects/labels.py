@@ -1,0 +1,159 @@
+"""Annotations in seconds to the label files of a dataset, at the frames of its features."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from itertools import chain, repeat, starmap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.data.label_files import labels_text, mapping_text
+from uvast.data.timestamp_files import timestamps_json
+from uvast.data.timestamps import Annotation
+from uvast.errors import LabelError
+from uvast.exchange.frames import UNKNOWN, frame_labels, frame_timestamps
+from uvast.exchange.rules import point_labels
+from uvast.segments import Segmentation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from uvast.exchange.frame_times import FrameTimes
+    from uvast.exchange.records import VideoAnnotations
+    from uvast.segments import Segment
+
+UNLABELLED = "unlabelled"
+"""What stands in a label file where nobody has looked; no class."""
+
+MAPPING, TIMESTAMPS, LABELLED = "mapping.txt", "timestamps.json", "labelled.json"
+GROUND_TRUTH = "groundTruth"
+
+
+@dataclass(frozen=True)
+class VideoLabels:
+    """What training can know of one video.
+
+    Args:
+        name: of the video.
+        labels: class names, `UNLABELLED` where nobody has looked, each with its number of frames;
+            None if there are only clicks.
+        timestamps: the clicks, or the middles of labelled segments.
+        stretches: of frames `[start, end)` that somebody has looked at; None is the whole video.
+        notes: what could not be used, one sentence each.
+    """
+
+    name: str
+    labels: tuple[tuple[str, int], ...] | None
+    timestamps: tuple[Annotation, ...]
+    stretches: tuple[tuple[int, int], ...] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def label_video(video: VideoAnnotations, times: FrameTimes, background: str) -> VideoLabels:
+    """The labels of one video; of annotations that contradict each other an error.
+
+    Any interval makes a video fully labelled: what is observed and lies between intervals is
+    `background`. Without intervals its points are timestamps.
+    """
+    if UNLABELLED in video.labels:
+        raise LabelError(
+            f"{UNLABELLED!r} cannot be the name of an action", where=video.video, remedy="rename it"
+        )
+    return (_full if video.intervals else _clicked)(video, times, background)
+
+
+def derived_files(videos: Sequence[VideoLabels], background: str) -> dict[str, str]:
+    """The content of a dataset's label files, by their paths in it."""
+    files = {
+        f"{GROUND_TRUTH}/{video.name}.txt": labels_text(
+            chain.from_iterable(starmap(repeat, video.labels))
+        )
+        for video in videos
+        if video.labels is not None
+    }
+    if videos:
+        files[TIMESTAMPS] = timestamps_json({video.name: video.timestamps for video in videos})
+        files[MAPPING] = mapping_text(_classes(videos, background))
+    stretches = {v.name: v.stretches for v in videos if v.stretches is not None}
+    if stretches:
+        lines = (
+            f"{json.dumps(name, ensure_ascii=False)}: {json.dumps(spans)}"
+            for name, spans in stretches.items()
+        )
+        files[LABELLED] = "{\n  " + ",\n  ".join(lines) + "\n}\n"
+    return files
+
+
+def _classes(videos: Sequence[VideoLabels], background: str) -> list[str]:
+    """Those that occur, sorted, background first."""
+    found = {one.label for video in videos for one in video.timestamps if one.label is not None}
+    return sorted(found, key=lambda name: (name != background, name))
+
+
+def _full(video: VideoAnnotations, times: FrameTimes, background: str) -> VideoLabels:
+    found = frame_labels(video, times, background=background)
+    runs = Segmentation.from_labels(found.labels).segments
+    known = [run for run in runs if run.action != UNKNOWN]
+    if not known:
+        raise LabelError("nobody has looked at any of its frames", where=video.video)
+    names = (*found.names, UNLABELLED)  # the place of UNKNOWN, -1, is the last
+    notes = list(found.notes)
+    ignored = point_labels(video)
+    if ignored:
+        n_points = sum(event.label in ignored for event in video.points)
+        notes.append(
+            f"{video.video}: {n_points} clicks ({', '.join(ignored)}) are not used, since the "
+            "video has labels with a start and an end"
+        )
+    return VideoLabels(
+        video.video,
+        tuple((names[run.action], run.end - run.start) for run in runs),
+        tuple(
+            Annotation(frame=(run.start + run.end - 1) // 2, label=names[run.action])
+            for run in known
+        ),
+        None if len(known) == len(runs) else _joined(known),
+        tuple(notes),
+    )
+
+
+def _clicked(video: VideoAnnotations, times: FrameTimes, background: str) -> VideoLabels:
+    n_frames = times.n_frames or 0
+    end = float(times.edges([n_frames])[0])
+    inside = tuple(event for event in video.events if event.start <= end)
+    looked_at = frame_labels(video, times, background=background).labels != UNKNOWN
+    clicks = frame_timestamps(replace(video, events=inside), times)
+    kept = [
+        Annotation(frame=frame, label=label)
+        for frame, label in zip(clicks.timestamps.tolist(), clicks.labels, strict=True)
+        if looked_at[frame]
+    ]
+    notes = []
+    if len(kept) < len(video.events):
+        n_lost = len(video.events) - len(kept)
+        notes.append(f"{video.video}: {n_lost} clicks lie after its end or where nobody looked")
+    if not kept:
+        raise LabelError("none of its clicks lies inside of it", where=video.video)
+    stretches = None
+    if not looked_at.all():
+        runs = Segmentation.from_labels(looked_at.astype(np.int64)).segments
+        holding = [
+            run
+            for run in runs
+            if run.action and any(run.start <= (one.frame or 0) < run.end for one in kept)
+        ]
+        stretches = _joined(holding)
+    return VideoLabels(video.video, None, tuple(kept), stretches, tuple(notes))
+
+
+def _joined(runs: Sequence[Segment]) -> tuple[tuple[int, int], ...]:
+    """The spans of segments in order, those that touch as one."""
+    found: list[tuple[int, int]] = []
+    for run in runs:
+        if found and found[-1][1] == run.start:
+            found[-1] = (found[-1][0], run.end)
+        else:
+            found.append((run.start, run.end))
+    return tuple(found)

@@ -1,0 +1,184 @@
+"""Files to the videos of a project: which are new, which have moved, and what they are called."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uvast.data.video_names import listed_stems
+from uvast.errors import ConfigError, CorruptFileError, UvastError
+from uvast.features.sources import VIDEO_SUFFIXES
+from uvast.features.tables import TABLE_SUFFIXES
+from uvast.features.video_file import fingerprint, video_info
+from uvast.files import missing, unreadable
+from uvast.projects.videos import ProjectVideo, plain_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    OnProgress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Linked:
+    """The videos of a project after files were added.
+
+    Args:
+        videos: all of them.
+        added: the names that are new.
+        errors: for files that cannot be added.
+    """
+
+    videos: tuple[ProjectVideo, ...]
+    added: tuple[str, ...] = ()
+    errors: tuple[UvastError, ...] = ()
+
+
+def found_files(source: Path, project: Path) -> list[Path]:
+    """A file; or the videos in a folder and its subfolders, or its tables if it has no videos.
+
+    Hidden files are left out, and so is the project itself if it lies inside.
+    """
+    if not source.exists():
+        raise missing(source)
+    if not source.is_dir():
+        return [source]
+    own = project.resolve()
+    files: list[Path] = []
+    for folder, below, names in os.walk(source):
+        here = Path(folder)
+        below[:] = sorted(
+            name for name in below if not name.startswith(".") and (here / name).resolve() != own
+        )
+        files += [here / name for name in sorted(names) if not name.startswith(".")]
+    for suffixes in (VIDEO_SUFFIXES, TABLE_SUFFIXES):
+        found = [file for file in files if file.suffix.lower() in suffixes and file.is_file()]
+        if found:
+            return found
+    raise CorruptFileError(
+        "holds no videos",
+        where=source,
+        remedy=f"name the files, or a folder of {' '.join(VIDEO_SUFFIXES)} files",
+    )
+
+
+def read_sources(
+    sources: Sequence[Path], project: Path, on_progress: OnProgress | None = None
+) -> tuple[list[ProjectVideo], list[UvastError]]:
+    """Reads each file once; videos go by their stems for now. What is wrong comes second."""
+    paths: dict[Path, None] = {}
+    found: list[ProjectVideo] = []
+    errors: list[UvastError] = []
+    for source in sources:
+        try:
+            paths |= dict.fromkeys(file.absolute() for file in found_files(source, project))
+        except UvastError as error:
+            errors.append(error)
+    files = tuple(paths)
+    for number, file in enumerate(files, start=1):
+        try:
+            found.append(_head(file))
+        except ConfigError:
+            raise  # it would be the same for every video
+        except UvastError as error:
+            errors.append(error)
+        except OSError as error:
+            errors.append(unreadable(file, error))
+        if on_progress is not None:
+            on_progress(number, len(files))
+    return found, errors
+
+
+def unique_names(paths: Sequence[Path], taken: Collection[str]) -> list[str]:
+    """A name for each path that no other has, also without regard to upper and lower case.
+
+    Stems; of those that are alike, with their folders in front: `a_clip`, `b_clip`.
+    """
+    names: list[str] = []
+    used = {name.casefold() for name in taken}
+    stems = Counter(plain_name(path.stem).casefold() for path in paths)
+    for path in paths:
+        parents = [part for part in path.parts[-2:0:-1] if plain_name(part)]
+        stem = plain_name(path.stem) or "video"
+        is_alone = stems[stem.casefold()] == 1
+        chosen = stem if is_alone or not parents else f"{parents[0]}_{stem}"
+        parents = parents if is_alone else parents[1:]
+        while plain_name(chosen).casefold() in used and parents:
+            chosen = f"{parents.pop(0)}_{chosen}"
+        name, number = plain_name(chosen), 2
+        while name.casefold() in used:
+            name, number = plain_name(f"{chosen[:200]}_{number}"), number + 1
+        used.add(name.casefold())
+        names.append(name)
+    return names
+
+
+def own_features(project: Path) -> list[ProjectVideo]:
+    """The feature files in a project's folder, for those that belong to no video."""
+    stems, _ = listed_stems(project / "features", ".npy")
+    paths = [project.absolute() / "features" / f"{stem}.npy" for stem in sorted(stems)]
+    return [_bare(path) for path in paths if plain_name(path.stem) == path.stem]
+
+
+def link(
+    before: Sequence[ProjectVideo], found: Sequence[ProjectVideo], own: Sequence[ProjectVideo]
+) -> Linked:
+    """Adds files to the videos of a project.
+
+    A file is known by its content: one whose link is broken gets the new path. A video whose name
+    has features but no video yet is the video of these.
+
+    Args:
+        before: the videos so far.
+        found: files, by their stems.
+        own: feature files in the project's folder.
+    """
+    videos = {video.name: video for video in before}
+    by_content = {_content(video): video.name for video in before}
+    by_path = {video.path: video.name for video in before}
+    new: dict[tuple[int, str], ProjectVideo] = {}  # of two copies the first
+    errors: list[UvastError] = []
+    for video in found:
+        known = by_content.get(_content(video))
+        if known is None and video.path in by_path:
+            errors.append(_changed(video.path, by_path[video.path]))
+        elif known is None:
+            new.setdefault(_content(video), video)
+        elif not videos[known].path.is_file():
+            videos[known] = replace(video, name=known)
+    taken = [video.name for video in before if video.is_video or video.is_table]
+    names = unique_names([video.path for video in new.values()], taken)
+    videos |= {name: replace(one, name=name) for name, one in zip(names, new.values(), strict=True)}
+    bare = [video for video in own if video.name not in videos]
+    videos |= {video.name: video for video in bare}
+    added = (*names, *(video.name for video in bare))
+    return Linked(tuple(videos.values()), added, tuple(errors))
+
+
+def _head(path: Path) -> ProjectVideo:
+    if path.suffix.lower() in TABLE_SUFFIXES:
+        if not path.is_file():
+            raise missing(path)
+        return _bare(path)
+    info = video_info(path)
+    return ProjectVideo(name=path.stem, **vars(info))
+
+
+def _bare(path: Path) -> ProjectVideo:
+    """A file without pictures."""
+    return ProjectVideo(path.stem, path, path.stat().st_size, fingerprint(path))
+
+
+def _content(video: ProjectVideo) -> tuple[int, str]:
+    return video.n_bytes, video.fingerprint
+
+
+def _changed(path: Path, name: str) -> CorruptFileError:
+    return CorruptFileError(
+        f"is no longer the video that was added as {name}",
+        where=path,
+        remedy="restore it, or add the new one under another name",
+    )

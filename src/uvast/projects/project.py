@@ -1,0 +1,345 @@
+"""`Project`: what the commands and the app share."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock
+
+from uvast.data.dataset import BACKGROUND, Dataset
+from uvast.data.faults import some
+from uvast.data.spec import read_spec
+from uvast.data.video_names import VideoNames, listed_stems
+from uvast.errors import (
+    CheckpointError,
+    CorruptFileError,
+    InputError,
+    LabelError,
+    MissingFileError,
+    OutputError,
+    UvastError,
+)
+from uvast.exchange import native
+from uvast.exchange.frame_times import ConstantRate, PresentationTimes, exact_rate
+from uvast.exchange.source import Source, Target
+from uvast.features.card import card_path, read_card
+from uvast.files import is_present, missing, read_bytes, unwritable, write_bytes
+from uvast.projects.derived import foreign, write_derived
+from uvast.projects.labels import (
+    GROUND_TRUTH,
+    LABELLED,
+    MAPPING,
+    TIMESTAMPS,
+    derived_files,
+    label_video,
+)
+from uvast.projects.linking import Linked, link, own_features, read_sources
+from uvast.projects.settings import write_settings
+from uvast.projects.videos import VIDEOS_FILE, ProjectVideo, read_videos, write_videos
+from uvast.runs import RunFolder, is_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from uvast.exchange.frame_times import FrameTimes
+    from uvast.exchange.records import VideoAnnotations
+    from uvast.features.card import FeatureCard
+    from uvast.projects.labels import VideoLabels
+
+    OnProgress = Callable[[int, int], None]
+
+
+def is_project(path: Path) -> bool:
+    """Whether a folder is a project."""
+    return is_present(path / VIDEOS_FILE)
+
+
+class Project:
+    """A folder of videos, features, annotations and runs; also a dataset.
+
+    Every call reads the files as they are now: the app and commands may share a project.
+
+    Args:
+        path: the folder; see `open` and `create`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._read: tuple[tuple[int, ...], tuple[ProjectVideo, ...]] | None = None
+
+    def __repr__(self) -> str:
+        return f"Project({str(self.path)!r})"
+
+    @classmethod
+    def open(cls, path: str | Path) -> Project:
+        """An existing project."""
+        project = cls(Path(path))
+        if not is_project(project.path):
+            raise missing(
+                project.path / VIDEOS_FILE,
+                remedy=f"make a project with uvast init {path} --videos DIR",
+            )
+        _ = project.videos
+        return project
+
+    @classmethod
+    def create(
+        cls, path: str | Path, sources: Sequence[Path], on_progress: OnProgress | None = None
+    ) -> tuple[Project, tuple[UvastError, ...]]:
+        """A new project of videos; features that lie in its folder already count as videos.
+
+        Args:
+            path: a folder that is no project yet; it may exist.
+            sources: video files or tables of poses, and folders of them.
+            on_progress: told how many files are read, and of how many.
+
+        Returns:
+            The project, and an error for each video that cannot be read. If that is all of them,
+            nothing is made and the first error is raised.
+        """
+        project = cls(Path(path))
+        if is_project(project.path):
+            raise OutputError("is a project already", where=project.path, remedy="open it")
+        for name in (GROUND_TRUTH, MAPPING, TIMESTAMPS, LABELLED):
+            if is_present(project.path / name):
+                raise foreign(project.path / name)
+        found, errors = read_sources(sources, project.path, on_progress)
+        if errors and not found:
+            raise errors[0]
+        project._link(found)
+        for folder in ("annotations", "features"):
+            (project.path / folder).mkdir(exist_ok=True)
+        return project, tuple(errors)
+
+    def add_videos(
+        self, sources: Sequence[Path], on_progress: OnProgress | None = None
+    ) -> tuple[tuple[str, ...], tuple[UvastError, ...]]:
+        """Adds the videos that are new, by their content; one that has moved is linked again.
+
+        Args:
+            sources: as in `create`.
+            on_progress: told how many files are read, and of how many.
+
+        Returns:
+            The names added, and an error for each video that cannot be read.
+        """
+        found, errors = read_sources(sources, self.path, on_progress)
+        linked = self._link(found)
+        return linked.added, (*errors, *linked.errors)
+
+    @property
+    def videos(self) -> tuple[ProjectVideo, ...]:
+        """All videos, in the order they were added."""
+        path = self.path / VIDEOS_FILE
+        try:
+            now = path.stat()
+        except OSError as error:
+            raise missing(path, remedy=f"run uvast init {self.path} again") from error
+        state = (now.st_mtime_ns, now.st_size, now.st_ino)
+        if self._read is None or self._read[0] != state:
+            self._read = state, read_videos(self.path)
+        return self._read[1]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all videos."""
+        return tuple(video.name for video in self.videos)
+
+    def video(self, name: str) -> ProjectVideo:
+        """One video."""
+        for video in self.videos:
+            if video.name == name:
+                return video
+        raise MissingFileError(
+            f"has no video {name}",
+            where=self.path,
+            remedy=VideoNames(self.names).remedy(name, "check the name of the video"),
+        )
+
+    def source(self, name: str) -> Path:
+        """The file of a video, which may have moved since it was added."""
+        path = self.video(name).path
+        if not path.is_file():
+            raise MissingFileError(
+                f"video {name} is no longer there",
+                where=path,
+                remedy=f"if it has moved, say where to: uvast init {self.path} --videos DIR",
+            )
+        return path
+
+    def features_path(self, name: str) -> Path:
+        """Where a video's features are, or will be."""
+        return self.path / "features" / f"{name}.npy"
+
+    def annotations(self, name: str) -> VideoAnnotations | None:
+        """What people said of a video; None if nothing yet."""
+        path = self._annotations_path(name)
+        if not is_present(path):
+            return None
+        videos = native.read(Source(read_bytes(path), str(path))).videos
+        if len(videos) != 1:
+            raise CorruptFileError(
+                f"holds annotations of {len(videos)} videos, not of one",
+                where=path,
+                remedy="restore it or import the labels again",
+            )
+        return replace(videos[0], video=name)
+
+    def write_annotations(self, annotations: VideoAnnotations) -> None:
+        """Replaces what is known of one video, atomically."""
+        path = self._annotations_path(annotations.video)
+        write_bytes(path, native.write((annotations,), Target(str(path))).content)
+
+    def remove_annotations(self, name: str) -> None:
+        """Forgets what people said of a video."""
+        path = self._annotations_path(name)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise unwritable(path, error) from error
+
+    def frame_times(self, name: str) -> FrameTimes | None:
+        """When the frames of a video's features are; None before extraction.
+
+        Features without times, such as those of another tool, have the rate of `dataset.toml`;
+        None without one.
+        """
+        self.video(name)
+        if not self.features_path(name).is_file():
+            return None
+        card = self._card(name)
+        if card is not None and card.times:
+            try:
+                return PresentationTimes(card.times)
+            except InputError as error:
+                raise CorruptFileError(
+                    error.what,
+                    where=card_path(self.features_path(name)),
+                    remedy="extract this video again with --overwrite",
+                ) from None
+        rate = read_spec(self.path).frames_per_second
+        if rate is None:
+            return None
+        n_frames = Dataset.open(self.path).source_frames_of_features(name)
+        return ConstantRate(exact_rate(rate), n_frames)
+
+    def materialise(self) -> tuple[str, ...]:
+        """Makes the dataset's label files from the annotations, and sets the features' rate.
+
+        Writes groundTruth/, timestamps.json, labelled.json, mapping.txt and dataset.toml, each
+        atomically and only if it differs.
+
+        Returns:
+            A note for whatever stays out, and why.
+        """
+        write_settings(self.path, [card for name in self.names if (card := self._card(name))])
+        background = (read_spec(self.path).background or (BACKGROUND,))[0]
+        labelled: list[VideoLabels] = []
+        notes: list[str] = []
+        left_out: dict[str, list[str]] = {"no labels": [], "no features": [], "no frame rate": []}
+        for name in self.names:
+            annotations = self.annotations(name)
+            times = self.frame_times(name) if annotations and annotations.events else None
+            if annotations is None or not annotations.events:
+                left_out["no labels"].append(name)
+            elif times is None:
+                absent = not self.features_path(name).is_file()
+                left_out["no features" if absent else "no frame rate"].append(name)
+            else:
+                try:
+                    labelled.append(label_video(annotations, times, background))
+                    notes += labelled[-1].notes
+                except LabelError as error:
+                    notes.append(f"left out: {error}")
+        texts, _ = listed_stems(self.path / GROUND_TRUTH, ".txt")
+        stale = (*(f"{GROUND_TRUTH}/{name}.txt" for name in texts), TIMESTAMPS, MAPPING, LABELLED)
+        write_derived(self.path, derived_files(labelled, background), stale)
+        notes += self._told(labelled, left_out)
+        return tuple(notes)
+
+    def next_run(self) -> Path:
+        """Makes an empty folder for a new run, `runs/1`, `runs/2` and so on.
+
+        Every call has a folder for itself, also of several processes at once.
+        """
+        runs = self.path / "runs"
+        try:
+            runs.mkdir(exist_ok=True)
+            while True:
+                run = runs / str(max(self._run_numbers(), default=0) + 1)
+                try:
+                    run.mkdir()
+                except FileExistsError:
+                    continue  # another process was quicker
+                return run
+        except OSError as error:
+            raise unwritable(runs, error) from error
+
+    def newest_run(self) -> Path:
+        """The newest run that is finished."""
+        runs = [self.path / "runs" / str(number) for number in sorted(self._run_numbers())]
+        for run in reversed(runs):
+            if RunFolder(run).is_finished():
+                return run
+        begun = [run for run in runs if is_run(run)]
+        raise CheckpointError(
+            "has no finished run",
+            where=self.path,
+            remedy=f"finish one with uvast train --resume {begun[-1]}"
+            if begun
+            else f"train one with uvast train {self.path}",
+        )
+
+    def _run_numbers(self) -> list[int]:
+        folder = self.path / "runs"
+        names = [one.name for one in folder.iterdir()] if folder.is_dir() else []
+        return [int(name) for name in names if name.isascii() and name.isdecimal()]
+
+    def _annotations_path(self, name: str) -> Path:
+        return self.path / "annotations" / f"{self.video(name).name}.json"
+
+    def _card(self, name: str) -> FeatureCard | None:
+        features = self.features_path(name)
+        path = card_path(features)
+        return read_card(path) if features.is_file() and is_present(path) else None
+
+    def _told(self, labelled: Sequence[VideoLabels], left_out: dict[str, list[str]]) -> list[str]:
+        remedies = {
+            "no features": f" (uvast extract {self.path} makes them)",
+            "no frame rate": " (set frames_per_second in dataset.toml)",
+        }
+        notes = [
+            f"left out, they have {what} yet{remedies.get(what, '')}: {some(names)}"
+            for what, names in left_out.items()
+            if names
+        ]
+        full = [video.name for video in labelled if video.labels is not None]
+        if full and len(full) < len(labelled):
+            clicked = [video.name for video in labelled if video.labels is None]
+            notes.append(
+                f"{some(clicked)} have clicks only and stay out of training with full labels; "
+                f"with --supervision timestamps the middles of segments are the clicks of "
+                f"{some(full)}"
+            )
+        return notes
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with FileLock(self.path / ".videos.lock"):
+                yield
+        except OSError as error:
+            raise unwritable(self.path, error) from error
+
+    def _link(self, found: Sequence[ProjectVideo]) -> Linked:
+        """Brings videos.json up to date."""
+        with self._locked():
+            before = self.videos if is_project(self.path) else ()
+            linked = link(before, found, own_features(self.path))
+            if linked.videos != before or not is_project(self.path):
+                write_videos(self.path, linked.videos)
+        return linked
