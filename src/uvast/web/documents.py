@@ -6,9 +6,9 @@ still as it was), taken back (before and after exchanged) and replayed from a jo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import json
+from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from uvast.errors import UvastError
@@ -40,6 +40,20 @@ class Item:
     event: Event
     changed: int = field(default=0, compare=False)
     by: str = field(default="", compare=False)
+
+    @cached_property
+    def json(self) -> bytes:
+        """As the page gets it; kept, because long videos have thousands."""
+        event = self.event
+        shown = {
+            "id": self.id,
+            "kind": "click" if event.is_point else "segment",
+            "label": event.label,
+            "start": event.start,
+            "end": event.end,
+            "author": event.annotator,
+        }
+        return json.dumps(shown, ensure_ascii=False).encode()
 
 
 class ItemEdit(NamedTuple):
@@ -81,6 +95,16 @@ class Edit:
             self.reviewed and FlagEdit(self.reviewed.after, self.reviewed.before),
         )
 
+    @property
+    def moved(self) -> frozenset[str]:
+        """The ids of events that are new or have new times."""
+        return frozenset(
+            id_
+            for id_, before, after in self.items
+            if after is not None
+            and (before is None or (before.start, before.end) != (after.start, after.end))
+        )
+
     def __bool__(self) -> bool:
         return bool(self.items) or self.looked_at is not None or self.reviewed is not None
 
@@ -100,7 +124,7 @@ class Document:
     """
 
     video: str
-    items: Mapping[str, Item] = MappingProxyType({})
+    items: Mapping[str, Item] = field(default_factory=dict)
     looked_at: Spans | None = ()
     reviewed: bool = False
     version: int = 0
@@ -161,7 +185,7 @@ class Document:
             raise ConflictError("its review was changed in the meantime", where=self.video)
         return Document(
             self.video,
-            MappingProxyType(items),
+            items,
             self.looked_at if edit.looked_at is None else edit.looked_at.after,
             self.reviewed if edit.reviewed is None else edit.reviewed.after,
             version,
@@ -214,8 +238,3 @@ def id_number(id_: str) -> int:
     """`e17` -> 17; 0 for what is no id."""
     digits = id_[1:]
     return int(digits) if digits.isdecimal() and len(digits) < 10 else 0
-
-
-def renumbered(document: Document, version: int) -> Document:
-    """The same content under another version, such as that of a document it takes the place of."""
-    return replace(document, version=version)

@@ -83,15 +83,8 @@ def apply(
     edit = draft.edit()
     if not edit:
         return document, edit
-    check(draft.items, {one.id for one in edit.items if _is_moved(one)}, scene.times)
+    check(draft.items, edit.moved, scene.times)
     return document.edited(edit, author), edit
-
-
-def _is_moved(edit: ItemEdit) -> bool:
-    before, after = edit.before, edit.after
-    return after is not None and (
-        before is None or (before.start, before.end) != (after.start, after.end)
-    )
 
 
 class _Draft:

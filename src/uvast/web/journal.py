@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from pathlib import Path  # noqa: TC003
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import pydantic
 from pydantic import Field
 
 from uvast.errors import CorruptFileError
 from uvast.files import first_fault, read_bytes, unreadable, unwritable, write_bytes
-from uvast.web.classes import ClassesEdit
-from uvast.web.documents import Edit
+from uvast.web.classes import ClassesEdit  # noqa: TC001 (pydantic reads both)
+from uvast.web.documents import Edit  # noqa: TC001
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LARGEST = 2**31
 _REMEDY = "move it away; annotations/ has everything up to the last save"

@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass
-from pathlib import Path  # noqa: TC003
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import pydantic
@@ -18,10 +16,12 @@ from pydantic import Field
 
 from uvast.exchange import Event, Span, Target, native
 from uvast.files import is_present, read_bytes, read_record, write_bytes
-from uvast.web.classes import Classes
+from uvast.web.classes import Classes  # noqa: TC001 (pydantic reads it)
 from uvast.web.documents import Document, Item
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from uvast.projects import Project
 
 N_BACKUPS = 10
@@ -68,7 +68,7 @@ class SavedDocument:
         items = {one.id: Item(one.id, one.event, one.changed, one.by) for one in self.items}
         return Document(
             video,
-            MappingProxyType(items),
+            items,
             self.looked_at,
             self.reviewed,
             self.version,

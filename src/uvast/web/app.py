@@ -1,0 +1,70 @@
+"""What request handlers share: the project, its state, news and work in the background."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from uvast.errors import UvastError
+from uvast.web.live import News
+from uvast.web.media import Media
+from uvast.web.predictions import Predictions
+from uvast.web.store import Note, Store
+
+if TYPE_CHECKING:
+    from uvast.projects import Project
+    from uvast.web.security import Door
+
+SECONDS_BETWEEN_SAVES = 1.0
+
+
+@dataclass
+class App:
+    """A project in the app.
+
+    Args:
+        project: its files.
+        door: who may come in.
+        author: who makes changes that do not name anybody.
+    """
+
+    project: Project
+    door: Door
+    author: str
+    news: News = field(default_factory=News)
+    store: Store = field(init=False)
+    predictions: Predictions = field(init=False)
+    media: Media = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.store = Store(self.project, self._tell)
+        self.predictions = Predictions(self.project.path / "predictions")
+        self.media = Media(self.project)
+        self._over = threading.Event()
+        self._keeper = threading.Thread(target=self._keep, name="uvast saver", daemon=True)
+
+    def begin(self) -> None:
+        """Starts what runs beside the requests."""
+        self.news.begin()
+        self._keeper.start()
+
+    def end(self) -> None:
+        """Stops it, and saves."""
+        self._over.set()
+        self._keeper.join()
+        self.store.close()
+
+    def _keep(self) -> None:
+        """Saves what is new, and looks for what others changed, every second."""
+        while not self._over.wait(SECONDS_BETWEEN_SAVES):
+            try:
+                self.store.refresh()
+                self.store.save()
+            except UvastError as error:
+                self.news.tell({"error": str(error)})
+
+    def _tell(self, note: Note) -> None:
+        for video, version in note.versions.items():
+            self.news.tell({"video": video, "version": version})
+        self.news.tell({"project": note.number, "note": note.sentence})
