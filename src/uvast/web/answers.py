@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import functools
+import sys
+import traceback
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import pydantic
@@ -89,6 +91,12 @@ async def on_error(_request: Request, error: Exception) -> Response:
     """What the user could do something about."""
     assert isinstance(error, UvastError), "registered for these"
     return JSONResponse({"error": str(error)}, error_status(error))
+
+
+async def on_bug(_request: Request, error: Exception) -> Response:
+    """What nobody thought of: the terminal gets the traceback, the page one sentence."""
+    traceback.print_exception(error, file=sys.stderr)
+    return JSONResponse({"error": "the app made a mistake; its terminal says more"}, 500)
 
 
 async def on_http_error(_request: Request, error: Exception) -> Response:

@@ -50,10 +50,12 @@ class App:
         self._keeper.start()
 
     def end(self) -> None:
-        """Stops it, and saves."""
-        self._over.set()
-        self._keeper.join()
-        self.store.close()
+        """Stops it, and saves; a second time does nothing."""
+        if not self._over.is_set():
+            self._over.set()
+            if self._keeper.is_alive():
+                self._keeper.join()
+            self.store.close()
 
     def _keep(self) -> None:
         """Saves what is new, and looks for what others changed, every second."""

@@ -15,7 +15,7 @@ from starlette.staticfiles import StaticFiles
 
 from uvast.errors import UvastError
 from uvast.files import missing
-from uvast.web.answers import on_error, on_http_error
+from uvast.web.answers import on_bug, on_error, on_http_error
 from uvast.web.routes import media, videos
 from uvast.web.security import Guard
 
@@ -59,7 +59,7 @@ def make_asgi(app: App, static: Path = STATIC) -> Starlette:
             Mount("/static", StaticFiles(directory=static, check_dir=False)),
         ],
         middleware=[Middleware(Guard, door=app.door)],
-        exception_handlers={UvastError: on_error, HTTPException: on_http_error},
+        exception_handlers={UvastError: on_error, HTTPException: on_http_error, Exception: on_bug},
         lifespan=lifespan,
     )
     asgi.state.uvast = app

@@ -62,7 +62,7 @@ def serve(
             announce(door.address)
             config = uvicorn.Config(
                 make_asgi(app),
-                log_level="warning",
+                log_level="critical",  # errors are told in `answers`
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=2,
@@ -70,8 +70,11 @@ def serve(
             server = uvicorn.Server(config)
             app.news.is_over = lambda: server.should_exit
             ready(door)
-            with _deaf():
-                server.run(sockets=[listener])
+            try:
+                with _deaf():
+                    server.run(sockets=[listener])
+            finally:
+                app.end()
 
 
 @contextmanager
