@@ -10,6 +10,7 @@ script can write itself.
 from __future__ import annotations
 
 import io
+import json
 import sys
 import time
 import zipfile
@@ -90,7 +91,22 @@ def bento(videos: Sequence[VideoAnnotations]) -> bytes:
     return f"Bento annotation file\n\nCh1----------\n>cut\nStart\tStop\tDuration\n{rows}".encode()
 
 
-MAKERS = {"datavyu": datavyu, "cvat": cvat, "anvil": anvil, "bento": bento}
+def prediction(videos: Sequence[VideoAnnotations]) -> bytes:
+    """As `uvast segment` writes it."""
+    rows = [
+        {"label": e.label, "start": int(25 * e.start), "end": int(25 * e.start) + 20}
+        for e in videos[0].events
+    ]
+    return json.dumps({"video": "video0", "transcript": [], "segments": rows}).encode()
+
+
+def timestamps(videos: Sequence[VideoAnnotations]) -> bytes:
+    """The middle of each interval."""
+    rows = [{"frame": int(25 * e.start) + 10, "label": e.label} for e in videos[0].events]
+    return json.dumps({"video0": rows}).encode()
+
+
+MAKERS = {"uvast-prediction": prediction, "uvast-timestamps": timestamps, "datavyu": datavyu, "cvat": cvat, "anvil": anvil, "bento": bento}
 
 
 def measure(kind: Format, n_events: int) -> tuple[float, float, float]:

@@ -26,6 +26,7 @@ from safetensors import SafetensorError, safe_open
 from uvast._version import __version__
 from uvast.config import Config, load_config
 from uvast.errors import CheckpointError, CorruptFileError, OutputError
+from uvast.features.record import ExtractorRecord  # noqa: TC001 (pydantic reads it)
 from uvast.files import (
     is_present,
     missing,
@@ -60,7 +61,7 @@ LOG_COLUMNS = (
 
 @dataclass(frozen=True)
 class RunInfo:
-    """What a run was made from."""
+    """What a run was made from; `extractor` made its features, if that is known."""
 
     dataset: str
     split: int | None
@@ -70,6 +71,7 @@ class RunInfo:
     train: tuple[str, ...]
     validation: tuple[str, ...]
     versions: dict[str, str]
+    extractor: ExtractorRecord | None = None
 
 
 def is_run(path: Path) -> bool:

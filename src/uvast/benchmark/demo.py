@@ -1,129 +1,148 @@
-"""The whole journey on the built-in dataset: clicks, pseudo-labels, training, decoding, report."""
+"""The whole journey on generated videos, one command after the other, and what it is worth."""
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from uvast.benchmark.cell import ScoreColumns, score_decodings
+from uvast.benchmark.demo_world import SPLIT, DemoPlace
 from uvast.benchmark.reproduce import pseudo_label_scores
 from uvast.config import Config, load_config
-from uvast.data import Dataset, generate_dataset
-from uvast.errors import OutputError, UvastError
+from uvast.data import Dataset
+from uvast.errors import UvastError
 from uvast.evaluation.pseudo_labels import methods_to_compare
-from uvast.files import write_text
 from uvast.inference import load
 from uvast.inference.named_decodings import named_decodings
-from uvast.report import write_page
-from uvast.report.of_run import report_run
 from uvast.supervision import PseudoLabelOptions
 from uvast.training import train
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from uvast.training import Watcher
 
-MARK = ".uvast-demo"
-SPLIT = 1
 BASELINE = "TCN, frame by frame"
 FULL = "UVAST, full labels"
 CLICKS = "UVAST, one click per action"
 DECODED = ("frames", "alignment", "viterbi", "fifa", "semi-markov", "best")
-
-FAST_DATA = {"n_videos": 12, "n_frames": 150, "n_subjects": 4, "n_splits": 2}
 FAST_TRAINING = ("train.epochs=3", "train.alignment_epochs=2", "model.n_encoder_layers=6")
 
 
-class Narrator(Protocol):
-    """Whoever tells the user what happens."""
+@dataclass(frozen=True)
+class Step:
+    """A command of the journey: what it is for, and its words after `uvast`."""
 
-    def chapter(self, text: str) -> None:
-        """A new part of the journey begins."""
-        ...
-
-    def watcher(self, name: str) -> Watcher:
-        """Follows the training of one model."""
-        ...
+    purpose: str
+    words: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What the journey gave.
+    """What the journey is worth.
 
     Args:
-        data: the generated dataset.
-        pseudo_labels: method to scores against the training side's true labels.
-        scores: model and decoding to scores on the test side.
-        report: the page.
-        run: the run folder of the model with full labels.
+        pseudo_labels: method to scores against the true labels of the videos learned from.
+        scores: model and decoding to scores on the new videos.
     """
 
-    data: Path
     pseudo_labels: dict[str, ScoreColumns]
     scores: dict[tuple[str, str], ScoreColumns]
-    report: Path
-    run: Path
 
 
-def clear_place(out: Path, *, overwrite: bool) -> None:
-    """Makes sure that a demo can begin here; only an earlier demo is ever removed."""
-    if not out.exists() or not any(out.iterdir()):
-        return
-    if not overwrite or not (out / MARK).exists():
-        raise OutputError(
-            "is not empty",
-            where=out,
-            remedy="choose another --out, or replace an earlier demo with --overwrite",
-        )
-    shutil.rmtree(out)
+def steps_to_predictions(
+    place: DemoPlace, *, seed: int = 0, fast: bool = False, device: str = "auto"
+) -> Iterator[Step]:
+    """From video files to the actions of new ones; `fast` trains less, for tests."""
+    project, settings = str(place.project), (f"train.seed={seed}", *(FAST_TRAINING * fast))
+    options = (word for setting in settings for word in ("--set", setting))
+    on_device = () if device == "auto" else ("--device", device)
+    yield Step("a project of the videos", ("init", project, "--videos", str(place.videos)))
+    yield Step("features of every video", ("extract", project, "--model", "pixels"))
+    yield Step("one click per action", ("import", project, str(place.clicks)))
+    yield Step(
+        "a model, from the clicks alone",
+        ("train", project, "--supervision", "timestamps", "--preset", "demo", *options, *on_device),
+    )
+    yield Step(
+        "the actions of new videos",
+        (
+            *("segment", project, str(place.new_videos), "--out", str(place.predictions)),
+            *("--transcript", "best", *on_device),
+        ),
+    )
 
 
-def demo(
-    out: Path, narrator: Narrator, *, seed: int = 0, fast: bool = False, device: str = "auto"
+def steps_to_look(place: DemoPlace, run: Path, *, device: str = "auto") -> Iterator[Step]:
+    """What a person looks at; the truth has to be there."""
+    video = min(place.new_videos.iterdir())
+    prediction = place.predictions / f"{video.stem}.json"
+    on_device = () if device == "auto" else ("--device", device)
+    yield Step(
+        "one of them with its actions drawn below",
+        ("overlay", str(video), str(prediction), "--out", str(place.out / "annotated.mp4")),
+    )
+    yield Step(
+        "a page about the model, with the pictures of the new videos",
+        (
+            *("report", str(run), "--dataset", str(place.truth), "--split", str(SPLIT)),
+            *("--out", str(place.report), *on_device),
+        ),
+    )
+
+
+def compare_models(
+    place: DemoPlace,
+    run: Path,
+    watch: Callable[[str], Watcher],
+    *,
+    seed: int = 0,
+    fast: bool = False,
+    device: str = "auto",
 ) -> DemoResult:
-    """Runs the journey in a new or empty folder; the same by seed on one machine.
+    """Scores of the run by the truth, beside models that were told every frame's label.
 
-    `fast` takes smaller data and trains less, for tests.
+    Args:
+        place: of a journey that is over.
+        run: the model trained from clicks.
+        watch: makes someone who follows a training, by the model's name.
+        seed: of the trainings.
+        fast: train less, for tests.
+        device: where to train.
     """
-    write_text(out / MARK, "made by uvast demo\n")
-    narrator.chapter("generating videos: steps of four recipes, with noise, drift and style")
-    generate_dataset(out / "data", seed=seed, **(FAST_DATA if fast else {}))
-    dataset = Dataset.open(out / "data")
-    narrator.chapter("pseudo-labels for the training videos, from one click per action")
-    clicks = dataset.timestamps()
+    truth = Dataset.open(place.truth)
+    clicks = truth.timestamps()
     pseudo_labels = {
-        name: pseudo_label_scores(dataset, SPLIT, clicks, options)
+        name: pseudo_label_scores(truth, SPLIT, clicks, options)
         for name, options in methods_to_compare(PseudoLabelOptions()).items()
     }
-    scores: dict[tuple[str, str], ScoreColumns] = {}
-    for name, (config, decodings) in _models(seed, fast=fast).items():
-        narrator.chapter(f"training: {name}")
-        run, watcher = _run_folder(out, name), narrator.watcher(name)
-        train(dataset, run, config=config, split=SPLIT, device=device, watcher=watcher)
-        model = load(run, device=device)
-        for decoding, found in score_decodings(model, dataset, SPLIT, named_decodings(decodings)):
-            if isinstance(found, UvastError):
-                raise found
-            scores[name, decoding] = found
-    narrator.chapter("writing the report")
-    run = _run_folder(out, FULL)
-    page = out / "report.html"
-    write_page(report_run(run, split=SPLIT, pseudo_labels=True, device=device), page)
-    return DemoResult(out / "data", pseudo_labels, scores, page, run)
+    runs = {}
+    for name, config in _compared(seed, fast=fast).items():
+        runs[name] = place.out / name.lower().replace(",", "").replace(" ", "-")
+        train(truth, runs[name], config=config, split=SPLIT, device=device, watcher=watch(name))
+    scores = {
+        (name, decoding): found
+        for name, one in {**runs, CLICKS: run}.items()
+        for decoding, found in _scores(one, truth, name, device)
+    }
+    return DemoResult(pseudo_labels, scores)
 
 
-def _run_folder(out: Path, name: str) -> Path:
-    return out / name.lower().replace(",", "").replace(" ", "-")
+def _scores(
+    run: Path, truth: Dataset, name: str, device: str
+) -> Iterator[tuple[str, ScoreColumns]]:
+    decodings = named_decodings(("frames",) if name == BASELINE else DECODED)
+    for decoding, found in score_decodings(load(run, device=device), truth, SPLIT, decodings):
+        if isinstance(found, UvastError):
+            raise found
+        yield decoding, found
 
 
-def _models(seed: int, *, fast: bool) -> dict[str, tuple[Config, tuple[str, ...]]]:
+def _compared(seed: int, *, fast: bool) -> dict[str, Config]:
     more = (f"train.seed={seed}", *(FAST_TRAINING if fast else ()))
     plain = ("model.n_stages=1", "loss.smoothing=0", "train.epochs=20")
-    clicks = ("supervision.kind=timestamps",)
     return {
-        BASELINE: (load_config("ms-tcn", settings=(*plain, *more)), ("frames",)),
-        FULL: (load_config("demo", settings=more), DECODED),
-        CLICKS: (load_config("demo", settings=(*clicks, *more)), DECODED),
+        BASELINE: load_config("ms-tcn", settings=(*plain, *more)),
+        FULL: load_config("demo", settings=more),
     }

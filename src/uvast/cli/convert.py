@@ -92,7 +92,8 @@ def convert(
 
     Formats: uvast, elan, boris, boris-tabular, boris-aggregated, via, via-csv, label-studio,
     label-studio-predictions, activitynet, csv, tsv, xlsx, audacity, srt, vtt, intervals, ms-tcn,
-    deepethogram; only read: cvat, datavyu, anvil, bento. What OUT cannot hold is listed.
+    deepethogram; only read: uvast-prediction, uvast-timestamps, cvat, datavyu, anvil, bento. What
+    OUT cannot hold is listed.
 
     Example: `uvast convert session.eaf session.csv`
 

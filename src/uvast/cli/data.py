@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli import console
-from uvast.cli.options import JsonOption
+from uvast.cli.options import JsonOption, refresh_labels
 
 if TYPE_CHECKING:
     from uvast.data.check import DatasetCheck
@@ -47,6 +47,7 @@ def check(
     """
     from uvast.data.check import check_dataset
 
+    refresh_labels(dataset)
     with console.progress_bar() as progress:
         task = progress.add_task("checking", total=None)
         report = check_dataset(

@@ -1,7 +1,10 @@
-"""`uvast demo`: the whole journey on built-in data."""
+"""`uvast demo`: the whole journey on generated videos, by the commands that a user would type."""
 
 from __future__ import annotations
 
+import shlex
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,17 +15,17 @@ from uvast.cli.options import DeviceOption, JsonOption
 from uvast.cli.train import TrainingBar
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from collections.abc import Iterable
 
-    from uvast.benchmark.demo import DemoResult
-    from uvast.training import Watcher
+    from uvast.benchmark.demo import DemoResult, Step
+    from uvast.benchmark.demo_world import DemoPlace
 
 
 def demo(
     out: Annotated[
-        Path, typer.Option(help="A new folder for the data, the models and the report.")
+        Path, typer.Option(help="A new folder for the videos, the project and the report.")
     ] = Path("uvast-demo"),
-    seed: Annotated[int, typer.Option(help="Random seed of data and training.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of videos and training.")] = 0,
     fast: Annotated[bool, typer.Option("--fast", help="Train very little, for tests.")] = False,
     device: DeviceOption = "auto",
     show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
@@ -31,37 +34,71 @@ def demo(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Try everything in three minutes: clicks, pseudo-labels, training, decoding, report.
+    """Try everything in two minutes: from video files to the actions of new ones.
+
+    Generates videos, and runs the commands that you would type for your own: init, extract, import
+    (one click per action), train, segment, overlay, report.
 
     Example: `uvast demo --open`
     """
-    from uvast.benchmark.demo import clear_place, demo
+    from uvast.benchmark.demo_world import DemoPlace, clear_place
 
     clear_place(out, overwrite=overwrite)
-    with progress_bar() as progress:
-        result = demo(out, _Narrator(progress), seed=seed, fast=fast, device=device)
+    place = DemoPlace(out)
+    run = _journey(place, seed=seed, fast=fast, device=device)
+    result = _worth(place, run, seed=seed, fast=fast, device=device)
     if as_json:
-        print_json(_as_json(result))
+        print_json(_as_json(result, place, run))
     else:
-        _print(result, out)
+        _print(result, place)
     if show:
-        typer.launch(result.report.resolve().as_uri())
+        typer.launch(place.report.resolve().as_uri())
 
 
-class _Narrator:
-    """Chapters as notes, training as progress bars."""
+def _journey(place: DemoPlace, *, seed: int, fast: bool, device: str) -> Path:
+    """Generates videos and runs the commands; returns the run."""
+    from uvast.benchmark.demo import steps_to_look, steps_to_predictions
+    from uvast.benchmark.demo_world import FAST, WorldSize, make_videos, write_truth
+    from uvast.projects import Project
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
+    size = FAST if fast else WorldSize()
+    note(f"· {size.n_videos} videos to learn from, {size.n_new} new ones: motion is the action")
+    truths = make_videos(place, size, seed=seed)
+    _take(steps_to_predictions(place, seed=seed, fast=fast, device=device))
+    run = Project.open(place.project).newest_run()
+    write_truth(place, truths)
+    _take(steps_to_look(place, run, device=device))
+    return run
 
-    def chapter(self, text: str) -> None:
-        note(f"· {text}")
 
-    def watcher(self, name: str) -> Watcher:
-        return TrainingBar(self._progress, name)
+def _take(steps: Iterable[Step]) -> None:
+    """Runs each command as if it had been typed; what it prints is a note here."""
+    from uvast.cli.main import app
+
+    for step in steps:
+        note(f"· {step.purpose}\n  $ {shlex.join(('uvast', *step.words))}")
+        with redirect_stdout(sys.stderr):
+            code = app(list(step.words), standalone_mode=False)
+        if code:
+            raise typer.Exit(code)
 
 
-def _print(result: DemoResult, out: Path) -> None:
+def _worth(place: DemoPlace, run: Path, *, seed: int, fast: bool, device: str) -> DemoResult:
+    from uvast.benchmark.demo import compare_models
+
+    note("· for comparison: two models that were told the label of every frame")
+    with progress_bar() as progress:
+        return compare_models(
+            place,
+            run,
+            lambda name: TrainingBar(progress, name),
+            seed=seed,
+            fast=fast,
+            device=device,
+        )
+
+
+def _print(result: DemoResult, place: DemoPlace) -> None:
     from uvast.evaluation.scores import HEADINGS, score_row
 
     columns = list(HEADINGS.values())
@@ -70,19 +107,20 @@ def _print(result: DemoResult, out: Path) -> None:
     rows = [
         [model, decoding, *score_row(scores)] for (model, decoding), scores in result.scores.items()
     ]
-    print_table("Unseen videos", ["model", "decoding", *columns], rows)
-    note(f"the report: {result.report}")
-    note(f"your turn: uvast data check YOUR-DATA, then uvast train YOUR-DATA --out {out}/mine")
+    print_table("New videos", ["model", "decoding", *columns], rows)
+    note(f"the report: {place.report}")
+    note("your turn: uvast init MY-PROJECT --videos FOLDER-OF-VIDEOS")
 
 
-def _as_json(result: DemoResult) -> dict[str, object]:
+def _as_json(result: DemoResult, place: DemoPlace, run: Path) -> dict[str, object]:
     return {
         "pseudo_labels": result.pseudo_labels,
         "scores": [
             {"model": model, "decoding": decoding, **scores}
             for (model, decoding), scores in result.scores.items()
         ],
-        "report": str(result.report),
-        "run": str(result.run),
-        "data": str(result.data),
+        "report": str(place.report),
+        "run": str(run),
+        "project": str(place.project),
+        "truth": str(place.truth),
     }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli.console import note, print_json, print_table
-from uvast.cli.options import JsonOption
+from uvast.cli.options import JsonOption, refresh_labels
 
 if TYPE_CHECKING:
     from uvast.data import Dataset
@@ -79,6 +79,7 @@ def evaluate(
 
     if confusion is not None and not overwrite:
         check_absent(confusion)
+    refresh_labels(dataset)
     opened = Dataset.open(dataset)
     if split is None:
         split = predicted_split(manifest_of(predictions), opened.path)

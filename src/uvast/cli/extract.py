@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from uvast.cli.console import note, print_json, print_table, progress_bar
+from uvast.cli.console import note, print_json, print_table
+from uvast.cli.extracting import extract_with_bar
 from uvast.cli.options import (
     AddressOption,
     CpusOption,
@@ -20,17 +21,24 @@ from uvast.cli.options import (
 from uvast.errors import ConfigError, UvastError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from uvast.features.extraction import Order, Outcome
-    from uvast.inference.cluster import Cluster
+    from uvast.features.extraction import Outcome
+    from uvast.features.models import ModelName
+    from uvast.projects import Project
 
 
 def extract(
     videos: Annotated[
-        list[Path], typer.Argument(help="Video files, or folders of them.", show_default=False)
+        list[Path],
+        typer.Argument(help="A project; or video files, or folders of them.", show_default=False),
     ],
-    out: Annotated[Path, typer.Option(help="Folder for NAME.npy and NAME.json.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for NAME.npy and NAME.json.", show_default="PROJECT/features of a project"
+        ),
+    ] = None,
     model: Annotated[
         str,
         typer.Option(
@@ -62,7 +70,9 @@ def extract(
     Features that are there already, of the same model and video, are kept. A video that cannot
     be read is reported and skipped; the exit code is then 2.
 
-    Example: `uvast extract videos/ --out data/features`
+    Example: `uvast extract my-project`
+
+    Without a project: `uvast extract videos/ --out data/features`
 
     Better and slower: `uvast extract videos/*.mp4 --model appearance,i3d --out features`
 
@@ -70,16 +80,19 @@ def extract(
     """
     from uvast.devices import n_cores
     from uvast.features.extraction import Order
-    from uvast.features.many import extract_all
     from uvast.features.models import parse_models
-    from uvast.features.sources import find_sources
+    from uvast.projects import Project, is_project
 
     models = parse_models(model)
     rate = _rate(fps)
+    project = Project.open(videos[0]) if len(videos) == 1 and is_project(videos[0]) else None
+    out = _folder(out, project)
+    sources, outcomes = _sources(videos, project, models)
     orders = [
         Order(
             source=path.absolute(),
             out=out.absolute(),
+            name=name,
             models=tuple(one.absolute() for one in models),
             rate=rate,
             rows_per_second=rows_per_second,
@@ -87,32 +100,72 @@ def extract(
             overwrite=overwrite,
             n_threads=max(1, min(4, n_cores() // processes)),
         )
-        for path in find_sources(videos, models)
+        for name, path in sources.items()
     ]
-    shares: dict[str, float] = {}
-    outcomes: list[Outcome] = []
-    with progress_bar() as progress:
-        task = progress.add_task(f"extracting {model}", total=len(orders))
+    cluster = None
+    if engine is EngineName.ray:
+        from uvast.inference.cluster import Cluster
 
-        def tell(name: str, share: float) -> None:
-            shares[name] = share
-            progress.update(task, completed=len(outcomes) + sum(shares.values()))
-
-        if engine is EngineName.ray:
-            from uvast.inference.cluster import Cluster
-
-            found = _on_cluster(orders, Cluster(address, cpus, gpus))
-        else:
-            found = extract_all(
-                orders, n_processes=processes, devices=_devices(device, processes), on_progress=tell
-            )
-        for outcome in found:
-            outcomes.append(outcome)
-            shares.pop(outcome.name, None)
-            progress.update(task, completed=len(outcomes) + sum(shares.values()))
+        cluster = Cluster(address, cpus, gpus)
+    outcomes += extract_with_bar(
+        orders, f"extracting {model}", processes=processes, cluster=cluster
+    )
     _report(sorted(outcomes, key=lambda one: one.name), out, as_json=as_json)
+    if project is not None and any(outcome.error is None for outcome in outcomes):
+        _finish(project)
     if any(outcome.error for outcome in outcomes):
         raise typer.Exit(2)
+
+
+def _folder(out: Path | None, project: Project | None) -> Path:
+    if out is not None:
+        return out
+    if project is None:
+        raise ConfigError(
+            "where to?",
+            where="--out",
+            remedy="pass --out DIR, or name a project that uvast init has made",
+        )
+    return project.path / "features"
+
+
+def _sources(
+    paths: Sequence[Path], project: Project | None, models: Sequence[ModelName]
+) -> tuple[dict[str, Path], list[Outcome]]:
+    """The files by the names of their features, and videos of the project that are gone."""
+    from uvast.features.extraction import Outcome
+    from uvast.features.models import TABLES
+    from uvast.features.sources import find_sources
+
+    if project is None:
+        return {path.stem: path for path in find_sources(paths, models)}, []
+    wants_tables = models[0].kind in TABLES
+    kind, other = ("tables", "videos") if wants_tables else ("videos", "tables")
+    found: dict[str, Path] = {}
+    failed: list[Outcome] = []
+    for video in project.videos:
+        if video.is_table if wants_tables else video.is_video:
+            try:
+                found[video.name] = project.source(video.name)
+            except UvastError as error:
+                failed.append(Outcome(video.name, "failed", error=error))
+    if not found and not failed:
+        raise ConfigError(
+            f"has no {kind} to extract {models[0].kind} from",
+            where=project.path,
+            remedy=f"add some with uvast init {project.path} --videos DIR, or choose a --model "
+            f"for {other}",
+        )
+    return found, failed
+
+
+def _finish(project: Project) -> None:
+    """The dataset learns the rate of its features; says what comes next."""
+    project.materialise()
+    if project.has_labels:
+        note(f"next: uvast train {project.path}")
+    else:
+        note(f"next: add labels or clicks with uvast import {project.path} FILE")
 
 
 def _rate(text: str) -> float | None:
@@ -129,34 +182,10 @@ def _rate(text: str) -> float | None:
     return rate
 
 
-def _devices(device: str, processes: int) -> tuple[str, ...]:
-    """Every GPU if several processes may use any of them."""
-    if processes == 1 or device not in ("auto", "cuda"):
-        return ()
-    import torch
-
-    return tuple(f"cuda:{index}" for index in range(torch.cuda.device_count()))
-
-
-def _on_cluster(orders: Sequence[Order], cluster: Cluster) -> Iterator[Outcome]:
-    from uvast.features.extraction import Outcome
-    from uvast.features.many import attempt
-
-    for order, outcome in cluster.run(attempt, orders):
-        if isinstance(outcome, str):
-            error = UvastError(outcome, where=order.source)
-            yield Outcome(order.name, "failed", error=error)
-        else:
-            yield outcome
-
-
-def _report(outcomes: list[Outcome], out: Path, *, as_json: bool) -> None:
+def _report(outcomes: Sequence[Outcome], out: Path, *, as_json: bool) -> None:
     failed = [one for one in outcomes if one.error is not None]
-    for one in outcomes:
-        if one.error is not None:
-            note(f"skipped: {one.error}")
-        elif one.remark is not None:
-            note(f"{one.name}: {one.remark}")
+    for one in failed:
+        note(f"skipped: {one.error}")
     if as_json:
         print_json(
             {

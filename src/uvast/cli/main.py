@@ -23,6 +23,7 @@ from uvast.cli import (
     demo,
     evaluate,
     extract,
+    init,
     overlay,
     pseudo_label,
     report,
@@ -68,6 +69,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("demo")(demo.demo)
+app.command("init")(init.init)
 app.add_typer(data.app, name="data")
 app.command("convert")(convert.convert)
 app.command("agree")(agree.agree)

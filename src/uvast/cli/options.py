@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from uvast.errors import ConfigError
+from uvast.cli.console import note
+from uvast.errors import ConfigError, LabelError, MissingFileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -88,6 +89,31 @@ def make_engine(
     from uvast.benchmark.engine import LocalEngine
 
     return LocalEngine(jobs, device)
+
+
+def run_of(path: Path) -> Path:
+    """The run that a path means: a project stands for its newest finished one."""
+    from uvast.projects import Project, is_project
+
+    return Project.open(path).newest_run() if is_project(path) else path
+
+
+def refresh_labels(dataset: Path) -> bool:
+    """Brings the label files of a project up to date; False for a dataset that is no project."""
+    from uvast.projects import Project, is_project
+
+    if not is_project(dataset):
+        return False
+    project = Project.open(dataset)
+    if not any(project.features_path(name).is_file() for name in project.names):
+        remedy = f"make them with uvast extract {dataset}"
+        raise MissingFileError("has no features yet", where=dataset, remedy=remedy)
+    for sentence in project.materialise():
+        note(sentence)
+    if not project.has_labels:
+        remedy = f"import them with uvast import {dataset} FILE"
+        raise LabelError("has no labels to learn from yet", where=dataset, remedy=remedy)
+    return True
 
 
 def names_of(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli.console import note, print_json, print_table, progress_bar
-from uvast.cli.options import JsonOption
+from uvast.cli.options import JsonOption, refresh_labels, run_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,6 +102,7 @@ def pseudo_label(
     from uvast.supervision import PseudoLabelOptions
     from uvast.supervision.output import check_output, write_pseudo_labels
 
+    refresh_labels(dataset)
     opened = Dataset.open(dataset)
     for fault in opened.skipped:
         note(str(fault))
@@ -191,7 +192,7 @@ def _features(
     from uvast.inference import load
     from uvast.supervision import JoinedFeatures
 
-    segmenter = load(model)
+    segmenter = load(run_of(model))
     encoded: dict[str, Features] = {}
     with progress_bar() as progress:
         for name in progress.track(names, description="encoding"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from uvast.cli.console import note, progress_bar
-from uvast.cli.options import DeviceOption, WorkersOption, names_of
+from uvast.cli.options import DeviceOption, WorkersOption, names_of, refresh_labels, run_of
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def report(
     source: Annotated[
         Path,
         typer.Argument(
-            metavar="RUN|BENCHMARK|PREDICTIONS|LABELS",
+            metavar="RUN|PROJECT|BENCHMARK|PREDICTIONS|LABELS",
             help="The folder to report on.",
             show_default=False,
         ),
@@ -99,6 +99,10 @@ def report(
         )
     if not overwrite:
         check_absent(*(path for path in (out, times) if path is not None))
+    for path in (source, dataset):
+        if path is not None:
+            refresh_labels(path)
+    source = run_of(source)
     kind = report_kind(source)
     if figures is not None:
         check_figures(figures, kind, overwrite=overwrite)

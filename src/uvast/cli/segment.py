@@ -9,20 +9,24 @@ import typer
 
 from uvast.cli import options
 from uvast.cli.console import counted, note, print_json, print_table, progress_bar
+from uvast.cli.extracting import extract_with_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from uvast.features import Order
     from uvast.inference import Outcome, Prediction
+    from uvast.inference.cluster import Cluster
+    from uvast.inference.inputs import Source
     from uvast.inference.output import Manifest
 
 
 def segment(
-    model: Annotated[Path, typer.Argument(help="A run folder or a .safetensors file.")],
+    model: Annotated[Path, typer.Argument(help="A run folder, a project, or a .safetensors file.")],
     inputs: Annotated[
         list[Path],
         typer.Argument(
-            help="Datasets, .npy feature files, or folders of them.", show_default=False
+            help="Videos, datasets, .npy feature files, or folders of them.", show_default=False
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the predictions.")],
@@ -81,18 +85,23 @@ def segment(
 
     A file that cannot be segmented is reported and skipped; the exit code is then 1. Start the
     same command again after a break, and it segments what is missing. OUT/segmentation.json says
-    which model made the predictions, and how.
+    which model made the predictions, and how; OUT/features has what was extracted from videos.
 
     Example: `uvast segment runs/gtea-1 data/gtea --split 1 --out predictions`
 
-    New videos: `uvast segment runs/gtea-1 features/*.npy --out predictions --format csv`
+    New videos: `uvast segment my-run videos/*.mp4 --out predictions`, by a model whose features
+    came from `uvast extract`; `--workers 4` extracts as many side by side
+
+    Feature files: `uvast segment runs/gtea-1 features/*.npy --out predictions --format csv`
 
     Best quality: `uvast segment runs/gtea-1 features/ --transcript best --out predictions`
 
     On a cluster: `uvast segment /nfs/run /nfs/features --out /nfs/predictions --engine ray`
     """
+    from uvast.devices import n_cores
     from uvast.inference import load
-    from uvast.inference.inputs import DatasetVideo, find_sources
+    from uvast.inference.from_video import Extraction, find_inputs
+    from uvast.inference.inputs import DatasetVideo
     from uvast.inference.output import parse_formats
     from uvast.inference.pipeline import segment_all
     from uvast.inference.prediction_folder import (
@@ -102,35 +111,43 @@ def segment(
         named,
     )
 
+    model = options.run_of(model)
     # the cluster's nodes have the devices, this machine only looks at the model
     segmenter = load(model, device="cpu" if engine is options.EngineName.ray else device)
     decoding = segmenter.parsed_options(settings or [], transcript=transcript, durations=durations)
     chosen_formats = parse_formats(formats, bare=decoding.is_bare)
-    found_sources = find_sources(
+    n_threads = max(1, min(4, n_cores() // max(1, workers)))
+    given = find_inputs(
         [path.absolute() for path in inputs] if engine is options.EngineName.ray else inputs,
+        Extraction(segmenter.extractor, out / "features", device, n_threads, overwrite),
         n_features=segmenter.n_features,
         sampling_rate=segmenter.sampling_rate,
         split=split,
     )
-    sources, nameless = named(found_sources)
+    sources, nameless = named(given.sources)
     for dataset in {one.dataset for one in sources if isinstance(one, DatasetVideo)}:
         for fault in dataset.skipped:
             note(f"skipped: {fault}")
     check_place(out, sources, chosen_formats)
     manifest = make_manifest(model, sources, decoding, chosen_formats, split=split)
     folder = PredictionFolder(out, manifest, overwrite=overwrite)
-    left = folder.left(sources)
-    _tell_what_is_known(manifest, n_left=len(left))
+    folder.left(sources)  # predictions that are in the way are told of before hours of extraction
+    cluster = None
     if engine is options.EngineName.ray:
         from uvast.inference.cluster import Cluster, segment_on_cluster
 
         cluster = Cluster(address, cpus, gpus)
+    unread = _extract(given.orders, sources, workers=workers, cluster=cluster)
+    failed = {one.name for one in unread}
+    left = [one for one in folder.left(sources) if one.name not in failed]
+    _tell_what_is_known(manifest, n_left=len(left) + len(failed))
+    if cluster is not None:
         found = segment_on_cluster(
             model, left, decoding, cluster=cluster, batch_size=batch_size, device=device
         )
     else:
         found = segment_all(segmenter, left, decoding, batch_size=batch_size, workers=workers)
-    outcomes = list(nameless)
+    outcomes = [*nameless, *unread]
     with progress_bar() as progress:
         task = progress.add_task("segmenting", total=len(left))
         for outcome in found:
@@ -142,6 +159,21 @@ def segment(
     _report(sorted(outcomes, key=lambda one: one.name), out, manifest, as_json=as_json)
     if any(outcome.error for outcome in outcomes):
         raise typer.Exit(1)
+
+
+def _extract(
+    orders: Iterable[Order], sources: Iterable[Source], *, workers: int, cluster: Cluster | None
+) -> list[Outcome]:
+    """Extracts the features of videos, unless they are there; returns those that cannot be read."""
+    from uvast.inference.pipeline import Outcome
+
+    wanted = {source.path for source in sources}
+    ordered = [order for order in orders if order.features in wanted]
+    if not ordered:
+        return []
+    title = f"extracting {','.join(map(str, ordered[0].models))}"
+    done = extract_with_bar(ordered, title, processes=max(1, workers), cluster=cluster)
+    return [Outcome(one.name, error=one.error) for one in done if one.error is not None]
 
 
 def _tell_what_is_known(manifest: Manifest, *, n_left: int) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import os
+from contextlib import contextmanager, suppress
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli.console import note, progress_bar
-from uvast.cli.options import DeviceOption, SettingsOption, TimestampsOption, chosen_config
+from uvast.cli.options import (
+    DeviceOption,
+    SettingsOption,
+    TimestampsOption,
+    chosen_config,
+    refresh_labels,
+)
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -43,9 +50,12 @@ class Stage(str, Enum):
 
 def train(
     dataset: Annotated[
-        Path | None, typer.Argument(help="Folder of the dataset.", show_default=False)
+        Path | None, typer.Argument(help="A project, or a dataset's folder.", show_default=False)
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The run folder to make.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The run folder to make.", show_default="PROJECT/runs/1, 2, …"),
+    ] = None,
     resume: Annotated[
         Path | None, typer.Option(help="Go on with this run instead.", metavar="RUN")
     ] = None,
@@ -102,6 +112,8 @@ def train(
 
     Example: `uvast train data/gtea --split 1 --preset gtea --out runs/gtea-1`
 
+    A project of your own, from labels or clicks: `uvast train my-project`
+
     A short one: `uvast train data/gtea --epochs 20 --out run`; `--stage 1` leaves the second stage
     out, `--set train.alignment_epochs=5` gives it epochs of its own
 
@@ -133,7 +145,7 @@ def train(
             )
         _resume(resume, changes, stage, device, tensorboard=tensorboard)
         return
-    if dataset is None or out is None:
+    if dataset is None or (out is None and not _can_number(dataset)):
         raise ConfigError(
             "a dataset and --out are needed", remedy="see uvast train --help, or pass --resume RUN"
         )
@@ -146,8 +158,11 @@ def train(
 
     from uvast.data import Dataset
     from uvast.data.timestamp_files import ignored_timestamps
+    from uvast.projects import Project
     from uvast.training import train as train_model
 
+    if refresh_labels(dataset) and Project.open(dataset).has_only_clicks:
+        changes.setdefault("supervision.kind", "=timestamps")
     chosen = chosen_config(preset, config, model, _settings(changes))
     chosen = chosen.replaced(**_second_stage(chosen, stage, changes))
     has_clicks = chosen.supervision.kind == "timestamps"
@@ -160,10 +175,10 @@ def train(
     opened = Dataset.open(dataset)
     if has_clicks and timestamps is None and (ignored := ignored_timestamps(dataset)):
         note(ignored)
-    with _followed(out, tensorboard=tensorboard) as watcher:
+    with _place(dataset, out) as run, _followed(run, tensorboard=tensorboard) as watcher:
         train_model(
             opened,
-            out,
+            run,
             config=chosen,
             split=split,
             timestamps=timestamps,
@@ -173,7 +188,35 @@ def train(
     if summary := opened.trim_summary():
         note(summary)
     side = "" if split is None else f" --split {split}"
-    note(f"the model is in {out}; try uvast segment {out} {dataset}{side} --out predictions")
+    model_path = dataset if out is None else out
+    note(f"the model is in {run}; try uvast segment {model_path} {dataset}{side} --out predictions")
+
+
+def _can_number(dataset: Path) -> bool:
+    """Whether the run can go without `--out`, to the next folder of a project."""
+    from uvast.projects import is_project
+
+    if not is_project(dataset):
+        return False
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ConfigError(
+            "several processes have to agree on the run's folder", remedy="pass --out RUN"
+        )
+    return True
+
+
+@contextmanager
+def _place(dataset: Path, out: Path | None) -> Iterator[Path]:
+    """The run folder; that of a project goes again if nothing has come of it."""
+    from uvast.projects import Project
+
+    run = out or Project.open(dataset).next_run()
+    try:
+        yield run
+    finally:
+        if out is None:
+            with suppress(OSError):  # only an empty folder can be removed
+                run.rmdir()
 
 
 def _changes(settings: list[str], flags: Mapping[str, object]) -> dict[str, str]:

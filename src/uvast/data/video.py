@@ -25,6 +25,8 @@ class Video:
         source_frames: number of frames before sub-sampling; `T = ceil(source_frames / rate)`.
         sampling_rate: every how many source frames the model sees one.
         frames_per_second: of the source, if known.
+        edges: when each source frame starts and the last one ends, in seconds
+            `(source_frames + 1,)`, if known better than by the rate.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Video:
     source_frames: int
     sampling_rate: int = 1
     frames_per_second: float | None = None
+    edges: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if self.features.ndim != 2:
@@ -44,6 +47,8 @@ class Video:
             )
         if self.labels is not None and self.labels.shape != (self.n_frames,):
             raise InputError(f"labels of shape {self.labels.shape}, not ({self.n_frames},)")
+        if self.edges is not None and self.edges.shape != (self.source_frames + 1,):
+            raise InputError(f"edges of shape {self.edges.shape}, not ({self.source_frames + 1},)")
 
     @property
     def n_frames(self) -> int:

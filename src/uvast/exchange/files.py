@@ -27,12 +27,21 @@ _MEDIA = (
 )  # fmt: skip
 """Suffixes of videos, which their annotation files do not repeat."""
 
+_MANIFEST = "segmentation.json"
+_PREDICTIONS = (".json", ".csv", ".txt")
+"""What `uvast segment` writes of each video, the one that tells most first."""
+
 
 def find_sources(path: Path) -> tuple[Path, ...]:
-    """A file, or the files of a folder in order of their names; hidden ones are left out."""
+    """A file, or the files of a folder in order of their names; hidden ones are left out.
+
+    Of a folder that `uvast segment` wrote, one file for each video.
+    """
     if path.is_dir():
         found = (one for one in sorted(path.iterdir()) if one.is_file())
         files = tuple(one for one in found if not one.name.startswith("."))
+        if any(one.name == _MANIFEST for one in files):
+            files = _predictions(files)
         if not files:
             raise LabelError("holds no files", where=path, remedy="give a folder of annotations")
         return files
@@ -125,6 +134,14 @@ def read_pairs(path: Path) -> dict[str, str]:
                 f"{cells[0]!r} gets two names, {found[cells[0]]!r} and {cells[1]!r}", row.spot
             )
     return found
+
+
+def _predictions(files: Sequence[Path]) -> tuple[Path, ...]:
+    own = [one for one in files if one.suffix in _PREDICTIONS and one.name != _MANIFEST]
+    best: dict[str, Path] = {}
+    for one in sorted(own, key=lambda file: _PREDICTIONS.index(file.suffix)):
+        best.setdefault(one.stem, one)
+    return tuple(sorted(best.values()))
 
 
 def _by_video(

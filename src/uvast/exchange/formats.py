@@ -23,6 +23,7 @@ from uvast.exchange import (
     frame_texts,
     label_studio,
     native,
+    own_files,
     spreadsheet,
     subtitles,
     tables,
@@ -101,6 +102,10 @@ _TIMELINE: tuple[Held, ...] = (
 FORMATS: tuple[Format, ...] = (
     _line("uvast", "uvast JSON", ".json",
           native.recognise, native.read, native.write, _EVERYTHING),
+    _line("uvast-prediction", "prediction of uvast segment", ".json",
+          own_files.recognise_prediction, own_files.read_prediction, None, ()),
+    _line("uvast-timestamps", "uvast timestamps.json", ".json",
+          own_files.recognise_timestamps, own_files.read_timestamps, None, ()),
     _line("elan", "ELAN", ".eaf",
           elan.recognise, elan.read, elan.write, ("intervals", "tier", "annotator", "overlaps")),
     _line("boris", "BORIS project", ".boris",

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from uvast.features.generate import generate_videos, motion_vocabulary
     from uvast.features.many import extract_all
     from uvast.features.models import parse_models
+    from uvast.features.record import ExtractorRecord, common_extractor
     from uvast.features.sources import find_sources
     from uvast.features.video_file import VideoInfo, video_info
 
 __all__ = [
     "Extractor",
+    "ExtractorRecord",
     "FeatureCard",
     "FrameReader",
     "Order",
@@ -31,6 +33,7 @@ __all__ = [
     "VideoInfo",
     "View",
     "card_path",
+    "common_extractor",
     "extract",
     "extract_all",
     "find_sources",
@@ -44,6 +47,7 @@ __all__ = [
 
 _HOMES = {
     "Extractor": "extractor",
+    "ExtractorRecord": "record",
     "FeatureCard": "card",
     "FrameReader": "frames",
     "Order": "extraction",
@@ -53,6 +57,7 @@ _HOMES = {
     "VideoInfo": "video_file",
     "View": "extractor",
     "card_path": "card",
+    "common_extractor": "record",
     "extract": "extraction",
     "extract_all": "many",
     "find_sources": "sources",

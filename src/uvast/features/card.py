@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import pydantic
+from pydantic import Field
 
 from uvast.files import read_record, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from numpy.typing import NDArray
+
+_Text = Annotated[str, Field(min_length=1, max_length=1000)]
+_Path = Annotated[str, Field(max_length=10_000)]
+_Width = Annotated[int, Field(ge=1, le=10**6)]
+
+Model = _Text
+Version = Annotated[tuple[_Text, ...], Field(min_length=1, max_length=100)]
+Widths = Annotated[tuple[_Width, ...], Field(min_length=1, max_length=100)]
+Rate = Annotated[float, Field(gt=0, le=10**6, allow_inf_nan=False)]
+Files = Annotated[tuple[_Path, ...], Field(max_length=100)]
 
 
 class FeatureCard(pydantic.BaseModel):
@@ -29,22 +43,26 @@ class FeatureCard(pydantic.BaseModel):
         n_features: F.
         times: of the frames in seconds, empty if the source's rate is unknown.
         source_frames: the frame of the source that each of them shows.
+        rows_per_second: of a table, if known.
+        files: the file of each model that has one, absolute; else empty.
     """
 
-    model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    model: str
-    version: tuple[str, ...]
-    widths: tuple[int, ...]
+    model: Model
+    version: Version
+    widths: Widths
     source: str
     source_bytes: int
     fingerprint: str
-    frames_per_second: float | None
+    frames_per_second: Rate | None
     seconds: float | None
-    n_frames: int = pydantic.Field(ge=1)
-    n_features: int = pydantic.Field(ge=1)
+    n_frames: int = Field(ge=1)
+    n_features: int = Field(ge=1)
     times: tuple[float, ...]
     source_frames: tuple[int, ...]
+    rows_per_second: Rate | None = None
+    files: Files = ()
 
     @pydantic.model_validator(mode="after")
     def _lengths_agree(self) -> FeatureCard:
@@ -52,12 +70,26 @@ class FeatureCard(pydantic.BaseModel):
             raise ValueError(f"not every one of the {self.n_frames} frames has its time")
         if sum(self.widths) != self.n_features:
             raise ValueError(f"the models have {sum(self.widths)} features, not {self.n_features}")
+        if self.times and (np.diff([*self.times, self.seconds or 0.0]) < 0).any():
+            raise ValueError("the times of the frames do not grow")
         return self
 
     @property
     def shape(self) -> tuple[int, int]:
         """T and F."""
         return self.n_frames, self.n_features
+
+    @property
+    def edges(self) -> NDArray[np.float64] | None:
+        """When each frame starts and the last one ends, in seconds `(T + 1,)`; None if unknown."""
+        return np.array([*self.times, self.seconds]) if self.times else None
+
+    @property
+    def mean_rate(self) -> float | None:
+        """Frames a second, of a variable rate the mean; None if unknown."""
+        if self.frames_per_second is not None or not self.seconds:
+            return self.frames_per_second
+        return round(self.n_frames / self.seconds, 3)
 
     @property
     def key(self) -> CardKey:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from uvast.errors import OutputError, UvastError
+from uvast.errors import ConfigError, OutputError, UvastError
 from uvast.features.blocks import Blocks
 from uvast.features.card import CardKey, FeatureCard, card_path, read_card, write_card
 from uvast.features.extractor import Request
@@ -46,6 +46,7 @@ class Order:
         device: where networks run.
         overwrite: whether features that differ are replaced.
         n_threads: of the decoder.
+        version: that the models have to have; None is any.
         name: of the features; the source's stem if empty.
     """
 
@@ -57,6 +58,7 @@ class Order:
     device: str = "auto"
     overwrite: bool = False
     n_threads: int = 1
+    version: tuple[str, ...] | None = None
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -123,8 +125,16 @@ def extract(order: Order, on_progress: Callable[[float], None] | None = None) ->
 def kept_card(order: Order, key: CardKey) -> FeatureCard | None:
     """The card of features that are what is asked for, None if they have to be made.
 
-    Features that are something else are an error, unless they may be overwritten.
+    Features that are something else are an error, unless they may be overwritten; so are models
+    of another version than the order's.
     """
+    if order.version not in (None, key.version):
+        raise ConfigError(
+            f"the features of {key.model} are version {', '.join(key.version)} here, "
+            f"but the model was trained on version {', '.join(order.version or ())}",
+            remedy="use what made those (uvast's version, or the model's file), or extract the "
+            "training videos again and train on them",
+        )
     path = card_path(order.features)
     if order.overwrite or not order.features.exists():
         return None
@@ -193,6 +203,7 @@ def _extract_video(
             n_features=sum(widths),
             times=tuple(np.round(grid.times, 6).tolist()),
             source_frames=tuple(grid.source_frames.tolist()),
+            files=tuple(model.absolute().argument for model in order.models),
         )
         write_features(order, columns, card)
     return finished(order, card, "made", reader.remark)

@@ -145,7 +145,7 @@ class FrameReader:
         self, container: InputContainer, stream: VideoStream
     ) -> Iterator[tuple[VideoFrame, float]]:
         """Frames with strictly growing times."""
-        clock = _Clock(container, nominal_rate(stream))
+        clock = Clock(container, nominal_rate(stream))
         last = -np.inf
         for frame in self._frames(container, stream):
             time = clock.time(frame, last)
@@ -174,7 +174,7 @@ class FrameReader:
                     return
 
 
-class _Clock:
+class Clock:
     """When frames are shown, in seconds since the start of the video."""
 
     def __init__(self, container: InputContainer, rate: float) -> None:
@@ -185,7 +185,13 @@ class _Clock:
         self._start = None if self._by_order else 0.0 if clocked else _start(container)
         self._step = 1 / rate
 
+    @property
+    def start(self) -> float:
+        """What its own clock shows at the start of the video, once a frame has come."""
+        return self._start or 0.0
+
     def time(self, frame: VideoFrame, last: float) -> float:
+        """Of a frame that comes after one at `last`; -inf if none came before."""
         stamp = frame.dts if self._by_order else frame.pts
         time = None if stamp is None else _seconds(stamp, frame)
         if time is not None:
@@ -205,7 +211,7 @@ class _Sampler:
         self._rate = view.rate
         self._slack = slack
         self._n_ticks = 0
-        self._scaler = _Scaler(view.picture, stream)
+        self._scaler = Scaler(view.picture, stream)
 
     def ticks(self, end: float) -> int:
         """How many ticks come before a frame goes at `end`."""
@@ -230,7 +236,7 @@ def _shown(
 
 
 @dataclass
-class _Scaler:
+class Scaler:
     """Frames to pictures; the filter graph is made anew if the frames change."""
 
     picture: Picture
@@ -239,6 +245,7 @@ class _Scaler:
     _made_for: tuple[object, ...] = field(default=())
 
     def __call__(self, frame: VideoFrame) -> Pictures:
+        """A frame as a picture `(H, W, 3)`, red, green and blue."""
         kind = (frame.width, frame.height, frame.format.name, frame.rotation)
         if self._graph is None or kind != self._made_for:
             self._graph = self._make(frame)

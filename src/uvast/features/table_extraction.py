@@ -52,6 +52,7 @@ def extract_table(order: Order) -> Outcome:
         n_features=values.shape[1],
         times=tuple(np.round(times, 6).tolist()),
         source_frames=tuple(rows.tolist()),
+        rows_per_second=order.rows_per_second,
     )
     with ExitStack() as stack:
         (spool,) = open_spools(order.out, [values.shape[1]], stack)

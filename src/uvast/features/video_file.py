@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 16
 _N_PIECES = 32
-_CONVERT = "convert it again or leave it out"
+CONVERT = "convert it again or leave it out"
+"""The remedy for a video that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +104,12 @@ def open_video(path: Path, n_threads: int = 1) -> Iterator[tuple[InputContainer,
     if path.is_dir():
         raise CorruptFileError("is a folder, not a video", where=path, remedy="name its files")
     if not path.stat().st_size:
-        raise CorruptFileError("is empty", where=path, remedy=_CONVERT)
+        raise CorruptFileError("is empty", where=path, remedy=CONVERT)
     try:
         with av.open(str(path), metadata_errors="replace") as container:
             yield container, _picture_stream(container, path, n_threads)
     except av.error.FFmpegError as error:
-        raise unreadable(path, error, kind="a video", remedy=_CONVERT) from error
+        raise unreadable(path, error, kind="a video", remedy=CONVERT) from error
 
 
 def nominal_rate(stream: VideoStream) -> float:
@@ -166,4 +167,4 @@ def _first_frame(container: InputContainer, stream: VideoStream, path: Path) -> 
 
 def no_pictures(path: Path) -> CorruptFileError:
     """The error for a video without a single picture that can be decoded."""
-    return CorruptFileError("holds no picture that can be decoded", where=path, remedy=_CONVERT)
+    return CorruptFileError("holds no picture that can be decoded", where=path, remedy=CONVERT)

@@ -13,7 +13,8 @@ import numpy as np
 from uvast.data import Dataset, Video
 from uvast.data.feature_files import check_finite, map_features, read_header
 from uvast.errors import DataError, FeatureError, InputError
-from uvast.files import missing
+from uvast.features.card import card_path, read_card
+from uvast.files import is_present, missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +43,8 @@ class DatasetVideo:
 
     def read(self) -> Video:
         """Its features; labels are not needed."""
-        return self.dataset.video(self.name, labels=False, sampling_rate=self.sampling_rate)
+        video = self.dataset.video(self.name, labels=False, sampling_rate=self.sampling_rate)
+        return _timed(video, self.path)
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class FeatureFile:
     def read(self) -> Video:
         """Its features, a view of the file where possible."""
         features = map_features(self.path, self.axis())
-        return video_of_array(features, self.sampling_rate, path=self.path)
+        return _timed(video_of_array(features, self.sampling_rate, path=self.path), self.path)
 
     def axis(self) -> FeatureAxis:
         """Which axis is time: the one that has not the model's width."""
@@ -79,6 +81,8 @@ class FeatureFile:
             )
         if shape[0] != shape[1]:
             return "time-first" if shape[1] == self.n_features else "features-first"
+        if is_present(card_path(self.path)):
+            return "time-first"  # as extracted features are
         if self.square_axis is None:
             raise FeatureError(
                 f"{shape[0]}x{shape[1]} features do not tell which axis is time",
@@ -94,27 +98,33 @@ Source = DatasetVideo | FeatureFile
 
 
 def find_sources(
-    paths: Sequence[Path], *, n_features: int, sampling_rate: int, split: int | None = None
+    paths: Sequence[Path],
+    *,
+    n_features: int,
+    sampling_rate: int,
+    split: int | None = None,
+    to_come: Sequence[Path] = (),
 ) -> tuple[Source, ...]:
     """All videos below datasets (folders with `features/`), folders of .npy files, or .npy files.
 
-    Of datasets with a `split`, the test side only. Width and rate are those of the model.
+    Of datasets with a `split`, the test side only. Width and rate are those of the model. Files
+    `to_come` need not exist yet.
     """
     sources: list[Source] = []
-    files: list[FeatureFile] = []
+    files = [FeatureFile(file, n_features, sampling_rate) for file in to_come]
     for path in paths:
         if (path / "features").is_dir():
             dataset = Dataset.open(path)
             names = dataset.side(split, "test")
             sources += [DatasetVideo(dataset, name, sampling_rate) for name in names]
-        elif split is not None:
-            raise InputError(
-                f"--split {split} goes with a dataset",
-                where=str(path),
-                remedy="leave --split out, or name a folder with features/ and splits/",
-            )
         else:
             files += [FeatureFile(file, n_features, sampling_rate) for file in _files(path)]
+    if split is not None and files:
+        raise InputError(
+            f"--split {split} goes with a dataset",
+            where=files[0].path,
+            remedy="leave --split out, or name a folder with features/ and splits/",
+        )
     sources += _settled(files)
     twice = [name for name, count in Counter(s.name for s in sources).items() if count > 1]
     if twice:
@@ -139,6 +149,22 @@ def video_of_array(
     return Video(path.stem, values[::sampling_rate], None, len(values), sampling_rate)
 
 
+def _timed(video: Video, features: Path) -> Video:
+    """The same video with the times of its frames, where a card beside its features has them."""
+    path = card_path(features)
+    if not is_present(path):
+        return video
+    card = read_card(path)
+    if card.n_frames != video.source_frames:
+        raise FeatureError(
+            f"is of {card.n_frames} frames, but its features have {video.source_frames}",
+            where=path,
+            remedy="extract the features of this video again with --overwrite",
+        )
+    rate = card.mean_rate or video.frames_per_second
+    return replace(video, frames_per_second=rate, edges=card.edges)
+
+
 def _settled(files: list[FeatureFile]) -> list[FeatureFile]:
     """Square files have the time axis of the others, if these agree."""
     axes: set[FeatureAxis] = set()
@@ -154,6 +180,8 @@ def _files(path: Path) -> list[Path]:
     found = sorted(path.glob("[!.]*.npy")) if path.is_dir() else [path]  # macOS adds ._video.npy
     if not found:
         raise InputError(
-            "holds no .npy files", where=path, remedy="name a folder of feature files or a dataset"
+            "holds no .npy files",
+            where=path,
+            remedy="name a folder of feature files or of videos, or a dataset",
         )
     return found

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uvast.errors import ConfigError, InputError, UvastError
+from uvast.features.extraction import extract
 from uvast.inference.decoder import check_options
-from uvast.inference.inputs import find_sources
+from uvast.inference.from_video import Extraction, find_inputs
 from uvast.inference.segmenter import Segmenter, load
 
 if TYPE_CHECKING:
@@ -41,9 +43,10 @@ def segment(
     workers: int = 0,
     **options: Any,
 ) -> dict[str, Prediction]:
-    """Predictions by video of a dataset, feature files, or folders of them.
+    """Predictions by video of a dataset, feature files, videos, or folders of them.
 
-    The first bad file is an error.
+    The first bad file is an error. Features of videos are extracted, used and thrown away;
+    `uvast segment` keeps them.
 
     Args:
         model: a loaded model, a run folder, or a checkpoint.
@@ -55,18 +58,24 @@ def segment(
     """
     segmenter = model if isinstance(model, Segmenter) else load(model)
     paths = [inputs] if isinstance(inputs, str | Path) else inputs
-    sources = find_sources(
-        [Path(path) for path in paths],
-        n_features=segmenter.n_features,
-        sampling_rate=segmenter.sampling_rate,
-        split=split,
-    )
     chosen = segmenter.options(**options)
     predictions = {}
-    for outcome in segment_all(segmenter, sources, chosen, batch_size=batch_size, workers=workers):
-        if outcome.prediction is None:
-            raise outcome.error or UvastError(f"{outcome.name} has no prediction")
-        predictions[outcome.name] = outcome.prediction
+    with tempfile.TemporaryDirectory(prefix="uvast.") as folder:
+        found = find_inputs(
+            [Path(path) for path in paths],
+            Extraction(segmenter.extractor, Path(folder) / "features", str(segmenter.device)),
+            n_features=segmenter.n_features,
+            sampling_rate=segmenter.sampling_rate,
+            split=split,
+        )
+        for order in found.orders:
+            extract(order)
+        for outcome in segment_all(
+            segmenter, found.sources, chosen, batch_size=batch_size, workers=workers
+        ):
+            if outcome.prediction is None:
+                raise outcome.error or UvastError(f"{outcome.name} has no prediction")
+            predictions[outcome.name] = outcome.prediction
     return dict(sorted(predictions.items()))
 
 

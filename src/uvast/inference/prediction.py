@@ -62,6 +62,8 @@ class Prediction:
         confidence: mean posterior over all frames, between 0 and 1; None without a segmentation.
         vocabulary: the classes.
         frames_per_second: of the source, if known.
+        edges: when each source frame starts and the last one ends, in seconds `(T + 1,)`, if known
+            better than by the rate.
         complete: False if the decoder was stopped by `max_segments`.
     """
 
@@ -71,6 +73,7 @@ class Prediction:
     confidence: float | None
     vocabulary: Vocabulary
     frames_per_second: float | None = None
+    edges: NDArray[np.float64] | None = None
     complete: bool = True
 
     @property
@@ -90,7 +93,7 @@ class Prediction:
         """The segments in order."""
         if self.segmentation is None:
             return ()
-        rate, names = self.frames_per_second, self.vocabulary.names
+        names = self.vocabulary.names
         pairs = zip(self.segmentation.segments, self.confidences.tolist(), strict=True)
         return tuple(
             LabelledSegment(
@@ -98,11 +101,17 @@ class Prediction:
                 start,
                 end,
                 confidence,
-                None if rate is None else start / rate,
-                None if rate is None else end / rate,
+                self._seconds(start),
+                self._seconds(end),
             )
             for (action, start, end), confidence in pairs
         )
+
+    def _seconds(self, frame: int) -> float | None:
+        """When a source frame starts."""
+        if self.edges is not None:
+            return float(self.edges[frame])
+        return None if self.frames_per_second is None else frame / self.frames_per_second
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

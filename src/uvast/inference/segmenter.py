@@ -15,6 +15,7 @@ from uvast.data import collate
 from uvast.devices import choose_device
 from uvast.errors import CheckpointError, FeatureError
 from uvast.inference.decoder import Decoder
+from uvast.inference.from_video import extracted
 from uvast.inference.inputs import FeatureFile, video_of_array
 from uvast.inference.named_decodings import check_effect, parse_decode_setting
 from uvast.inference.prediction import FramePrediction, Prediction
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from uvast.data import Video
+    from uvast.features import ExtractorRecord
     from uvast.inference.candidates import Candidates
     from uvast.inference.prediction import DecodedVideo
     from uvast.models import Encoded
@@ -51,6 +53,7 @@ def load(path: str | Path, *, device: str = "auto") -> Segmenter:
         sampling_rate=card.sampling_rate,
         frames_per_second=card.frames_per_second,
         origin=f"stage {card.stage}, epoch {card.epoch} ({card.selection})",
+        extractor=card.extractor,
     )
 
 
@@ -76,6 +79,7 @@ class Segmenter:
         sampling_rate: source frames per frame.
         frames_per_second: of the source, if known.
         origin: which epoch the weights are of, for reports.
+        extractor: what made the features it was trained on, if that is known.
     """
 
     module: nn.Module
@@ -86,6 +90,7 @@ class Segmenter:
     sampling_rate: int = 1
     frames_per_second: float | None = None
     origin: str = ""
+    extractor: ExtractorRecord | None = None
 
     @property
     def device(self) -> torch.device:
@@ -124,14 +129,20 @@ class Segmenter:
         """Segments one video.
 
         Args:
-            features: `(T, F)` at the source rate, or a .npy file of them.
+            features: `(T, F)` at the source rate, a .npy file of them, or a video (for a model of
+                poses or tables, such a file) that they are extracted from.
             options: any setting of the config's `decode` section, such as `transcript="best"`.
         """
-        if isinstance(features, str | Path):
-            video = FeatureFile(Path(features), self.n_features, self.sampling_rate).read()
-        else:
-            video = video_of_array(features, self.sampling_rate)
-        return self.decode_batch(self.encode_batch([video]), self.options(**options))[0]
+        chosen = self.options(**options)
+        if not isinstance(features, str | Path):
+            return self._segment(video_of_array(features, self.sampling_rate), chosen)
+        with extracted(Path(features), self.extractor, device=str(self.device)) as path:
+            return self._segment(
+                FeatureFile(path, self.n_features, self.sampling_rate).read(), chosen
+            )
+
+    def _segment(self, video: Video, options: DecodeConfig) -> Prediction:
+        return self.decode_batch(self.encode_batch([video]), options)[0]
 
     def segment_by(
         self, videos: Sequence[Video], decodings: Mapping[str, DecodeConfig], *, workers: int = 0
@@ -205,6 +216,7 @@ class Segmenter:
             confidence=confidence,
             vocabulary=self.vocabulary,
             frames_per_second=video.frames_per_second or self.frames_per_second,
+            edges=video.edges,
             complete=decoded.complete,
         )
 

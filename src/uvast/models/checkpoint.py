@@ -19,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from uvast.errors import CheckpointError, UvastError
+from uvast.features.record import ExtractorRecord  # noqa: TC001 (pydantic reads it)
 from uvast.files import atomic_path, first_fault, open_file, unwritable
 from uvast.models.build import OWN_KINDS, rebuild_model
 from uvast.models.uvast import Uvast
@@ -57,6 +58,7 @@ class ModelCard:
         selection: how this epoch was chosen; never on the test side.
         decoding: length models, transitions and weights, as `uvast.inference` reads them.
         config: the run's whole config, as plain values.
+        extractor: what made the features it was trained on, if that is known.
     """
 
     kind: Text
@@ -70,6 +72,7 @@ class ModelCard:
     selection: Text = "last epoch"
     decoding: dict[str, Any] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
+    extractor: ExtractorRecord | None = None
 
     def as_json(self) -> str:
         """The card as one line of JSON."""

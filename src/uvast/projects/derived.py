@@ -57,7 +57,7 @@ def write_derived(folder: Path, files: Mapping[str, str], stale: Iterable[str]) 
     digests = sorted({*there.values(), *new.values()})
     write_json(record, {"format": "uvast derived files", "version": 1, "digests": digests})
     for name in there.keys() - files.keys():
-        (folder / name).unlink()
+        (folder / name).unlink(missing_ok=True)  # another process may be quicker
     for name, text in files.items():
         if there.get(name) != new[name]:
             write_text(folder / name, text)

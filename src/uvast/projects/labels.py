@@ -104,8 +104,8 @@ def _full(video: VideoAnnotations, times: FrameTimes, background: str) -> VideoL
     if ignored:
         n_points = sum(event.label in ignored for event in video.points)
         notes.append(
-            f"{video.video}: {n_points} clicks ({', '.join(ignored)}) are not used, since the "
-            "video has labels with a start and an end"
+            f"{video.video} has segments, so its {_clicks(n_points)} of {', '.join(ignored)} "
+            "will not be used"
         )
     return VideoLabels(
         video.video,
@@ -133,7 +133,8 @@ def _clicked(video: VideoAnnotations, times: FrameTimes, background: str) -> Vid
     notes = []
     if len(kept) < len(video.events):
         n_lost = len(video.events) - len(kept)
-        notes.append(f"{video.video}: {n_lost} clicks lie after its end or where nobody looked")
+        where = "after its end or outside of what was observed"
+        notes.append(f"{video.video}: {_clicks(n_lost)} left out, {where}")
     if not kept:
         raise LabelError("none of its clicks lies inside of it", where=video.video)
     stretches = None
@@ -146,6 +147,10 @@ def _clicked(video: VideoAnnotations, times: FrameTimes, background: str) -> Vid
         ]
         stretches = _joined(holding)
     return VideoLabels(video.video, None, tuple(kept), stretches, tuple(notes))
+
+
+def _clicks(number: int) -> str:
+    return f"{number} click{'' if number == 1 else 's'}"
 
 
 def _joined(runs: Sequence[Segment]) -> tuple[tuple[int, int], ...]:

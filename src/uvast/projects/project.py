@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from uvast.data.dataset import BACKGROUND, Dataset
-from uvast.data.faults import some
+from uvast.data.dataset import Dataset
 from uvast.data.spec import read_spec
-from uvast.data.video_names import VideoNames, listed_stems
+from uvast.data.video_names import VideoNames
 from uvast.errors import (
-    CheckpointError,
     CorruptFileError,
     InputError,
-    LabelError,
     MissingFileError,
     OutputError,
     UvastError,
@@ -27,19 +24,12 @@ from uvast.exchange.frame_times import ConstantRate, PresentationTimes, exact_ra
 from uvast.exchange.source import Source, Target
 from uvast.features.card import card_path, read_card
 from uvast.files import is_present, missing, read_bytes, unwritable, write_bytes
-from uvast.projects.derived import foreign, write_derived
-from uvast.projects.labels import (
-    GROUND_TRUTH,
-    LABELLED,
-    MAPPING,
-    TIMESTAMPS,
-    derived_files,
-    label_video,
-)
+from uvast.projects.derived import foreign
+from uvast.projects.labels import GROUND_TRUTH, LABELLED, MAPPING, TIMESTAMPS
 from uvast.projects.linking import Linked, link, own_features, read_sources
-from uvast.projects.settings import write_settings
+from uvast.projects.materialising import materialise
+from uvast.projects.numbered_runs import newest_run, next_run
 from uvast.projects.videos import VIDEOS_FILE, ProjectVideo, read_videos, write_videos
-from uvast.runs import RunFolder, is_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -47,7 +37,6 @@ if TYPE_CHECKING:
     from uvast.exchange.frame_times import FrameTimes
     from uvast.exchange.records import VideoAnnotations
     from uvast.features.card import FeatureCard
-    from uvast.projects.labels import VideoLabels
 
     OnProgress = Callable[[int, int], None]
 
@@ -174,6 +163,12 @@ class Project:
         """Where a video's features are, or will be."""
         return self.path / "features" / f"{name}.npy"
 
+    def card(self, name: str) -> FeatureCard | None:
+        """Where a video's features come from; None before extraction, and for other tools'."""
+        features = self.features_path(name)
+        path = card_path(features)
+        return read_card(path) if features.is_file() and is_present(path) else None
+
     def annotations(self, name: str) -> VideoAnnotations | None:
         """What people said of a video; None if nothing yet."""
         path = self._annotations_path(name)
@@ -210,7 +205,7 @@ class Project:
         self.video(name)
         if not self.features_path(name).is_file():
             return None
-        card = self._card(name)
+        card = self.card(name)
         if card is not None and card.times:
             try:
                 return PresentationTimes(card.times)
@@ -235,96 +230,28 @@ class Project:
         Returns:
             A note for whatever stays out, and why.
         """
-        write_settings(self.path, [card for name in self.names if (card := self._card(name))])
-        background = (read_spec(self.path).background or (BACKGROUND,))[0]
-        labelled: list[VideoLabels] = []
-        notes: list[str] = []
-        left_out: dict[str, list[str]] = {"no labels": [], "no features": [], "no frame rate": []}
-        for name in self.names:
-            annotations = self.annotations(name)
-            times = self.frame_times(name) if annotations and annotations.events else None
-            if annotations is None or not annotations.events:
-                left_out["no labels"].append(name)
-            elif times is None:
-                absent = not self.features_path(name).is_file()
-                left_out["no features" if absent else "no frame rate"].append(name)
-            else:
-                try:
-                    labelled.append(label_video(annotations, times, background))
-                    notes += labelled[-1].notes
-                except LabelError as error:
-                    notes.append(f"left out: {error}")
-        texts, _ = listed_stems(self.path / GROUND_TRUTH, ".txt")
-        stale = (*(f"{GROUND_TRUTH}/{name}.txt" for name in texts), TIMESTAMPS, MAPPING, LABELLED)
-        write_derived(self.path, derived_files(labelled, background), stale)
-        notes += self._told(labelled, left_out)
-        return tuple(notes)
+        return materialise(self)
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether there is anything to learn from, as it was last materialised."""
+        return (self.path / MAPPING).is_file()
+
+    @property
+    def has_only_clicks(self) -> bool:
+        """Whether no video has segments, as it was last materialised."""
+        return self.has_labels and not any((self.path / GROUND_TRUTH).glob("*.txt"))
 
     def next_run(self) -> Path:
-        """Makes an empty folder for a new run, `runs/1`, `runs/2` and so on.
-
-        Every call has a folder for itself, also of several processes at once.
-        """
-        runs = self.path / "runs"
-        try:
-            runs.mkdir(exist_ok=True)
-            while True:
-                run = runs / str(max(self._run_numbers(), default=0) + 1)
-                try:
-                    run.mkdir()
-                except FileExistsError:
-                    continue  # another process was quicker
-                return run
-        except OSError as error:
-            raise unwritable(runs, error) from error
+        """Makes an empty folder for a new run, `runs/1`, `runs/2` and so on."""
+        return next_run(self.path)
 
     def newest_run(self) -> Path:
         """The newest run that is finished."""
-        runs = [self.path / "runs" / str(number) for number in sorted(self._run_numbers())]
-        for run in reversed(runs):
-            if RunFolder(run).is_finished():
-                return run
-        begun = [run for run in runs if is_run(run)]
-        raise CheckpointError(
-            "has no finished run",
-            where=self.path,
-            remedy=f"finish one with uvast train --resume {begun[-1]}"
-            if begun
-            else f"train one with uvast train {self.path}",
-        )
-
-    def _run_numbers(self) -> list[int]:
-        folder = self.path / "runs"
-        names = [one.name for one in folder.iterdir()] if folder.is_dir() else []
-        return [int(name) for name in names if name.isascii() and name.isdecimal()]
+        return newest_run(self.path)
 
     def _annotations_path(self, name: str) -> Path:
         return self.path / "annotations" / f"{self.video(name).name}.json"
-
-    def _card(self, name: str) -> FeatureCard | None:
-        features = self.features_path(name)
-        path = card_path(features)
-        return read_card(path) if features.is_file() and is_present(path) else None
-
-    def _told(self, labelled: Sequence[VideoLabels], left_out: dict[str, list[str]]) -> list[str]:
-        remedies = {
-            "no features": f" (uvast extract {self.path} makes them)",
-            "no frame rate": " (set frames_per_second in dataset.toml)",
-        }
-        notes = [
-            f"left out, they have {what} yet{remedies.get(what, '')}: {some(names)}"
-            for what, names in left_out.items()
-            if names
-        ]
-        full = [video.name for video in labelled if video.labels is not None]
-        if full and len(full) < len(labelled):
-            clicked = [video.name for video in labelled if video.labels is None]
-            notes.append(
-                f"{some(clicked)} have clicks only and stay out of training with full labels; "
-                f"with --supervision timestamps the middles of segments are the clicks of "
-                f"{some(full)}"
-            )
-        return notes
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

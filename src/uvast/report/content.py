@@ -29,6 +29,19 @@ def score_values(scores: Scores) -> tuple[float, ...]:
     return tuple(scores.columns().values())
 
 
+@dataclass(frozen=True)
+class FilmStrip:
+    """Pictures of a video at the middles of equal parts of its timeline.
+
+    Args:
+        pictures: files of the kind `uvast.features.pictures.IMAGE_TYPE`.
+        shape: width by height of each of them.
+    """
+
+    pictures: tuple[bytes, ...]
+    shape: float
+
+
 @dataclass(frozen=True, eq=False)
 class Timeline:
     """One video: everything known of it, at the source rate.
@@ -41,6 +54,7 @@ class Timeline:
         clicks: the annotated frames, if there are any.
         split: whose test side it is on; a video on two of them has two timelines.
         in_training: whether the model was trained on it, or its epoch chosen by it.
+        strip: pictures of the video, if it could be looked at.
     """
 
     name: str
@@ -50,6 +64,7 @@ class Timeline:
     clicks: Timestamps | None = None
     split: int | None = None
     in_training: bool = False
+    strip: FilmStrip | None = None
 
     @property
     def n_frames(self) -> int:

@@ -19,6 +19,7 @@ from uvast.evaluation.predictions import find_predictions, read_named_segments
 from uvast.evaluation.segment_files import SUFFIXES
 from uvast.report.compare import compare
 from uvast.report.content import Report
+from uvast.report.film_strips import add_film_strips, features_in
 from uvast.report.provenance import (
     MANIFEST,
     learned_by_model,
@@ -85,12 +86,14 @@ def report_predictions(
         clicks=clicks_of(data, names if holds_labels else names - set(truths)),
         in_training=learned,
     )
+    comparison, pictures = add_film_strips(comparison, features_in(data))
     return Report(
         title=folder.resolve().name,
         facts={
             "Labels" if holds_labels else "Predictions": str(folder),
             **({} if own_labels else {"Dataset": str(data.path)}),
             "Videos": videos_in_words(comparison, split),
+            **pictures,
         },
         notes=notes_of(comparison, data),
         vocabulary=data.vocabulary,
@@ -116,12 +119,15 @@ def _of_bare_files(folder: Path, manifest: Manifest | None) -> Report:
         for split, of_split in read.items()
     }
     comparison = compare({folder.resolve().name: tracks}, {}, vocabulary)
+    features = {} if manifest is None else {n: Path(p) for n, p in manifest.videos.items()}
+    comparison, pictures = add_film_strips(comparison, features.get)
     return Report(
         title=folder.resolve().name,
         facts={
             "Predictions": str(folder),
             **({} if manifest is None else {"Model": manifest.model}),
             "Videos": videos_in_words(comparison, None),
+            **pictures,
         },
         notes=notes_of(comparison),
         vocabulary=vocabulary,

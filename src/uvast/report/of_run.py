@@ -17,6 +17,7 @@ from uvast.models import Uvast
 from uvast.report.attention import attention_maps, has_attention
 from uvast.report.compare import compare, order_of_videos
 from uvast.report.content import Report
+from uvast.report.film_strips import add_film_strips, features_in
 from uvast.report.of_predictions import clicks_of, notes_of, videos_in_words
 from uvast.report.provenance import learned_by_run
 from uvast.report.pseudo_labels import compare_pseudo_labels
@@ -103,11 +104,14 @@ def report_run(
         in_training={None: learned_by_run(info, data.path)},
         main=_main(segmenter, chosen),
     )
+    comparison, pictures = add_film_strips(comparison, features_in(data))
     wanted = by_clicks if pseudo_labels is None else pseudo_labels
     options, clicks = segmenter.config.supervision, info.timestamps
     return Report(
         title=run.resolve().name,
-        facts=_facts(run, segmenter, data, info) | {"Videos": videos_in_words(comparison, split)},
+        facts=_facts(run, segmenter, data, info)
+        | {"Videos": videos_in_words(comparison, split)}
+        | pictures,
         notes=notes_of(comparison, data),
         vocabulary=data.vocabulary,
         frames_per_second=data.spec.frames_per_second,

@@ -1,8 +1,8 @@
 """What the page's script draws, as compact JSON.
 
 A segmentation is one flat list, `[action, frames, action, frames, …]`; scores are rounded to one
-decimal, confidences to percents; a map of attention is bytes in base64. A thousand videos are about
-a megabyte.
+decimal, confidences to percents; a map of attention and pictures are bytes in base64. A thousand
+videos without pictures are about a megabyte, and so are the pictures.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from uvast.errors import printable
+from uvast.features.pictures import IMAGE_TYPE
 from uvast.report.compare import order_of_videos
 from uvast.report.content import SCORE_NAMES, score_values
 from uvast.report.palette import class_styles
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from uvast.evaluation import Scores
-    from uvast.report.content import Attention, Comparison, Report, Timeline
+    from uvast.report.content import Attention, Comparison, FilmStrip, Report, Timeline
     from uvast.segments import IntArray, Segmentation
     from uvast.vocabulary import Vocabulary
 
@@ -51,6 +52,7 @@ def _payload(report: Report) -> dict[str, Any]:
         ],
         "fps": report.frames_per_second,
         "scoreNames": SCORE_NAMES,
+        "imageType": IMAGE_TYPE,
         "comparison": _comparison(report.comparison, vocabulary, details=True),
         "pseudoLabels": _comparison(report.pseudo_labels, vocabulary, details=False),
         "attention": None if report.attention is None else _attention(report.attention),
@@ -89,8 +91,14 @@ def _video(one: Timeline) -> dict[str, Any]:
         "scores": [_rounded(scores) for scores in one.scores] or None,
         "sure": sure if any(sure) else None,
         "inTraining": one.in_training or None,
+        "strip": None if one.strip is None else _strip(one.strip),
     }
     return {key: value for key, value in values.items() if value is not None}
+
+
+def _strip(strip: FilmStrip) -> dict[str, Any]:
+    pictures = [base64.b64encode(one).decode("ascii") for one in strip.pictures]
+    return {"shape": round(strip.shape, 3), "pictures": pictures}
 
 
 def _details(scores: Scores, vocabulary: Vocabulary) -> dict[str, Any]:

@@ -123,6 +123,7 @@ class Checkpoints:
             selection=chosen if progress.best_epoch else "last epoch",
             decoding=state.priors.as_dict(),
             config=config.as_dict(),
+            extractor=self._info.extractor,
         )
 
     def _load_weights(self, contents: TensorFile) -> None:

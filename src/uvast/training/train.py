@@ -11,6 +11,7 @@ from uvast.config import Config, load_config
 from uvast.data import Dataset, validation_part
 from uvast.devices import choose_device
 from uvast.errors import ConfigError, InputError, LabelError, SplitError
+from uvast.features.record import common_extractor
 from uvast.files import write_text
 from uvast.runs import RunFolder, RunInfo, versions
 from uvast.supervision import full_segmentations, pseudo_segmentations
@@ -81,6 +82,7 @@ def train(
         train=names,
         validation=held_out,
         versions=versions(),
+        extractor=common_extractor(map(data.features_path, names)),
     )
     folder = RunFolder(Path(out))
     chosen = own_device(choose_device(device))

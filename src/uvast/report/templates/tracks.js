@@ -117,6 +117,33 @@ function makeTrack(name, track, { moved = () => {}, heights = false } = {}) {
   return bar;
 }
 
+// Very tall and very wide pictures are cut, so that all strips are about as high.
+function cellShape(strip) { return Math.min(Math.max(strip.shape, 1), 2); }
+
+// Pictures under the timelines; each shows the middle of its part of the video.
+function makeStrip(video, moved) {
+  const strip = make("div", "strip");
+  strip.setAttribute("role", "group");
+  strip.setAttribute("aria-label", `${video.name}, pictures`);
+  const parts = video.strip.pictures.length;
+  video.strip.pictures.forEach((picture, i) => {
+    const image = make("img");
+    const frame = Math.floor((i + 0.5) / parts * video.frames);
+    image.src = `data:${data.imageType};base64,${picture}`;
+    image.alt = moment(frame);
+    image.draggable = false;
+    const leave = () => { hideTip(); moved(null); };
+    followPointer(image, () => {
+      const box = image.getBoundingClientRect();
+      const highest = strip.closest(".tracks").getBoundingClientRect().top;
+      showTip("picture", moment(frame), box.left + box.width / 2, highest > 120 ? highest : box.top);
+      moved((frame + 0.5) / video.frames);
+    }, leave);
+    strip.append(image);
+  });
+  return strip;
+}
+
 // The step between the marks of an axis: round in seconds and minutes, or in frames.
 function step(length, most) {
   const round = data.fps ? [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600] : [1, 2, 5];

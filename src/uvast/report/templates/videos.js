@@ -22,7 +22,11 @@ function makeList(element, comparison, { marks, first }) {
     head.append(make("span", "figures"));
     const tracks = make("div", "tracks");
     const n = video.tracks.length + (video.truth ? 1 : 0) + (video.clicks ? 1 : 0);
-    tracks.style.height = `calc(var(--row) * ${n} + var(--axis))`;
+    tracks.style.setProperty("--rows", String(n));
+    if (video.strip) {
+      tracks.classList.add("pictured");
+      tracks.style.setProperty("--shape", String(cellShape(video.strip)));
+    }
     article.append(head, tracks);
     article.dataset.index = String(index);
     return article;
@@ -44,6 +48,7 @@ function makeList(element, comparison, { marks, first }) {
       if (decoding !== undefined) row.dataset.decoding = String(decoding);
       tracks.append(row);
     }
+    if (video.strip) tracks.append(line("", makeStrip(video, moved)));
     tracks.append(line("", makeAxis(video.frames)), now);
     mark(article);
   }

@@ -1,0 +1,75 @@
+"""The label files and settings of a project's dataset, from annotations and features."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uvast.data.dataset import BACKGROUND
+from uvast.data.faults import some
+from uvast.data.spec import read_spec
+from uvast.data.video_names import listed_stems
+from uvast.errors import LabelError
+from uvast.projects.derived import write_derived
+from uvast.projects.labels import (
+    GROUND_TRUTH,
+    LABELLED,
+    MAPPING,
+    TIMESTAMPS,
+    derived_files,
+    label_video,
+)
+from uvast.projects.settings import write_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from uvast.projects.labels import VideoLabels
+    from uvast.projects.project import Project
+
+
+def materialise(project: Project) -> tuple[str, ...]:
+    """See `Project.materialise`."""
+    write_settings(project.path, [card for name in project.names if (card := project.card(name))])
+    background = (read_spec(project.path).background or (BACKGROUND,))[0]
+    labelled: list[VideoLabels] = []
+    bare: list[str] = []
+    notes: list[str] = []
+    for name in project.names:
+        annotations = project.annotations(name)
+        if annotations is None or not annotations.events:
+            bare.append(name)
+            continue
+        times = project.frame_times(name)
+        if times is None:
+            notes.append(f"left out: {_without_times(project, name)}")
+            continue
+        try:
+            labelled.append(label_video(annotations, times, background))
+        except LabelError as error:
+            notes.append(f"left out: {error}")
+    texts, _ = listed_stems(project.path / GROUND_TRUTH, ".txt")
+    stale = (*(f"{GROUND_TRUTH}/{name}.txt" for name in texts), TIMESTAMPS, MAPPING, LABELLED)
+    write_derived(project.path, derived_files(labelled, background), stale)
+    return (*notes, *_notes(labelled, bare))
+
+
+def _without_times(project: Project, name: str) -> str:
+    if not project.features_path(name).is_file():
+        return f"{name} has labels but no features yet; make them with uvast extract {project.path}"
+    return f"the frame rate of {name} is unknown; set frames_per_second in dataset.toml"
+
+
+def _notes(labelled: Sequence[VideoLabels], bare: Sequence[str]) -> Iterator[str]:
+    """What a user should know before training."""
+    for video in labelled:
+        yield from video.notes
+    if labelled and bare:
+        yield f"not labelled yet, and left out: {some(bare)}"
+    full = [video.name for video in labelled if video.labels is not None]
+    clicked = [video.name for video in labelled if video.labels is None]
+    if full and clicked:
+        yield f"with clicks only, and left out of training with full labels: {some(clicked)}"
+        yield (
+            "for training with --supervision timestamps, the middle of each segment stands for a "
+            f"click: {some(full)}"
+        )
