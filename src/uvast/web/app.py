@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from uvast.errors import UvastError
+from uvast.web.jobs import Job, Jobs
 from uvast.web.live import News
 from uvast.web.media import Media
 from uvast.web.predictions import Predictions
@@ -36,11 +37,13 @@ class App:
     store: Store = field(init=False)
     predictions: Predictions = field(init=False)
     media: Media = field(init=False)
+    jobs: Jobs = field(init=False)
 
     def __post_init__(self) -> None:
         self.store = Store(self.project, self._tell)
         self.predictions = Predictions(self.project.path / "predictions")
         self.media = Media(self.project)
+        self.jobs = Jobs(self.project.path / "app" / "jobs", self._tell_job)
         self._over = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="uvast saver", daemon=True)
 
@@ -63,6 +66,8 @@ class App:
             try:
                 self.store.refresh()
                 self.store.save()
+                self.jobs.step()
+                self._tell_progress()
             except UvastError as error:
                 self.news.tell({"error": str(error)})
 
@@ -70,3 +75,12 @@ class App:
         for video, version in note.versions.items():
             self.news.tell({"video": video, "version": version})
         self.news.tell({"project": note.number, "note": note.sentence})
+
+    def _tell_job(self, job: Job) -> None:
+        self.news.tell({"job": job.number, "state": job.state})
+
+    def _tell_progress(self) -> None:
+        for job in self.jobs.all:
+            if job.state == "running":
+                share = self.jobs.progress(job.number).share
+                self.news.tell({"job": job.number, "state": job.state, "progress": share})

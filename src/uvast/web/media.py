@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from typing import TYPE_CHECKING
 
 from anyio import open_file
@@ -10,14 +11,21 @@ from starlette.responses import Response, StreamingResponse
 
 from uvast.errors import MissingFileError
 from uvast.exchange import ConstantRate, exact_rate
+from uvast.web.pictures import frame_table
 from uvast.web.playable import TYPES, is_playable, may_play
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from uvast.exchange import FrameTimes
     from uvast.projects import Project, ProjectVideo
+
+_N_DECODERS = 2
+"""Pictures that are decoded at the same time; other requests do not wait for them."""
 
 _PIECE = 1 << 18
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
@@ -28,16 +36,20 @@ class Media:
 
     Args:
         project: whose videos they are; nothing outside of its table is ever opened.
+
+    Attributes:
+        decoding: held while pictures are decoded.
     """
 
     def __init__(self, project: Project) -> None:
         self._project = project
         self._times: dict[str, tuple[int, FrameTimes | None]] = {}
-        self._proxies = project.path / "app" / "cache" / "proxies"
+        self._cache = project.path / "app" / "cache"
+        self.decoding = threading.BoundedSemaphore(_N_DECODERS)
 
     def proxy(self, video: ProjectVideo) -> Path:
         """Where a proxy is, or will be; by the content of the video."""
-        return self._proxies / f"{video.fingerprint[:32]}.mp4"
+        return self._cache / "proxies" / f"{video.fingerprint[:32]}.mp4"
 
     def playable(self, name: str) -> Path | None:
         """The file that a browser plays; None until there is a proxy."""
@@ -64,6 +76,22 @@ class Media:
         if times is None and video.frames_per_second is not None:
             times = ConstantRate(exact_rate(video.frames_per_second), video.n_frames or None)
         return times
+
+    def table(self, name: str) -> NDArray[np.float64]:
+        """When each frame of a video is shown `(T,)`; made once."""
+        video = self._project.video(name)
+        if not video.is_video:
+            raise MissingFileError(f"{name} has no pictures", remedy="it has features alone")
+        kept = self._cache / "times" / f"{video.fingerprint[:32]}.f64"
+        return frame_table(self._project.source(name), kept)
+
+    def to_decode(self, name: str) -> Path:
+        """The file whose frames are the quickest to get at: a proxy has a key frame a second."""
+        video = self._project.video(name)
+        if not video.is_video:
+            raise MissingFileError(f"{name} has no pictures", remedy="it has features alone")
+        proxy = self.proxy(video)
+        return proxy if proxy.is_file() else self._project.source(name)
 
     def to_send(self, name: str) -> Path:
         """As `playable`, or an error."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from uvast.web.job_views import job_view, run_views
 from uvast.web.predictions import timed
 from uvast.web.pseudo import midpoints
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from uvast.projects import ProjectVideo
     from uvast.web.app import App
     from uvast.web.documents import Document
+
+N_JOBS = 50
+"""Jobs in the list; older ones are of no interest."""
 
 
 def video_json(app: App, name: str) -> bytes:
@@ -43,10 +47,19 @@ def _about(app: App, video: ProjectVideo, document: Document) -> dict[str, objec
         "pseudo_by": pseudo.by,
         "prediction": _prediction(app, video.name),
         "playable": playable is not None,
+        "proxy": _proxy(app, video.name),
         "media": None if playable is None else f"/media/{video.name}?v={video.fingerprint[:16]}",
         "has_features": app.project.features_path(video.name).is_file(),
         "has_video": video.is_video and video.path.is_file(),
     }
+
+
+def _proxy(app: App, name: str) -> dict[str, object] | None:
+    """The job that makes the video playable, if there is one."""
+    jobs = [job for job in app.jobs.all if job.kind == "proxy" and job.video == name]
+    if not jobs:
+        return None
+    return {"job": jobs[0].number, "state": jobs[0].state, "error": jobs[0].error}
 
 
 def _prediction(app: App, name: str) -> dict[str, object] | None:
@@ -76,8 +89,8 @@ def project_view(app: App) -> dict[str, object]:
         "path": str(app.project.path.resolve()),
         "classes": [vars(one) for one in app.store.classes],
         "videos": videos,
-        "jobs": [],
-        "runs": [],
+        "jobs": [job_view(app, job) for job in app.jobs.all[:N_JOBS]],
+        "runs": run_views(app.project.path),
         "author": app.author,
         "version": app.store.number,
         "next": None,
