@@ -15,6 +15,7 @@ from uvast.web.store import Note, Store
 
 if TYPE_CHECKING:
     from uvast.projects import Project
+    from uvast.web.interchange import Outgoing
     from uvast.web.security import Door
 
 SECONDS_BETWEEN_SAVES = 1.0
@@ -38,6 +39,7 @@ class App:
     predictions: Predictions = field(init=False)
     media: Media = field(init=False)
     jobs: Jobs = field(init=False)
+    exports: dict[str, Outgoing] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.store = Store(self.project, self._tell)

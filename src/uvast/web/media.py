@@ -10,7 +10,7 @@ from anyio import open_file
 from starlette.responses import Response, StreamingResponse
 
 from uvast.errors import MissingFileError
-from uvast.exchange import ConstantRate, exact_rate
+from uvast.exchange import ConstantRate, PresentationTimes, exact_rate
 from uvast.web.pictures import frame_table
 from uvast.web.playable import TYPES, is_playable, may_play
 
@@ -72,10 +72,13 @@ class Media:
         if self._times.get(video.name, (None, None))[0] != stamp:
             times = self._project.frame_times(video.name) if stamp else None
             self._times[video.name] = stamp, times
-        times = self._times[video.name][1]
-        if times is None and video.frames_per_second is not None:
-            times = ConstantRate(exact_rate(video.frames_per_second), video.n_frames or None)
-        return times
+        return self._times[video.name][1] or _by_rate(video)
+
+    def source_times(self, video: ProjectVideo) -> FrameTimes | None:
+        """The frames of the video itself, which other tools count."""
+        if video.is_video and video.path.is_file():
+            return PresentationTimes(self.table(video.name))
+        return self.frame_times(video)
 
     def table(self, name: str) -> NDArray[np.float64]:
         """When each frame of a video is shown `(T,)`; made once."""
@@ -101,6 +104,12 @@ class Media:
                 f"browsers cannot play video {name}", remedy="make a proxy of it first"
             )
         return path
+
+
+def _by_rate(video: ProjectVideo) -> FrameTimes | None:
+    if video.frames_per_second is None:
+        return None
+    return ConstantRate(exact_rate(video.frames_per_second), video.n_frames or None)
 
 
 def parse_range(header: str | None, n_bytes: int) -> tuple[int, int] | None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from uvast.web.job_views import job_view, run_views
 from uvast.web.predictions import timed
 from uvast.web.pseudo import midpoints
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from uvast.projects import ProjectVideo
     from uvast.web.app import App
     from uvast.web.documents import Document
@@ -48,10 +51,16 @@ def _about(app: App, video: ProjectVideo, document: Document) -> dict[str, objec
         "prediction": _prediction(app, video.name),
         "playable": playable is not None,
         "proxy": _proxy(app, video.name),
-        "media": None if playable is None else f"/media/{video.name}?v={video.fingerprint[:16]}",
+        "media": None if playable is None else _address(playable, video),
         "has_features": app.project.features_path(video.name).is_file(),
         "has_video": video.is_video and video.path.is_file(),
     }
+
+
+def _address(playable: Path, video: ProjectVideo) -> str:
+    """Where the player gets it; another one once there is a proxy."""
+    kind = "o" if playable == video.path else "p"
+    return f"/media/{quote(video.name, safe='')}?v={video.fingerprint[:16]}{kind}"
 
 
 def _proxy(app: App, name: str) -> dict[str, object] | None:
