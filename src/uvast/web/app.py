@@ -16,6 +16,7 @@ from uvast.web.segmenting import PseudoSegmenter
 from uvast.web.store import Note, Store
 
 if TYPE_CHECKING:
+    from uvast.exchange import FrameTimes
     from uvast.projects import Project
     from uvast.web.interchange import Outgoing
     from uvast.web.security import Door
@@ -45,9 +46,9 @@ class App:
     exports: dict[str, Outgoing] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.store = Store(self.project, self._tell)
-        self.predictions = Predictions(self.project.path / "predictions")
         self.media = Media(self.project)
+        self.store = Store(self.project, self._tell, self._times_of)
+        self.predictions = Predictions(self.project.path / "predictions")
         self.jobs = Jobs(self.project.path / "app" / "jobs", self._tell_job)
         self.pseudo = PseudoSegmenter(self.project, self.media, self._tell_video)
         self._changed_at = time.time()
@@ -80,6 +81,9 @@ class App:
                 self.pseudo.step(self.store.number, self._changed_at, idle=idle)
             except UvastError as error:
                 self.news.tell({"error": str(error)})
+
+    def _times_of(self, name: str) -> FrameTimes | None:
+        return self.media.frame_times(self.project.video(name))
 
     def _tell_video(self, name: str) -> None:
         self.news.tell({"video": name, "version": self.store.document(name).version})
