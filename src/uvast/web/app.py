@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,11 @@ from uvast.web.jobs import Job, Jobs
 from uvast.web.live import News
 from uvast.web.media import Media
 from uvast.web.predictions import Predictions
+from uvast.web.segmenting import PseudoSegmenter
 from uvast.web.store import Note, Store
 
 if TYPE_CHECKING:
+    from uvast.exchange import FrameTimes
     from uvast.projects import Project
     from uvast.web.interchange import Outgoing
     from uvast.web.security import Door
@@ -39,13 +42,16 @@ class App:
     predictions: Predictions = field(init=False)
     media: Media = field(init=False)
     jobs: Jobs = field(init=False)
+    pseudo: PseudoSegmenter = field(init=False)
     exports: dict[str, Outgoing] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.store = Store(self.project, self._tell)
-        self.predictions = Predictions(self.project.path / "predictions")
         self.media = Media(self.project)
+        self.store = Store(self.project, self._tell, self._times_of)
+        self.predictions = Predictions(self.project.path / "predictions")
         self.jobs = Jobs(self.project.path / "app" / "jobs", self._tell_job)
+        self.pseudo = PseudoSegmenter(self.project, self.media, self._tell_video)
+        self._changed_at = time.time()
         self._over = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="uvast saver", daemon=True)
 
@@ -60,6 +66,7 @@ class App:
             self._over.set()
             if self._keeper.is_alive():
                 self._keeper.join()
+            self.pseudo.close()
             self.store.close()
 
     def _keep(self) -> None:
@@ -70,10 +77,19 @@ class App:
                 self.store.save()
                 self.jobs.step()
                 self._tell_progress()
+                idle = all(job.is_over for job in self.jobs.all)
+                self.pseudo.step(self.store.number, self._changed_at, idle=idle)
             except UvastError as error:
                 self.news.tell({"error": str(error)})
 
+    def _times_of(self, name: str) -> FrameTimes | None:
+        return self.media.frame_times(self.project.video(name))
+
+    def _tell_video(self, name: str) -> None:
+        self.news.tell({"video": name, "version": self.store.document(name).version})
+
     def _tell(self, note: Note) -> None:
+        self._changed_at = time.time()
         for video, version in note.versions.items():
             self.news.tell({"video": video, "version": version})
         self.news.tell({"project": note.number, "note": note.sentence})

@@ -87,6 +87,21 @@ def apply(
     return document.edited(edit, author), edit
 
 
+def repeat(
+    document: Document, edit: Edit, author: str, times: FrameTimes | None = None
+) -> Document:
+    """A document after an edit of before, or its inverse: for undo and redo.
+
+    A `ConflictError` if somebody changed the same since, or put something in its place.
+    """
+    after = document.edited(edit, author)
+    try:
+        check({id_: item.event for id_, item in after.items.items()}, edit.moved, times)
+    except InputError as error:
+        raise ConflictError(f"{error.what} in the meantime", where=document.video) from None
+    return after
+
+
 class _Draft:
     """A document while changes are made to it."""
 

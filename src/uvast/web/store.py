@@ -17,7 +17,7 @@ from uvast.exchange import VideoAnnotations
 from uvast.files import is_present
 from uvast.web.classes import Classes, ClassesEdit, changed, with_labels
 from uvast.web.documents import ConflictError, Document, Edit, ItemEdit, from_annotations
-from uvast.web.drafts import Scene, apply
+from uvast.web.drafts import Scene, apply, repeat
 from uvast.web.journal import Entry, Journal
 from uvast.web.rules import check
 from uvast.web.saved import SavedClasses, Shelf
@@ -26,6 +26,7 @@ from uvast.web.undo import DEEPEST, History
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from uvast.exchange import FrameTimes
     from uvast.projects import Project
     from uvast.web.changes import Change
     from uvast.web.classes import ClassChange
@@ -74,11 +75,18 @@ class Store:
     Args:
         project: its files.
         tell: called after every entry, by the thread that made it.
+        times_of: the frames of a video on which clicks stand.
     """
 
-    def __init__(self, project: Project, tell: Callable[[Note], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        project: Project,
+        tell: Callable[[Note], None] = lambda _: None,
+        times_of: Callable[[str], FrameTimes | None] = lambda _: None,
+    ) -> None:
         self.project = project
         self._tell = tell
+        self._times_of = times_of
         self._lock = threading.RLock()
         self._shelf = Shelf(project)
         self._journal = Journal(project.path / "app" / "journal.jsonl")
@@ -248,12 +256,12 @@ class Store:
 
     def _repeat(self, kind: Kind, entry: Entry) -> None:
         """Commits an entry again, or its inverse."""
-        for name in entry.videos:
-            self.document(name)  # another program may have been there
         videos, classes = entry.videos, entry.classes
         if kind == "undo":
             videos = {name: edit.inverse for name, edit in videos.items()}
             classes = classes and ClassesEdit(classes.after, classes.before)
+        for name, edit in videos.items():
+            repeat(self.document(name), edit, entry.author, self._times_of(name))
         self._commit(kind, entry.author, videos, classes, of=entry.number)
 
     def _commit(

@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 from uvast.web.job_views import job_view, run_views
 from uvast.web.predictions import timed
-from uvast.web.pseudo import midpoints
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +31,7 @@ def video_json(app: App, name: str) -> bytes:
 
 def _about(app: App, video: ProjectVideo, document: Document) -> dict[str, object]:
     """All but the events."""
-    pseudo = midpoints(document, video.seconds)
+    pseudo = app.pseudo.of(document, video)
     playable = app.media.playable(video.name)
     return {
         "name": video.name,

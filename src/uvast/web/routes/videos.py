@@ -15,7 +15,6 @@ from uvast.web.answers import body, in_thread, json_answer
 from uvast.web.changes import MOST_CHANGES, Change
 from uvast.web.documents import ConflictError
 from uvast.web.drafts import Scene
-from uvast.web.pseudo import midpoints
 from uvast.web.views import project_view, video_json
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def scene_of(app: App, name: str) -> Scene:
         seconds=video.seconds or None,
         origins={
             "prediction": app.predictions.events(name),
-            "pseudo": midpoints(document, video.seconds).segments,
+            "pseudo": app.pseudo.of(document, video).segments,
         },
     )
 
