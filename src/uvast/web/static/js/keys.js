@@ -51,7 +51,9 @@ const ARE_MADE_WITH_SHIFT = /^[^a-z0-9]$/i;
  * @param {KeyboardEvent} event
  */
 export function keyName(event) {
-  const key = event.key === " " ? "Space" : event.key;
+  const letter = /^[a-z]$/i.test(event.key); // Caps Lock is no Shift
+  const cased = event.shiftKey ? event.key.toUpperCase() : event.key.toLowerCase();
+  const key = event.key === " " ? "Space" : letter ? cased : event.key;
   if (["Shift", "Control", "Alt", "Meta"].includes(key)) return "";
   const shift = event.shiftKey && !ARE_MADE_WITH_SHIFT.test(key);
   const ctrl = event.ctrlKey || event.metaKey;
