@@ -54,16 +54,17 @@ export class Timeline {
    */
   show(state, more) {
     const clicks = state.events.filter((one) => one.end === null);
+    const labelled = state.events.filter((one) => one.end !== null);
     const prediction = state.prediction;
     if (prediction !== this.scene.from) this.scene.band = prediction?.band ?? null;
     Object.assign(this.scene, more, {
       from: prediction,
       clicks,
       clickIndex: new IntervalIndex(clicks.map((one) => ({ ...one, end: one.start }))),
-      labels: new IntervalIndex(state.events.filter((one) => one.end !== null)),
+      labels: new IntervalIndex(labelled),
       pseudo: new IntervalIndex(state.pseudo),
       prediction: new IntervalIndex(prediction?.segments ?? []),
-      unlabelled: gaps(state.observed, state.seconds ?? 0),
+      unlabelled: gaps(labelled.length ? state.observed : [], state.seconds ?? 0),
     });
     this.#lay(["ruler", more.strip && "strip", "clicks", "labels", "pseudo", prediction && "prediction", prediction?.band && "band"].filter(Boolean));
     if (state.seconds !== this.seconds) {
