@@ -35,8 +35,10 @@ def click(start: float, label: str = "reach") -> dict[str, object]:
 
 def state(store: Store) -> object:
     return [
-        (name, one.version, one.n_ids, one.looked_at, one.reviewed)
-        + tuple((item.id, item.event, item.changed, item.by) for item in one.ordered)
+        (
+            *(name, one.version, one.n_ids, one.looked_at, one.reviewed),
+            *((item.id, item.event, item.changed, item.by) for item in one.ordered),
+        )
         for name, one in sorted(store.documents.items())
     ], store.classes
 

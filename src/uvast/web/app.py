@@ -11,7 +11,9 @@ from uvast.errors import UvastError
 from uvast.web.jobs import Job, Jobs
 from uvast.web.live import News
 from uvast.web.media import Media
+from uvast.web.overview import Overview
 from uvast.web.predictions import Predictions
+from uvast.web.rounds import keep_round
 from uvast.web.segmenting import PseudoSegmenter
 from uvast.web.store import Note, Store
 
@@ -43,6 +45,7 @@ class App:
     media: Media = field(init=False)
     jobs: Jobs = field(init=False)
     pseudo: PseudoSegmenter = field(init=False)
+    overview: Overview = field(init=False)
     exports: dict[str, Outgoing] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -51,6 +54,7 @@ class App:
         self.predictions = Predictions(self.project.path / "predictions")
         self.jobs = Jobs(self.project.path / "app" / "jobs", self._tell_job)
         self.pseudo = PseudoSegmenter(self.project, self.media, self._tell_video)
+        self.overview = Overview(self)
         self._changed_at = time.time()
         self._over = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="uvast saver", daemon=True)
@@ -77,6 +81,8 @@ class App:
                 self.store.save()
                 self.jobs.step()
                 self._tell_progress()
+                if self.overview.refresh():
+                    self.news.tell({"project": self.store.number})
                 idle = all(job.is_over for job in self.jobs.all)
                 self.pseudo.step(self.store.number, self._changed_at, idle=idle)
             except UvastError as error:
@@ -92,10 +98,13 @@ class App:
         self._changed_at = time.time()
         for video, version in note.versions.items():
             self.news.tell({"video": video, "version": version})
-        self.news.tell({"project": note.number, "note": note.sentence})
+        news: dict[str, object] = {"project": note.number}
+        self.news.tell({**news, "note": note.sentence} if note.sentence else news)
 
     def _tell_job(self, job: Job) -> None:
         self.news.tell({"job": job.number, "state": job.state})
+        if job.kind == "segment" and job.state == "done":
+            keep_round(self)
 
     def _tell_progress(self) -> None:
         for job in self.jobs.all:

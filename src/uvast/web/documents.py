@@ -146,6 +146,11 @@ class Document:
         return tuple(one for one in self.ordered if not one.event.is_point)
 
     @cached_property
+    def labels(self) -> frozenset[str]:
+        """The names that occur."""
+        return frozenset(one.event.label for one in self.items.values())
+
+    @cached_property
     def observed(self) -> Spans | None:
         """What counts as looked at; None for the whole video. Unlabelled is not background.
 

@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 from uvast.errors import UvastError
 from uvast.files import missing
 from uvast.web.answers import on_bug, on_error, on_http_error
-from uvast.web.routes import files, jobs, media, videos
+from uvast.web.routes import files, jobs, media, review, videos
 from uvast.web.security import Guard
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def make_asgi(app: App, static: Path = STATIC) -> Starlette:
             *media.routes,
             *jobs.routes,
             *files.routes,
+            *review.routes,
             Mount("/static", StaticFiles(directory=static, check_dir=False)),
         ],
         middleware=[Middleware(Guard, door=app.door)],

@@ -127,10 +127,8 @@ class Store:
     def classes(self) -> Classes:
         """The table, with every label that is used."""
         with self._lock:
-            labels = {
-                item.event.label for one in self._documents.values() for item in one.items.values()
-            }
-            return with_labels(self._classes, labels)
+            labels = [one.labels for one in self._documents.values()]
+            return with_labels(self._classes, frozenset().union(*labels))
 
     def change(
         self, video: str, changes: Sequence[Change], author: str, *, seen: int, scene: Scene
@@ -157,7 +155,7 @@ class Store:
         with self._lock:
             self._read_outside(self.project.names)
             after, names = changed(self.classes, change)
-            used = {label for one in self._documents.values() for label in one.annotations.labels}
+            used = {label for one in self._documents.values() for label in one.labels}
             if change.do == "delete" and change.name in used:
                 raise ConflictError(
                     f"class {change.name!r} has events", remedy="delete or relabel them first"

@@ -6,7 +6,6 @@ import json
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from uvast.web.job_views import job_view, run_views
 from uvast.web.predictions import timed
 
 if TYPE_CHECKING:
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
     from uvast.projects import ProjectVideo
     from uvast.web.app import App
     from uvast.web.documents import Document
-
-N_JOBS = 50
-"""Jobs in the list; older ones are of no interest."""
 
 
 def video_json(app: App, name: str) -> bytes:
@@ -86,47 +82,3 @@ def _prediction(app: App, name: str) -> dict[str, object] | None:
     ]
     band = found.band and {"step": found.band.step, "probability": found.band.probability}
     return {"segments": segments, "band": band, "run": found.run}
-
-
-def project_view(app: App) -> dict[str, object]:
-    """Everything the list of videos shows."""
-    documents = app.store.documents
-    videos = [_row(app, one, documents.get(one.name)) for one in app.project.videos]
-    return {
-        "name": app.project.path.resolve().name,
-        "path": str(app.project.path.resolve()),
-        "classes": [vars(one) for one in app.store.classes],
-        "videos": videos,
-        "jobs": [job_view(app, job) for job in app.jobs.all[:N_JOBS]],
-        "runs": run_views(app.project.path),
-        "author": app.author,
-        "version": app.store.number,
-        "next": None,
-    }
-
-
-def _row(app: App, video: ProjectVideo, document: Document | None) -> dict[str, object]:
-    n_clicks = 0 if document is None else len(document.clicks)
-    n_segments = 0 if document is None else len(document.segments)
-    predicted = app.predictions.of(video.name)
-    fault = app.store.fault(video.name)
-    if document is not None and document.reviewed:
-        state = "reviewed"
-    elif n_segments or n_clicks:
-        state = "labelled" if n_segments else "clicks"
-    else:
-        state = "new" if predicted is None else "predicted"
-    return {
-        "name": video.name,
-        "state": state,
-        "n_clicks": n_clicks,
-        "n_segments": n_segments,
-        "seconds": video.seconds,
-        "uncertainty": None
-        if predicted is None or not predicted.segments
-        else sum(one.uncertainty for one in predicted.segments) / len(predicted.segments),
-        "has_features": app.project.features_path(video.name).is_file(),
-        "has_video": video.is_video,
-        "playable": app.media.may_play(video),
-        "error": None if fault is None else str(fault),
-    }

@@ -77,7 +77,8 @@ async def post_video(request: Request) -> Response:
         if errors:
             raise errors[0]
         raise InputError(f"{name} is in the project already", remedy="nothing has to be done")
-    app.news.tell({"project": app.store.number, "note": ""})
+    await in_thread(app.overview.refresh)
+    app.news.tell({"project": app.store.number})
     return JSONResponse({"videos": added})
 
 

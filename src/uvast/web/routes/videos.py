@@ -15,7 +15,7 @@ from uvast.web.answers import body, in_thread, json_answer
 from uvast.web.changes import MOST_CHANGES, Change
 from uvast.web.documents import ConflictError
 from uvast.web.drafts import Scene
-from uvast.web.views import project_view, video_json
+from uvast.web.views import video_json
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -46,7 +46,7 @@ class UndoRequest:
 
 async def get_project(request: Request) -> Response:
     """The list."""
-    return JSONResponse(await in_thread(project_view, app_of(request)))
+    return json_answer(await in_thread(app_of(request).overview.json))
 
 
 async def get_video(request: Request) -> Response:
