@@ -34,12 +34,13 @@ export class HeatMap {
     if (answer && key === this.asked) this.#draw(answer);
   }
 
-  /** @param {{width: number, height: number, values: number[]}} map values 0 to 1, row by row */
-  #draw({ width, height, values }) {
+  /** @param {{rows: number[][], start: number, end: number}} map values 0 to 255, a row a group of features */
+  #draw({ rows }) {
+    const [width, height] = [rows[0].length, rows.length];
     Object.assign(this.canvas, { width, height });
     const context = this.canvas.getContext("2d");
     const picture = context.createImageData(width, height);
-    values.forEach((value, i) => picture.data.set([...heat(value), 255], 4 * i));
+    rows.flat().forEach((value, i) => picture.data.set([...heat(value / 255), 255], 4 * i));
     context.putImageData(picture, 0, 0);
   }
 }

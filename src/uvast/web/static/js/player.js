@@ -22,6 +22,11 @@ class Transport {
     this.loop = null;
   }
 
+  /** Whether the frame that was asked for is the one that is seen. */
+  get settled() {
+    return true;
+  }
+
   /** The moment of the frame that is shown. */
   get seconds() {
     return this.table.start(this.frame);
@@ -106,6 +111,10 @@ export class VideoPlayer extends Transport {
     this.watch = video.requestVideoFrameCallback((_now, data) => this.#onFrame(data.mediaTime));
     video.addEventListener("ended", () => this.pause());
     video.addEventListener("loadeddata", () => this.seekFrame(this.frame), { once: true });
+  }
+
+  get settled() {
+    return this.wanted === null && !this.playing;
   }
 
   close() {

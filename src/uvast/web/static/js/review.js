@@ -48,9 +48,10 @@ export class ReviewView {
   }
 
   async #score() {
-    const rounds = await get("/api/curve").catch(() => null);
-    const points = rounds?.rounds ?? rounds ?? [];
-    if (points.length) fill(this.curve, chart("Score of each round on reviewed videos", curvesOf(points)));
+    const rounds = (await get("/api/curve").catch(() => [])).filter((one) => one.scores);
+    if (!rounds.length) return;
+    const known = rounds.some((one) => one.learned_from) && h("p", { class: "hint" }, "Some rounds are scored on videos that the model had learned from.");
+    fill(this.curve, chart("Score of each round on reviewed videos", curvesOf(rounds)), known);
   }
 
   /** Shows one of the queue. */
@@ -142,11 +143,11 @@ export class ReviewView {
   }
 }
 
-/** One curve a score. @param {Record<string, any>[]} rounds */
+/** One curve a score. @param {{round: number, scores: Record<string, number> | null}[]} rounds */
 function curvesOf(rounds) {
   const curves = {};
-  rounds.forEach((round, i) => {
-    for (const [name, value] of Object.entries(round.scores ?? round)) if (typeof value === "number" && name !== "round") (curves[name] ??= []).push([i + 1, value]);
-  });
+  for (const { round, scores } of rounds) {
+    for (const [name, value] of Object.entries(scores ?? {})) (curves[name] ??= []).push([round, value]);
+  }
   return curves;
 }

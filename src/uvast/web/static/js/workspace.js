@@ -105,6 +105,7 @@ export class Workspace {
   #onFrame() {
     if (!this.player || !this.document) return;
     this.timeline.setHead(this.now, this.player.loop, this.player.playing);
+    this.screen.element.dataset.busy = this.player.settled ? "no" : "yes";
     if (this.open) this.#draw(this.state);
     this.controls.tick();
   }
