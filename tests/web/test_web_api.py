@@ -127,7 +127,10 @@ def test_accepting_a_prediction_can_be_undone(client: Client, project: Project) 
 def test_review_shows_the_least_sure_first(client: Client, project: Project) -> None:
     predict(project, "cup", predicted("reach", 0, 25), predicted("pour", 25, 60, entropy=0.8))
     predict(
-        project, "tea", predicted("reach", 0, 20, entropy=0.1, agreement=0.2), predicted("x", 20, 40)
+        project,
+        "tea",
+        predicted("reach", 0, 20, entropy=0.1, agreement=0.2),
+        predicted("x", 20, 40),
     )
     found = client.get("/api/review?order=unsure").json()
     assert [(one["video"], one["segment"]["label"]) for one in found] == [
@@ -269,7 +272,9 @@ def test_import_is_one_change_that_can_be_undone(client: Client) -> None:
     assert [one["kind"] for one in client.video("cup")["events"]] == ["click"]
     bad = upload(client, "/api/import", "labels.csv", b"video,start,end,label\nx,0,2,reach\n")
     assert bad.status_code == 422
-    one = upload(client, "/api/import?video=tea", "a.srt", b"1\n00:00:01,000 --> 00:00:02,000\nup\n")
+    one = upload(
+        client, "/api/import?video=tea", "a.srt", b"1\n00:00:01,000 --> 00:00:02,000\nup\n"
+    )
     assert one.json()["videos"] == ["tea"]
 
 
@@ -282,7 +287,9 @@ def test_elan_export_is_read_by_pympi(client: Client, tmp_path: Path) -> None:
     path = tmp_path / "cup.eaf"
     path.write_bytes(answer.content)
     file = pympi.Elan.Eaf(str(path))
-    found = [one[:3] for tier in file.get_tier_names() for one in file.get_annotation_data_for_tier(tier)]
+    found = [
+        one[:3] for tier in file.get_tier_names() for one in file.get_annotation_data_for_tier(tier)
+    ]
     assert sorted(found) == [(0, 2000, "reach"), (2000, 3500, "pour")]
 
 
@@ -329,13 +336,17 @@ def test_pseudo_segments_follow_the_features(client: Client, project: Project) -
 def test_a_project_without_videos(static: Path, tmp_path: Path) -> None:
     features = tmp_path / "project" / "features"
     features.mkdir(parents=True)
-    np.save(features / "walk.npy", np.zeros((30, 4), np.float32))
-    (tmp_path / "project" / "dataset.toml").write_text("frames_per_second = 10.0\n")
+    np.save(features / "walk.npy", np.zeros((4, 30), np.float32))
+    (tmp_path / "project" / "dataset.toml").write_text(
+        'frames_per_second = 10.0\nfeature_axis = "features-first"\n'
+    )
     project = Project.create(tmp_path / "project", [])[0]
     with opened(project, static) as client:
-        assert client.change("walk", click(1.0)).status_code == 200
+        answer = client.change("walk", click(1.0))
+        assert answer.status_code == 200, answer.text
         video = client.video("walk")
-        assert (video["has_video"], video["playable"], video["media"]) == (False, False, None)
+        assert (video["has_video"], video["playable"], video["seconds"]) == (False, False, 3.0)
+        assert len(client.get("/api/videos/walk/features?width=10").json()["rows"]) == 4
         for address in ("/media/walk", "/frame/walk?index=0", "/times/walk", "/strip/walk"):
             assert client.get(address).status_code == 404
 

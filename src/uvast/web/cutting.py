@@ -18,10 +18,10 @@ from uvast.supervision import VideoView, cut_again
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from uvast.segments import IntArray
     from uvast.supervision import ClassModel
+    from uvast.supervision.targets import Features
 
     Gap = tuple[int, int, int, int]
 
@@ -39,12 +39,11 @@ class Cutter:
     """The features of one video, and the cuts that were found.
 
     Args:
-        path: `NAME.npy`, `(T, F)`.
+        features: `(T, F)`.
         n_segments: about how many segments there are.
     """
 
-    def __init__(self, path: Path, n_segments: int) -> None:
-        features = np.load(path, mmap_mode="r", allow_pickle=False)
+    def __init__(self, features: Features, n_segments: int) -> None:
         self.n_frames: int = len(features)
         self._step: int = max(1, -(-features.shape[0] * features.shape[1] * 8 // MOST_BYTES))
         rows = np.asarray(features[:: self._step], dtype=np.float32)

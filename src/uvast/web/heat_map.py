@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.errors import InputError, MissingFileError, UvastError
+from uvast.errors import InputError
 
 if TYPE_CHECKING:
     from uvast.web.app import App
@@ -28,16 +28,9 @@ def heat_map(app: App, name: str, width: int, start: float, end: float | None) -
         end: in seconds; None for the end.
     """
     video = app.project.video(name)
+    features = app.media.features(video)
     times = app.media.frame_times(video)
-    path = app.project.features_path(name)
-    if times is None or not path.is_file():
-        raise MissingFileError(f"{name} has no features", remedy="extract them first")
-    try:
-        features = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise UvastError(
-            f"cannot be read ({error})", where=path, remedy="extract it again"
-        ) from None
+    assert times is not None, "features have times"
     n_frames = len(features)
     length = float(times.edges([n_frames])[0])
     end = length if end is None else min(end, length)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from anyio import open_file
 from starlette.responses import Response, StreamingResponse
 
-from uvast.errors import MissingFileError
+from uvast.errors import CorruptFileError, MissingFileError
 from uvast.exchange import ConstantRate, PresentationTimes, exact_rate
+from uvast.files import unreadable
 from uvast.web.pictures import frame_table
 from uvast.web.playable import TYPES, is_playable, may_play
 
@@ -18,11 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from uvast.exchange import FrameTimes
     from uvast.projects import Project, ProjectVideo
+
+    Features = NDArray[np.floating[Any]]
 
 _N_DECODERS = 2
 """Pictures that are decoded at the same time; other requests do not wait for them."""
@@ -73,6 +76,33 @@ class Media:
             times = self._project.frame_times(video.name) if stamp else None
             self._times[video.name] = stamp, times
         return self._times[video.name][1] or _by_rate(video)
+
+    def seconds(self, video: ProjectVideo) -> float | None:
+        """The length of a video; without one, that of its features."""
+        times = None if video.seconds else self.frame_times(video)
+        if times is None or times.n_frames is None:
+            return video.seconds or None
+        return float(times.edges([times.n_frames])[0])
+
+    def features(self, video: ProjectVideo) -> Features:
+        """The features of a video `(T, F)`, mapped and not read, whatever axis is time."""
+        path, times = self._project.features_path(video.name), self.frame_times(video)
+        if times is None or not path.is_file():
+            raise MissingFileError(f"{video.name} has no features", remedy="extract them first")
+        try:
+            found: Features = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise unreadable(path, error, kind="features", remedy="extract it again") from error
+        if found.ndim == 2 and len(found) != times.n_frames:
+            found = found.T
+        if found.ndim != 2 or len(found) != times.n_frames or found.dtype.kind not in "fiu":
+            raise CorruptFileError(
+                f"holds {found.dtype} of shape {found.shape}, not a row for each of "
+                f"{times.n_frames} frames",
+                where=path,
+                remedy="extract it again",
+            )
+        return found
 
     def source_times(self, video: ProjectVideo) -> FrameTimes | None:
         """The frames of the video itself, which other tools count."""

@@ -91,7 +91,7 @@ class Overview:
         segments = () if found is None else found.segments
         total = sum(one.uncertainty for one in segments)
         return _Facts(
-            seconds=video.seconds,
+            seconds=app.media.seconds(video),
             has_video=video.is_video and video.path.is_file(),
             has_features=app.project.features_path(name).is_file(),
             playable=app.media.may_play(video),

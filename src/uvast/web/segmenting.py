@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from uvast.errors import UvastError
 from uvast.web.full_passes import FullPass
 from uvast.web.pseudo import Pseudo, midpoints, segments_of, stretches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from uvast.exchange import Event, FrameTimes, Span
     from uvast.projects import Project, ProjectVideo
@@ -57,9 +57,9 @@ class PseudoSegmenter:
         cutter = self._cutter(document, video)
         times = self._media.frame_times(video)
         if cutter is None or times is None or times.n_frames != cutter.n_frames:
-            return midpoints(document, video.seconds)
+            return midpoints(document, self._media.seconds(video))
         found: list[Event] = []
-        for span, clicks in stretches(document, video.seconds):
+        for span, clicks in stretches(document, self._media.seconds(video)):
             found += self._by_features(cutter, times, span, clicks)
         return Pseudo(tuple(found), "features")
 
@@ -114,19 +114,19 @@ class PseudoSegmenter:
             self._cutters[video.name] = stamp, None
             while len(self._cutters) > N_READY:
                 self._cutters.popitem(last=False)
-        usual = (video.seconds or 0.0) / SECONDS_A_SEGMENT
+        usual = (self._media.seconds(video) or 0.0) / SECONDS_A_SEGMENT
         n_segments = max(1, round(usual), len(document.clicks))
-        self._worker.submit(self._read, video.name, stamp, path, n_segments)
+        self._worker.submit(self._read, video, stamp, n_segments)
         return None
 
-    def _read(self, name: str, stamp: int, path: Path, n_segments: int) -> None:
+    def _read(self, video: ProjectVideo, stamp: int, n_segments: int) -> None:
         from uvast.web.cutting import Cutter  # compiles its loops: not while the app starts
 
         try:
-            cutter = Cutter(path, n_segments)
-        except (OSError, ValueError, MemoryError):  # midpoints will do
+            cutter = Cutter(self._media.features(video), n_segments)
+        except (UvastError, MemoryError):  # midpoints will do
             return
         with self._lock:
-            if self._cutters.get(name, (0, None))[0] == stamp:
-                self._cutters[name] = stamp, cutter
-        self._tell(name)
+            if self._cutters.get(video.name, (0, None))[0] == stamp:
+                self._cutters[video.name] = stamp, cutter
+        self._tell(video.name)

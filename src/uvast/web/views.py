@@ -32,7 +32,7 @@ def _about(app: App, video: ProjectVideo, document: Document) -> dict[str, objec
     return {
         "name": video.name,
         "version": document.version,
-        "seconds": video.seconds,
+        "seconds": app.media.seconds(video),
         "frames_per_second": video.frames_per_second,
         "n_frames": video.n_frames,
         "width": video.width,

@@ -82,7 +82,7 @@ def scene_of(app: App, name: str) -> Scene:
     document = app.store.document(name)
     return Scene(
         times=app.media.frame_times(video),
-        seconds=video.seconds or None,
+        seconds=app.media.seconds(video),
         origins={
             "prediction": app.predictions.events(name),
             "pseudo": app.pseudo.of(document, video).segments,
