@@ -10,15 +10,33 @@ export class AnnotateView {
     this.store = store;
     this.name = name;
     this.workspace = new Workspace(store, () => this.#update());
-    this.classes = new ClassPanel(this.workspace, (label, event) => this.classKey(label, event.shiftKey));
+    this.classes = new ClassPanel(
+      this.workspace,
+      (label, event) => this.classKey(label, event.shiftKey),
+    );
     this.inspector = new Inspector(this.workspace);
     this.about = new VideoPanel(this.workspace);
-    this.modes = h("div", { class: "switch", role: "radiogroup", "aria-label": "What a class's key makes" });
+    this.modes = h(
+      "div",
+      { class: "switch", role: "radiogroup", "aria-label": "What a class's key makes" },
+    );
     this.title = h("h1", {}, name);
     this.element = h("section", { class: "view workspace" },
-      h("div", { class: "bar" }, this.title, this.modes, h("a", { class: "button quiet", href: "#/videos" }, "All videos")),
+      h(
+        "div",
+        { class: "bar" },
+        this.title,
+        this.modes,
+        h("a", { class: "button quiet", href: "#/videos" }, "All videos"),
+      ),
       this.workspace.stage,
-      h("aside", { class: "side" }, this.classes.element, this.inspector.element, this.about.element),
+      h(
+        "aside",
+        { class: "side" },
+        this.classes.element,
+        this.inspector.element,
+        this.about.element,
+      ),
       this.workspace.timeline.element,
     );
   }
@@ -27,7 +45,16 @@ export class AnnotateView {
     try {
       await this.workspace.load(this.name);
     } catch (error) {
-      fill(this.element, h("div", { class: "empty" }, h("h1", {}, "This video cannot be opened"), h("p", {}, error.message), h("a", { href: "#/videos" }, "All videos")));
+      fill(
+        this.element,
+        h(
+          "div",
+          { class: "empty" },
+          h("h1", {}, "This video cannot be opened"),
+          h("p", {}, error.message),
+          h("a", { href: "#/videos" }, "All videos"),
+        ),
+      );
     }
   }
 
@@ -37,7 +64,15 @@ export class AnnotateView {
 
   #update() {
     const { workspace } = this;
-    const mode = (name, text) => textButton(text, () => workspace.setMode(name), { role: "radio", "aria-checked": String(workspace.mode === name), class: workspace.mode === name ? "on" : "" });
+    const mode = (name, text) => textButton(
+      text,
+      () => workspace.setMode(name),
+      {
+        role: "radio",
+        "aria-checked": String(workspace.mode === name),
+        class: workspace.mode === name ? "on" : "",
+      },
+    );
     fill(this.modes, mode("clicks", "Clicks"), mode("segments", "Segments"));
     for (const part of [this.classes, this.inspector, this.about]) part.update();
   }
@@ -60,8 +95,13 @@ export class AnnotateView {
   #next() {
     const { next, videos } = this.store.project;
     const place = videos.findIndex((one) => one.name === this.name);
-    const other = next && next.video !== this.name ? next.video : videos[(place + 1) % videos.length]?.name;
-    if (next && next.video === this.name && next.seconds !== null) this.workspace.goTo(next.seconds);
+    const other = next
+      && next.video !== this.name
+      ? next.video
+      : videos[(place + 1) % videos.length]?.name;
+    if (next && next.video === this.name && next.seconds !== null) {
+      this.workspace.goTo(next.seconds);
+    }
     else if (other) location.hash = `#/annotate/${encodeURIComponent(other)}`;
   }
 

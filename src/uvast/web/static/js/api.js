@@ -33,7 +33,11 @@ async function request(address, options = {}) {
   if (response.ok) return response;
   const answer = await response.json().catch(() => ({}));
   const sentence = response.status === 403 ? NOT_LET_IN : answer.error;
-  throw new ApiError(sentence ?? `The app answered with ${response.status}.`, response.status, answer);
+  throw new ApiError(
+    sentence ?? `The app answered with ${response.status}.`,
+    response.status,
+    answer,
+  );
 }
 
 /** @param {string} address */
@@ -63,17 +67,25 @@ export function upload(address, file, onprogress = () => {}) {
     sender.responseType = "json";
     sender.setRequestHeader("Content-Type", "application/octet-stream");
     sender.setRequestHeader("X-Name", encodeURIComponent(file.name));
-    sender.upload.onprogress = (event) => event.lengthComputable && onprogress(event.loaded / event.total);
+    sender.upload.onprogress = (event) => event.lengthComputable
+      && onprogress(event.loaded / event.total);
     sender.onerror = () => reject(new ApiError(NO_ANSWER, 0));
     sender.onload = () => {
       if (sender.status < 300) resolve(sender.response);
-      else reject(new ApiError(sender.response?.error ?? NOT_LET_IN, sender.status, sender.response));
+      else {
+        reject(new ApiError(sender.response?.error ?? NOT_LET_IN, sender.status, sender.response));
+      }
     };
     sender.send(file);
   });
 }
 
-/** An address under which a video is found. @param {string} kind @param {string} name @param {Record<string, any>} [query] */
+/**
+ * An address under which a video is found.
+ * @param {string} kind
+ * @param {string} name
+ * @param {Record<string, any>} [query]
+ */
 export function addressOf(kind, name, query = {}) {
   const text = new URLSearchParams(query).toString();
   return `/${kind}/${encodeURIComponent(name)}${text ? `?${text}` : ""}`;

@@ -1,9 +1,13 @@
 /**
- * What a video looks like after changes that the server has not acknowledged yet. Pure. Only for the
+ * What a video looks like after changes that the server has not acknowledged yet. Pure. Only for
+ * the
  * eye: the server's answer replaces it. What only the server can tell (accepted predictions) waits.
  */
 
-/** @typedef {{id: string, kind: "click" | "segment", label: string, start: number, end: number | null, author?: string, pending?: boolean}} Item */
+/**
+ * @typedef {{id: string, kind: "click" | "segment", label: string, start: number, end: number |
+ *   null, author?: string, pending?: boolean}} Item
+ */
 /** @typedef {Record<string, any> & {do: string}} Change */
 
 let n_new = 0;
@@ -36,10 +40,27 @@ function applyOne(items, rest, change) {
   const set = (id, values) => items.set(id, { ...items.get(id), ...values, pending: true });
   switch (change.do) {
     case "add":
-      set(change.as, { id: change.as, kind: change.kind, label: change.label, start: change.start, end: change.end ?? null });
+      set(
+        change.as,
+        {
+          id: change.as,
+          kind: change.kind,
+          label: change.label,
+          start: change.start,
+          end: change.end ?? null,
+        },
+      );
       break;
     case "move":
-      if (one) set(one.id, { start: change.start, end: one.end === null ? null : (change.end ?? change.start + one.end - one.start) });
+      if (one) {
+        set(
+          one.id,
+          {
+            start: change.start,
+            end: one.end === null ? null : (change.end ?? change.start + one.end - one.start),
+          },
+        );
+      }
       break;
     case "relabel":
       if (one) set(one.id, { label: change.label });
@@ -72,11 +93,18 @@ function mergeInto(items, set, ids) {
   const found = ids.map((id) => items.get(id)).filter(Boolean);
   if (found.length < 2) return;
   for (const one of found.slice(1)) items.delete(one.id);
-  set(found[0].id, { start: Math.min(...found.map((one) => one.start)), end: Math.max(...found.map((one) => one.end)) });
+  set(
+    found[0].id,
+    {
+      start: Math.min(...found.map((one) => one.start)),
+      end: Math.max(...found.map((one) => one.end)),
+    },
+  );
 }
 
 /**
- * Which new events of the server are those that were named here: same kind and label, nearest in time.
+ * Which new events of the server are those that were named here: same kind and label, nearest in
+ * time.
  * @param {Change[]} changes that were acknowledged
  * @param {Item[]} before @param {Item[]} after
  * @returns {Map<string, string>}
@@ -88,7 +116,9 @@ export function namesGiven(changes, before, after) {
   for (const change of changes) {
     if (!change.as) continue;
     const at = change.start ?? change.at;
-    const far = (one) => Math.abs(one.start - at) + (change.label && one.label !== change.label ? 1e6 : 0);
+    const far = (one) => Math.abs(one.start - at) + (
+      change.label && one.label !== change.label ? 1e6 : 0
+    );
     fresh.sort((a, b) => far(a) - far(b));
     const found = fresh.shift();
     if (found) names.set(change.as, found.id);
@@ -96,7 +126,11 @@ export function namesGiven(changes, before, after) {
   return names;
 }
 
-/** The change with other ids; null if it is about an event that never came to be. @param {Change} change @param {Map<string, string>} names */
+/**
+ * The change with other ids; null if it is about an event that never came to be.
+ * @param {Change} change
+ * @param {Map<string, string>} names
+ */
 export function renamed(change, names) {
   const name = (id) => names.get(id) ?? id;
   if (change.ids) return { ...change, ids: change.ids.map(name) };

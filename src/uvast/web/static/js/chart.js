@@ -7,13 +7,20 @@ const COLOURS = ["#4f7cff", "#e5793a", "#2fa36b", "#b658c9", "#c2a11a", "#d84b63
 const HEIGHT = 170;
 const MARGIN = { left: 46, right: 10, top: 10, bottom: 22 };
 
-/** About `n` round values between two. @param {number} low @param {number} high @param {number} n */
+/**
+ * About `n` round values between two.
+ * @param {number} low
+ * @param {number} high
+ * @param {number} n
+ */
 export function roundValues(low, high, n) {
   const raw = (high - low || 1) / n;
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= raw);
   const values = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) values.push(Number((i * step).toPrecision(12)));
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) {
+    values.push(Number((i * step).toPrecision(12)));
+  }
   return values;
 }
 
@@ -24,14 +31,19 @@ export function roundValues(low, high, n) {
  */
 export function chart(title, curves) {
   const names = Object.keys(curves).filter((name) => curves[name].length);
-  const canvas = h("canvas", { role: "img", "aria-label": `${title}: ${names.map((name) => `${name} ends at ${last(curves[name])}`).join(", ")}` });
+  const ends = names.map((name) => `${name} ends at ${last(curves[name])}`);
+  const canvas = h("canvas", { role: "img", "aria-label": `${title}: ${ends.join(", ")}` });
   const legend = h("figcaption", {}, h("strong", {}, title), names.map((name, i) => {
     const dot = h("span", { class: "dot" });
     dot.style.setProperty("background", COLOURS[i % COLOURS.length]);
     return h("span", { class: "key" }, dot, `${name} ${last(curves[name])}`);
   }));
   const figure = h("figure", { class: "chart" }, legend, canvas);
-  new ResizeObserver((_, observer) => (figure.isConnected ? draw(canvas, names.map((name) => curves[name])) : observer.disconnect())).observe(figure);
+  new ResizeObserver(
+    (_, observer) => (
+      figure.isConnected ? draw(canvas, names.map((name) => curves[name])) : observer.disconnect()
+    ),
+  ).observe(figure);
   return figure;
 }
 
@@ -53,7 +65,9 @@ function draw(canvas, lines) {
   const [x0, x1] = bounds(points.map((one) => one[0]));
   const [y0, y1] = bounds(points.map((one) => one[1]));
   const toX = (x) => MARGIN.left + ((x - x0) / (x1 - x0)) * (width - MARGIN.left - MARGIN.right);
-  const toY = (y) => HEIGHT - MARGIN.bottom - ((y - y0) / (y1 - y0)) * (HEIGHT - MARGIN.top - MARGIN.bottom);
+  const toY = (y) => HEIGHT - MARGIN.bottom - ((y - y0) / (y1 - y0)) * (
+    HEIGHT - MARGIN.top - MARGIN.bottom
+  );
   axes(context, { width, x0, x1, y0, y1, toX, toY });
   lines.forEach((line, i) => {
     context.strokeStyle = context.fillStyle = COLOURS[i % COLOURS.length];
@@ -86,5 +100,7 @@ function axes(context, { width, x0, x1, y0, y1, toX, toY }) {
   }
   context.stroke();
   context.textAlign = "center";
-  for (const value of roundValues(x0, x1, 5)) context.fillText(String(value), toX(value), HEIGHT - 9);
+  for (const value of roundValues(x0, x1, 5)) {
+    context.fillText(String(value), toX(value), HEIGHT - 9);
+  }
 }

@@ -9,20 +9,46 @@ export class Controls {
   /** @param {import("./workspace.js").Workspace} workspace */
   constructor(workspace) {
     this.workspace = workspace;
-    const does = (id, title, name) => button(`${title} (${bindings()[id].map(keyText).join(" or ")})`, () => workspace.command(id), icon(name));
+    const does = (id, title, name) => button(
+      `${title} (${bindings()[id].map(keyText).join(" or ")})`,
+      () => workspace.command(id),
+      icon(name),
+    );
     this.playing = null;
     this.play = does("play", "Play or pause", "play");
     this.play.classList.add("play");
     this.loop = does("loop", "Loop the segment here", "loop");
     this.time = button("Go to a time or frame", () => workspace.command("goTo"), "0:00.00");
     this.time.classList.add("time");
-    this.speed = h("select", { title: "Speed", "aria-label": "Speed", onchange: () => this.#speed() }, SPEEDS.map((one) => h("option", { value: one, selected: one === 1 }, `${one}×`)));
-    const turn = (what, name) => button(`${what === "undo" ? "Undo" : "Redo"} (${bindings()[what].map(keyText).join(" or ")})`, () => workspace.store.turn(what), icon(name));
+    this.speed = h(
+      "select",
+      { title: "Speed", "aria-label": "Speed", onchange: () => this.#speed() },
+      SPEEDS.map((one) => h("option", { value: one, selected: one === 1 }, `${one}×`)),
+    );
+    const turn = (what, name) => button(
+      `${what === "undo" ? "Undo" : "Redo"} (${bindings()[what].map(keyText).join(" or ")})`,
+      () => workspace.store.turn(what),
+      icon(name),
+    );
     this.element = h("div", { class: "controls", role: "toolbar", "aria-label": "Player" },
-      h("div", { class: "group" }, does("edgeBack", "Previous edge", "begin"), does("frameBack", "One frame back", "back"), this.play, does("frameOn", "One frame on", "forward"), does("edgeOn", "Next edge", "end")),
+      h(
+        "div",
+        { class: "group" },
+        does("edgeBack", "Previous edge", "begin"),
+        does("frameBack", "One frame back", "back"),
+        this.play,
+        does("frameOn", "One frame on", "forward"),
+        does("edgeOn", "Next edge", "end"),
+      ),
       h("div", { class: "group" }, this.time, this.speed, this.loop),
       h("div", { class: "group" }, turn("undo", "undo"), turn("redo", "redo")),
-      h("div", { class: "group end" }, does("zoomOut", "Zoom out", "minus"), does("zoomFit", "Whole video", "fit"), does("zoomIn", "Zoom in", "plus")),
+      h(
+        "div",
+        { class: "group end" },
+        does("zoomOut", "Zoom out", "minus"),
+        does("zoomFit", "Whole video", "fit"),
+        does("zoomIn", "Zoom in", "plus"),
+      ),
     );
   }
 

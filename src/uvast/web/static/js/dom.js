@@ -38,7 +38,9 @@ export function setStyle(element, style) {
 
 /** @param {Child} children @returns {(Node | string)[]} */
 function nodes(children) {
-  return [children].flat(Infinity).filter((one) => one || one === 0).map((one) => (one instanceof Node ? one : String(one)));
+  return [children].flat(Infinity).filter((one) => one || one === 0).map(
+    (one) => (one instanceof Node ? one : String(one)),
+  );
 }
 
 /** Puts other children into an element. @param {Element} element @param {...Child} children */

@@ -16,18 +16,30 @@ export function clicksOf(events) {
 
 /** The segment at a moment. @param {Item[]} events @param {number} seconds */
 export function segmentAt(events, seconds) {
-  return segmentsOf(events).find((one) => one.start <= seconds + 1e-6 && seconds + 1e-6 < one.end) ?? null;
+  return segmentsOf(events).find(
+    (one) => one.start <= seconds + 1e-6 && seconds + 1e-6 < one.end,
+  ) ?? null;
 }
 
-/** A new segment; others make room. @param {Item[]} events @param {string} label @param {number} start @param {number} end */
+/**
+ * A new segment; others make room.
+ * @param {Item[]} events
+ * @param {string} label
+ * @param {number} start
+ * @param {number} end
+ */
 export function placeSegment(events, label, start, end) {
   const [from, to] = start < end ? [start, end] : [end, start];
-  return [...carve(segmentsOf(events), from, to), { do: "add", kind: "segment", label, start: from, end: to }];
+  return [
+    ...carve(segmentsOf(events), from, to),
+    { do: "add", kind: "segment", label, start: from, end: to },
+  ];
 }
 
 /**
  * A new click; one of the same frame gets the label instead, because a frame has one click.
- * @param {Item[]} events @param {string} label @param {number} seconds @param {number} frame length of a frame
+ * @param {Item[]} events @param {string} label @param {number} seconds @param {number} frame length
+ *   of a frame
  */
 export function placeClick(events, label, seconds, frame) {
   const there = clicksOf(events).find((one) => Math.abs(one.start - seconds) < frame / 2);
@@ -37,11 +49,21 @@ export function placeClick(events, label, seconds, frame) {
 
 /** @param {Item[]} events @param {string | null} id @param {number} seconds */
 export function splitHere(events, id, seconds) {
-  const one = events.find((other) => other.id === id && other.end !== null && other.start < seconds && seconds < other.end) ?? segmentAt(events, seconds);
+  const one = events.find(
+    (other) => other.id === id
+      && other.end !== null
+      && other.start < seconds
+      && seconds < other.end,
+  ) ?? segmentAt(events, seconds);
   return one && one.start < seconds ? [{ do: "split", id: one.id, at: seconds }] : [];
 }
 
-/** Joins a segment with the one after it. @param {Item[]} events @param {string | null} id @param {number} seconds */
+/**
+ * Joins a segment with the one after it.
+ * @param {Item[]} events
+ * @param {string | null} id
+ * @param {number} seconds
+ */
 export function mergeNext(events, id, seconds) {
   const segments = segmentsOf(events);
   const one = segments.find((other) => other.id === id) ?? segmentAt(events, seconds);
@@ -70,7 +92,8 @@ export function moveTo(events, grip, to, frame) {
 }
 
 /**
- * The edge or click that is nearest to a moment, a little earlier or later. The selected event goes first.
+ * The edge or click that is nearest to a moment, a little earlier or later. The selected event goes
+ * first.
  * @param {Item[]} events @param {string | null} id @param {number} seconds
  * @param {(seconds: number) => number} shift to the frame before or after
  * @param {number} frame length of a frame
@@ -80,10 +103,14 @@ export function nudge(events, id, seconds, shift, frame) {
   const chosen = events.filter((one) => one.id === id);
   let best = null;
   for (const item of chosen.length ? chosen : events) {
-    const grips = item.end === null ? [["click", item.start]] : [["start", item.start], ["end", item.end]];
+    const grips = item.end === null
+      ? [["click", item.start]]
+      : [["start", item.start], ["end", item.end]];
     for (const [edge, at] of grips) {
       const far = Math.abs(at - seconds);
-      if (!best || far < best.far) best = { far, at, item, edge, kind: edge === "click" ? "click" : "edge" };
+      if (!best || far < best.far) {
+        best = { far, at, item, edge, kind: edge === "click" ? "click" : "edge" };
+      }
     }
   }
   if (!best) return { changes: [], at: null };

@@ -17,7 +17,10 @@ export class FrameTable {
 
   /** Frames at an even rate. @param {number} n @param {number} rate @param {number} seconds */
   static even(n, rate, seconds) {
-    return new FrameTable(Float64Array.from({ length: Math.max(1, n) }, (_, i) => i / rate), seconds);
+    return new FrameTable(
+      Float64Array.from({ length: Math.max(1, n) }, (_, i) => i / rate),
+      seconds,
+    );
   }
 
   get n() {

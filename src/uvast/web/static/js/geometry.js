@@ -1,6 +1,9 @@
 /** Where things are on the timeline. Pure. */
 
-/** @typedef {{start: number, end: number, width: number}} View the visible seconds, on so many pixels */
+/**
+ * @typedef {{start: number, end: number, width: number}} View the visible seconds, on so many
+ *   pixels
+ */
 
 const SHORTEST = 0.2;
 
@@ -30,7 +33,12 @@ export function zoomed(view, factor, at, seconds) {
   return placed(view, start, length, seconds);
 }
 
-/** Moved by some seconds. @param {View} view @param {number} by @param {number} seconds of the video */
+/**
+ * Moved by some seconds.
+ * @param {View} view
+ * @param {number} by
+ * @param {number} seconds of the video
+ */
 export function panned(view, by, seconds) {
   return placed(view, view.start + by, view.end - view.start, seconds);
 }
@@ -51,7 +59,13 @@ export function following(view, at, seconds) {
   return placed(view, at - length * 0.1, length, seconds);
 }
 
-/** Shows a stretch with some room around it. @param {View} view @param {number} start @param {number} end @param {number} seconds */
+/**
+ * Shows a stretch with some room around it.
+ * @param {View} view
+ * @param {number} start
+ * @param {number} end
+ * @param {number} seconds
+ */
 export function around(view, start, end, seconds) {
   const length = Math.min(Math.max((end - start) * 1.6, 4), Math.max(seconds, SHORTEST));
   return placed(view, (start + end) / 2 - length / 2, length, seconds);
@@ -95,13 +109,17 @@ export function lanes(names) {
   });
 }
 
-/** @typedef {{lane: string, kind: "click" | "edge" | "body" | "empty", item: any, edge?: "start" | "end"}} Hit */
+/**
+ * @typedef {{lane: string, kind: "click" | "edge" | "body" | "empty", item: any, edge?: "start" |
+ *   "end"}} Hit
+ */
 
 /**
  * What is under the pointer.
  * @param {Lane[]} all
  * @param {{clicks: any[], labels: any, pseudo: any, prediction: any}} scene indices of the lanes
- * @param {View} view @param {number} x @param {number} y @param {number} reach pixels around an edge or click
+ * @param {View} view @param {number} x @param {number} y @param {number} reach pixels around an
+ *   edge or click
  * @returns {Hit}
  */
 export function hit(all, scene, view, x, y, reach) {
@@ -109,7 +127,10 @@ export function hit(all, scene, view, x, y, reach) {
   const empty = { lane, kind: "empty", item: null };
   if (lane === "clicks") {
     const near = nearest(scene.clicks, view, x);
-    return near && Math.abs(toX(view, near.start) - x) <= reach + 3 ? { lane, kind: "click", item: near } : empty;
+    return near
+      && Math.abs(toX(view, near.start) - x) <= reach + 3
+      ? { lane, kind: "click", item: near }
+      : empty;
   }
   const index = { labels: scene.labels, pseudo: scene.pseudo, prediction: scene.prediction }[lane];
   if (!index) return empty;
@@ -122,7 +143,9 @@ export function hit(all, scene, view, x, y, reach) {
       const far = Math.abs(index.items[i][edge] - seconds);
       // between two that touch, the side of the pointer decides
       const inside = (edge === "start") === seconds >= index.items[i].start ? 0 : slack * 0.01;
-      if (far <= slack && (!best || far + inside < best.far)) best = { far: far + inside, item: index.items[i], edge };
+      if (far <= slack && (!best || far + inside < best.far)) {
+        best = { far: far + inside, item: index.items[i], edge };
+      }
     }
   }
   const body = index.at(seconds);
@@ -140,5 +163,7 @@ function nearest(clicks, view, x) {
     else high = middle;
   }
   const around = [clicks[low - 1], clicks[low]].filter(Boolean);
-  return around.sort((a, b) => Math.abs(a.start - seconds) - Math.abs(b.start - seconds))[0] ?? null;
+  return around.sort(
+    (a, b) => Math.abs(a.start - seconds) - Math.abs(b.start - seconds),
+  )[0] ?? null;
 }

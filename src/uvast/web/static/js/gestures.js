@@ -12,7 +12,11 @@ export class Gestures {
     this.pointers = new Map();
     this.grip = null;
     const stage = timeline.stage;
-    const on = (target, name, call, options) => target.addEventListener(name, call, { signal: this.end.signal, ...options });
+    const on = (target, name, call, options) => target.addEventListener(
+      name,
+      call,
+      { signal: this.end.signal, ...options },
+    );
     on(stage, "pointerdown", (event) => this.#down(event));
     on(stage, "pointermove", (event) => this.#move(event));
     on(stage, "pointerup", (event) => this.#up(event));
@@ -66,12 +70,15 @@ export class Gestures {
     if (this.pointers.size) return;
     this.grip = null;
     if (!grip || grip.kind === "pinch" || cancelled) return;
-    const draggable = grip.hit.kind !== "empty" && (grip.hit.kind !== "body" || grip.hit.lane === "labels");
+    const draggable = grip.hit.kind !== "empty"
+      && (grip.hit.kind !== "body" || grip.hit.lane === "labels");
     if (grip.moved && draggable) this.timeline.handlers.drag(grip.hit, this.#target(event), true);
     else if (!grip.moved && grip.hit.kind !== "empty") this.#scrub(event);
   }
 
-  /** Where a dragged thing goes: a body keeps its distance from the pointer; the playhead attracts. */
+  /**
+   * Where a dragged thing goes: a body keeps its distance from the pointer; the playhead attracts.
+   */
   #target(event) {
     const { hit, x } = this.grip ?? {};
     const timeline = this.timeline;
@@ -90,7 +97,10 @@ export class Gestures {
     const found = event && timeline.hitAt(event);
     const cursors = { edge: "ew-resize", click: "grab", body: "pointer", empty: "default" };
     timeline.stage.style.setProperty("cursor", found ? cursors[found.kind] : "default");
-    timeline.head.hover = event && event.pointerType !== "touch" ? timeline.momentAt(event.clientX) : null;
+    timeline.head.hover = event
+      && event.pointerType !== "touch"
+      ? timeline.momentAt(event.clientX)
+      : null;
     timeline.setHead(timeline.head.seconds, timeline.head.loop, false);
   }
 
@@ -126,7 +136,9 @@ export class Gestures {
 
   #double(event) {
     const found = this.timeline.hitAt(event);
-    if (found.item && found.item.end !== null) this.timeline.focus(found.item.start, found.item.end);
+    if (found.item && found.item.end !== null) {
+      this.timeline.focus(found.item.start, found.item.end);
+    }
   }
 
   #menu(event) {

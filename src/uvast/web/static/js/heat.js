@@ -30,11 +30,16 @@ export class HeatMap {
     const key = JSON.stringify(query);
     if (key === this.asked) return;
     this.asked = key;
-    const answer = await get(addressOf("api/videos", this.name) + `/features?${new URLSearchParams(query)}`).catch(() => null);
+    const answer = await get(
+      addressOf("api/videos", this.name) + `/features?${new URLSearchParams(query)}`,
+    ).catch(() => null);
     if (answer && key === this.asked) this.#draw(answer);
   }
 
-  /** @param {{rows: number[][], start: number, end: number}} map values 0 to 255, a row a group of features */
+  /**
+   * @param {{rows: number[][], start: number, end: number}} map values 0 to 255, a row a group of
+   *   features
+   */
   #draw({ rows }) {
     const [width, height] = [rows[0].length, rows.length];
     Object.assign(this.canvas, { width, height });

@@ -2,7 +2,11 @@
 
 /** @typedef {{start: number, end: number, label: string, id?: string}} Interval */
 
-/** The last place whose value is at most `value`, or -1. @param {ArrayLike<number>} sorted @param {number} value */
+/**
+ * The last place whose value is at most `value`, or -1.
+ * @param {ArrayLike<number>} sorted
+ * @param {number} value
+ */
 export function lastAtOrBefore(sorted, value) {
   let [low, high] = [0, sorted.length];
   while (low < high) {
@@ -64,7 +68,10 @@ export function gaps(spans, seconds) {
   return found;
 }
 
-/** All edges of segments and moments of clicks, in order, each once. @param {{start: number, end: number | null}[]} events */
+/**
+ * All edges of segments and moments of clicks, in order, each once.
+ * @param {{start: number, end: number | null}[]} events
+ */
 export function edges(events) {
   const times = new Set();
   for (const one of events) {
@@ -82,7 +89,9 @@ export function edges(events) {
  */
 export function nextEdge(sorted, seconds, direction) {
   const small = 1e-3;
-  const place = direction > 0 ? lastAtOrBefore(sorted, seconds + small) + 1 : lastAtOrBefore(sorted, seconds - small);
+  const place = direction > 0
+    ? lastAtOrBefore(sorted, seconds + small) + 1
+    : lastAtOrBefore(sorted, seconds - small);
   return sorted[place] ?? null;
 }
 
@@ -100,7 +109,9 @@ export function carve(segments, start, end) {
     if (left) changes.push({ do: "move", id: one.id, start: one.start, end: start });
     else if (right) changes.push({ do: "move", id: one.id, start: end, end: one.end });
     else changes.push({ do: "delete", id: one.id });
-    if (left && right) changes.push({ do: "add", kind: "segment", label: one.label, start: end, end: one.end });
+    if (left && right) {
+      changes.push({ do: "add", kind: "segment", label: one.label, start: end, end: one.end });
+    }
   }
   return changes;
 }

@@ -28,7 +28,12 @@ export const COMMANDS = [
   { id: "goTo", group: "Move", title: "Go to a time or frame", keys: ["g"] },
   { id: "split", group: "Edit", title: "Split the segment here", keys: ["b"] },
   { id: "merge", group: "Edit", title: "Merge with the next segment", keys: ["Shift+B"] },
-  { id: "delete", group: "Edit", title: "Delete the selected event", keys: ["Backspace", "Delete"] },
+  {
+    id: "delete",
+    group: "Edit",
+    title: "Delete the selected event",
+    keys: ["Backspace", "Delete"],
+  },
   { id: "nudgeBack", group: "Edit", title: "Nearest edge a frame earlier", keys: ["["] },
   { id: "nudgeOn", group: "Edit", title: "Nearest edge a frame later", keys: ["]"] },
   { id: "undo", group: "Edit", title: "Undo", keys: ["Ctrl+z"] },
@@ -84,7 +89,8 @@ export function commandOf(name) {
 /**
  * Gives a command another key.
  * @param {string} id @param {string} key
- * @returns {string | null} the title of the command that has the key already; nothing is changed then
+ * @returns {string | null} the title of the command that has the key already; nothing is changed
+ *   then
  */
 export function rebind(id, key) {
   const all = bindings();
@@ -100,16 +106,31 @@ export function resetKeys() {
 
 /** As people read it. @param {string} name */
 export function keyText(name) {
-  const names = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Backspace: "⌫", Escape: "Esc", Delete: "Del" };
+  const names = {
+    ArrowLeft: "←",
+    ArrowRight: "→",
+    ArrowUp: "↑",
+    ArrowDown: "↓",
+    Backspace: "⌫",
+    Escape: "Esc",
+    Delete: "Del",
+  };
   const parts = name === "+" ? ["+"] : name.split("+");
-  return parts.map((part) => names[part] ?? (part.length === 1 ? part.toUpperCase() : part)).join(" ");
+  return parts.map(
+    (part) => names[part] ?? (part.length === 1 ? part.toUpperCase() : part),
+  ).join(" ");
 }
 
-/** Whether somebody is writing, or a dialog is open, so that keys mean themselves. @param {KeyboardEvent} event */
+/**
+ * Whether somebody is writing, or a dialog is open, so that keys mean themselves.
+ * @param {KeyboardEvent} event
+ */
 export function isWriting(event) {
   if (document.querySelector("dialog[open]")) return true;
   const target = /** @type {HTMLElement} */ (event.target);
-  if (target.closest?.("input:not([type=range]):not([type=checkbox]), textarea, select")) return true;
+  if (target.closest?.("input:not([type=range]):not([type=checkbox]), textarea, select")) {
+    return true;
+  }
   const presses = event.key === " " || event.key === "Enter";
   return presses && Boolean(target.closest?.("button, a, summary, input"));
 }

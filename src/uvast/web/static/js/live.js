@@ -11,6 +11,8 @@ export function listen(onnews, onconnection) {
   stream.onerror = () => {
     onconnection(false);
     // a refusal closes the stream for good; the token may be right again after a restart
-    if (stream.readyState === EventSource.CLOSED) setTimeout(() => listen(onnews, onconnection), 3000);
+    if (stream.readyState === EventSource.CLOSED) {
+      setTimeout(() => listen(onnews, onconnection), 3000);
+    }
   };
 }

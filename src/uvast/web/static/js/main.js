@@ -21,12 +21,26 @@ class Page {
     this.notices = new Notices(this.store);
     this.nav = h("nav", { "aria-label": "Views" });
     this.project = h("span", { class: "project" });
-    this.author = textButton("", () => this.#askAuthor(), { class: "quiet author", title: "Your name stands at each of your changes" });
+    this.author = textButton(
+      "",
+      () => this.#askAuthor(),
+      { class: "quiet author", title: "Your name stands at each of your changes" },
+    );
     this.main = h("main", {});
     const turn = button("Light or dark", () => this.#turn(), icon("theme"));
     const help = button("Help and keys (?)", showHelp, icon("help"));
     [turn, help].forEach((one) => one.classList.add("quiet"));
-    const top = h("header", { class: "top" }, h("a", { class: "brand", href: "#/videos" }, "uvast"), this.project, this.nav, this.notices.saved, this.author, turn, help);
+    const top = h(
+      "header",
+      { class: "top" },
+      h("a", { class: "brand", href: "#/videos" }, "uvast"),
+      this.project,
+      this.nav,
+      this.notices.saved,
+      this.author,
+      turn,
+      help,
+    );
     document.body.append(top, this.notices.element, this.main);
     this.view = null;
   }
@@ -35,7 +49,15 @@ class Page {
     try {
       await this.store.load();
     } catch (error) {
-      fill(this.main, h("div", { class: "empty" }, h("h1", {}, "The project cannot be shown"), h("p", {}, error.message)));
+      fill(
+        this.main,
+        h(
+          "div",
+          { class: "empty" },
+          h("h1", {}, "The project cannot be shown"),
+          h("p", {}, error.message),
+        ),
+      );
       return;
     }
     this.store.listen();
@@ -43,7 +65,10 @@ class Page {
     this.#head();
     window.addEventListener("hashchange", () => this.#route());
     window.addEventListener("keydown", (event) => this.#key(event));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.view?.recolour?.());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener(
+      "change",
+      () => this.view?.recolour?.(),
+    );
     this.#route();
   }
 
@@ -53,12 +78,24 @@ class Page {
     this.project.title = project.path;
     this.author.textContent = author || "Your name";
     const [present, name] = this.#address();
-    const last = present === "annotate" ? name : this.last ?? project.next?.video ?? project.videos[0]?.name;
-    const running = project.jobs.filter((one) => one.state === "running" || one.state === "queued").length;
+    const last = present === "annotate"
+      ? name
+      : this.last ?? project.next?.video ?? project.videos[0]?.name;
+    const running = project.jobs.filter(
+      (one) => one.state === "running" || one.state === "queued",
+    ).length;
     fill(this.nav, Object.keys(VIEWS).map((view) => {
-      const target = view === "annotate" ? last && `#/annotate/${encodeURIComponent(last)}` : `#/${view}`;
+      const target = view === "annotate"
+        ? last
+        && `#/annotate/${encodeURIComponent(last)}`
+        : `#/${view}`;
       if (!target) return null;
-      return h("a", { href: target, "aria-current": view === present ? "page" : null }, TITLES[view], view === "jobs" && running ? h("span", { class: "badge" }, running) : null);
+      return h(
+        "a",
+        { href: target, "aria-current": view === present ? "page" : null },
+        TITLES[view],
+        view === "jobs" && running ? h("span", { class: "badge" }, running) : null,
+      );
     }));
     document.title = `${TITLES[present]}${name ? `: ${name}` : ""} – ${project.name}`;
   }
@@ -80,7 +117,10 @@ class Page {
   }
 
   async #askAuthor() {
-    const name = await ask("Your name", { value: this.store.author, label: "It stands at each of your changes", okay: "Save" });
+    const name = await ask(
+      "Your name",
+      { value: this.store.author, label: "It stands at each of your changes", okay: "Save" },
+    );
     if (name !== null) this.store.author = name.trim();
   }
 
@@ -107,7 +147,8 @@ class Page {
 
   #classKey(event, name) {
     if (event.repeat || !this.view?.classKey) return false;
-    const of = (key) => key && this.store.project.classes.find((one) => one.key.toLowerCase() === key);
+    const of = (key) => key
+      && this.store.project.classes.find((one) => one.key.toLowerCase() === key);
     const [plain, shifted] = [of(name), of(shiftedKey(event))];
     if (!plain && !shifted) return false;
     this.view.classKey((plain || shifted).name, !plain);

@@ -16,7 +16,13 @@ export class Notices {
     this.element = h("div", { class: "notices" }, this.trouble, this.conflicts, this.notes);
     store.on("status", () => this.#status());
     store.on("problem", (problem) => this.#problem(problem));
-    store.on("turned", ({ what, kind }) => this.note(what === "undo" ? `Undone: ${kind}` : `Redone: ${kind}`, "short"));
+    store.on(
+      "turned",
+      ({ what, kind }) => this.note(
+        what === "undo" ? `Undone: ${kind}` : `Redone: ${kind}`,
+        "short",
+      ),
+    );
     window.addEventListener("beforeunload", (event) => store.outbox.n && event.preventDefault());
   }
 
@@ -34,7 +40,12 @@ export class Notices {
       return;
     }
     const bar = h("div", { class: "notice conflict" });
-    fill(bar, h("span", {}, `${sentence}. Your change was not made.`), again && textButton("Make it all the same", () => (bar.remove(), again())), textButton("Leave it", () => bar.remove()));
+    fill(
+      bar,
+      h("span", {}, `${sentence}. Your change was not made.`),
+      again && textButton("Make it all the same", () => (bar.remove(), again())),
+      textButton("Leave it", () => bar.remove()),
+    );
     this.conflicts.append(bar);
   }
 
@@ -42,9 +53,22 @@ export class Notices {
     const { outbox, connected } = this.store;
     const error = outbox.trouble;
     if (error) {
-      const pending = outbox.n ? ` ${count(outbox.n, "change")} ${outbox.n === 1 ? "is" : "are"} not saved yet; keep this page open.` : "";
-      fill(this.trouble, h("span", {}, error.message, /[.?!]$/.test(error.message) ? "" : ".", pending), textButton("Try again", () => outbox.retry()));
-    } else if (!connected) fill(this.trouble, h("span", {}, "The app does not answer. Is it still running in its terminal? The page goes on by itself when it is back."));
+      const what = `${count(outbox.n, "change")} ${outbox.n === 1 ? "is" : "are"}`;
+      const pending = outbox.n ? ` ${what} not saved yet; keep this page open.` : "";
+      fill(
+        this.trouble,
+        h("span", {}, error.message, /[.?!]$/.test(error.message) ? "" : ".", pending),
+        textButton("Try again", () => outbox.retry()),
+      );
+    } else if (!connected) fill(
+      this.trouble,
+      h(
+        "span",
+        {},
+        "The app does not answer. Is it still running in its terminal? ",
+        "The page goes on by itself when it is back.",
+      ),
+    );
     this.trouble.hidden = !error && connected;
     this.#saved(outbox, error, connected);
   }
@@ -57,6 +81,8 @@ export class Notices {
       : [outbox.savedAt ? "saved" : "", "good"];
     this.saved.textContent = text;
     this.saved.className = `saved ${kind}`;
-    this.saved.title = outbox.savedAt ? `Last saved at ${new Date(outbox.savedAt).toLocaleTimeString()}` : "";
+    this.saved.title = outbox.savedAt
+      ? `Last saved at ${new Date(outbox.savedAt).toLocaleTimeString()}`
+      : "";
   }
 }

@@ -13,10 +13,16 @@ const widths = new Map();
 export function palette() {
   const style = getComputedStyle(document.documentElement);
   const names = ["ground", "panel", "sunk", "ink", "faint", "line", "accent", "hatch"];
-  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  return Object.fromEntries(
+    names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]),
+  );
 }
 
-/** Stripes for what nobody has looked at. @param {CanvasRenderingContext2D} context @param {string} colour */
+/**
+ * Stripes for what nobody has looked at.
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} colour
+ */
 export function hatching(context, colour) {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 8;
@@ -57,8 +63,22 @@ const PAINTERS = {
   strip: paintStrip,
   clicks: paintClicks,
   labels: paintLabels,
-  pseudo: (context, lane, scene, view) => paintSegments(context, lane, scene, view, scene.pseudo, 0.62),
-  prediction: (context, lane, scene, view) => paintSegments(context, lane, scene, view, scene.prediction, 0.85),
+  pseudo: (context, lane, scene, view) => paintSegments(
+    context,
+    lane,
+    scene,
+    view,
+    scene.pseudo,
+    0.62,
+  ),
+  prediction: (context, lane, scene, view) => paintSegments(
+    context,
+    lane,
+    scene,
+    view,
+    scene.prediction,
+    0.85,
+  ),
   band: paintBand,
 };
 
@@ -90,7 +110,17 @@ function paintStrip(context, lane, scene, view) {
       // the picture covers its place; what is too much is cut off evenly
       const scale = Math.max(width / wide, lane.height / tall);
       const [cutWide, cutTall] = [width / scale, lane.height / scale];
-      context.drawImage(tile.image, i * wide + (wide - cutWide) / 2, (tall - cutTall) / 2, cutWide, cutTall, x, lane.top, width + 0.5, lane.height);
+      context.drawImage(
+        tile.image,
+        i * wide + (wide - cutWide) / 2,
+        (tall - cutTall) / 2,
+        cutWide,
+        cutTall,
+        x,
+        lane.top,
+        width + 0.5,
+        lane.height,
+      );
     }
   }
 }
@@ -160,7 +190,17 @@ function paintSegments(context, lane, scene, view, index, strength) {
     if (width > 8) box(context, x, lane.top, width, lane.height);
     else context.fillRect(x, lane.top, width, lane.height);
     context.globalAlpha = 1;
-    if (width > 22) paintText(context, one.label, x, width, lane, strength > 0.7 ? inkOn(colour) : scene.colours.ink, view);
+    if (width > 22) {
+      paintText(
+        context,
+        one.label,
+        x,
+        width,
+        lane,
+        strength > 0.7 ? inkOn(colour) : scene.colours.ink,
+        view,
+      );
+    }
     if (one.id && one.id === scene.selected) outline(context, scene, x, lane, width);
   }
 }
@@ -188,7 +228,11 @@ function paintText(context, label, x, width, lane, ink, view) {
   const letters = wide <= room ? label.length : Math.floor((room / wide) * label.length) - 1;
   if (letters < 2) return;
   context.fillStyle = ink;
-  context.fillText(letters < label.length ? `${label.slice(0, letters)}…` : label, from, lane.top + lane.height / 2 + 0.5);
+  context.fillText(
+    letters < label.length ? `${label.slice(0, letters)}…` : label,
+    from,
+    lane.top + lane.height / 2 + 0.5,
+  );
 }
 
 function paintDraft(context, lane, scene, view) {
@@ -228,7 +272,10 @@ function paintBand(context, lane, scene, view) {
 /** By running sums, so that a whole video costs no more than a second of it. */
 function mean(band, from, to) {
   const n = band.probability.length;
-  band.sums ??= band.probability.reduce((sums, one, i) => ((sums[i + 1] = sums[i] + one), sums), new Float64Array(n + 1));
+  band.sums ??= band.probability.reduce(
+    (sums, one, i) => ((sums[i + 1] = sums[i] + one), sums),
+    new Float64Array(n + 1),
+  );
   const [start, end] = [Math.min(Math.max(0, from), n), Math.min(Math.max(0, to), n)];
   return end > start ? (band.sums[end] - band.sums[start]) / (end - start) : 0;
 }

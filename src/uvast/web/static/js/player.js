@@ -88,9 +88,9 @@ class Transport {
 
   /** Back to the begin of the loop when its end is reached. */
   turnBack() {
-    if (this.loop && (this.seconds >= this.loop.end - 1e-3 || this.seconds < this.loop.start - 0.1)) {
-      this.seek(this.loop.start);
-    }
+    if (!this.loop) return;
+    const { start, end } = this.loop;
+    if (this.seconds >= end - 1e-3 || this.seconds < start - 0.1) this.seek(start);
   }
 }
 
@@ -107,7 +107,10 @@ export class VideoPlayer extends Transport {
    */
   constructor(video, picture, table, pictureOf, onchange) {
     super(table, onchange);
-    Object.assign(this, { video, picture, pictureOf, shown: -1, wanted: null, chasing: false, waiting: null });
+    Object.assign(
+      this,
+      { video, picture, pictureOf, shown: -1, wanted: null, chasing: false, waiting: null },
+    );
     this.watch = video.requestVideoFrameCallback((_now, data) => this.#onFrame(data.mediaTime));
     video.addEventListener("ended", () => this.pause());
     video.addEventListener("loadeddata", () => this.seekFrame(this.frame), { once: true });
@@ -154,7 +157,9 @@ export class VideoPlayer extends Transport {
   }
 
   #onFrame(mediaTime) {
-    this.watch = this.video.requestVideoFrameCallback((_now, data) => this.#onFrame(data.mediaTime));
+    this.watch = this.video.requestVideoFrameCallback(
+      (_now, data) => this.#onFrame(data.mediaTime),
+    );
     this.shown = this.table.frameAt(mediaTime);
     this.waiting?.(this.shown);
     if (this.playing && !this.backwards && this.wanted === null) {

@@ -10,7 +10,11 @@ import { Workspace } from "./workspace.js";
 const MOST_SHOWN = 200;
 
 export class ReviewView {
-  /** @param {import("./store.js").Store} store @param {string[]} _path @param {import("./notices.js").Notices} notices */
+  /**
+   * @param {import("./store.js").Store} store
+   * @param {string[]} _path
+   * @param {import("./notices.js").Notices} notices
+   */
   constructor(store, _path, notices) {
     Object.assign(this, { store, notices, queue: [], place: -1, seen: new Set() });
     this.workspace = new Workspace(store, () => this.#panels());
@@ -23,7 +27,19 @@ export class ReviewView {
     this.element = h("section", { class: "view workspace review" },
       h("div", { class: "bar" }, this.title, this.buttons),
       this.workspace.stage,
-      h("aside", { class: "side" }, this.inspector.element, this.classes.element, h("section", { class: "panel" }, h("header", {}, h("h2", {}, "Least sure first")), this.list), this.curve),
+      h(
+        "aside",
+        { class: "side" },
+        this.inspector.element,
+        this.classes.element,
+        h(
+          "section",
+          { class: "panel" },
+          h("header", {}, h("h2", {}, "Least sure first")),
+          this.list,
+        ),
+        this.curve,
+      ),
       this.workspace.timeline.element);
   }
 
@@ -39,18 +55,36 @@ export class ReviewView {
       return;
     }
     if (this.queue.length) await this.#go(0);
-    else this.#nothing("The model has nothing to show yet. Train one, segment the videos, and come back.");
+    else {
+      this.#nothing(
+        "The model has nothing to show yet. Train one, segment the videos, and come back.",
+      );
+    }
     this.#score();
   }
 
   #nothing(sentence) {
-    fill(this.element, h("div", { class: "empty" }, h("h1", {}, "Nothing to review"), h("p", {}, sentence), h("a", { class: "button main", href: "#/jobs" }, "Train and segment")));
+    fill(
+      this.element,
+      h(
+        "div",
+        { class: "empty" },
+        h("h1", {}, "Nothing to review"),
+        h("p", {}, sentence),
+        h("a", { class: "button main", href: "#/jobs" }, "Train and segment"),
+      ),
+    );
   }
 
   async #score() {
     const rounds = (await get("/api/curve").catch(() => [])).filter((one) => one.scores);
     if (!rounds.length) return;
-    const known = rounds.some((one) => one.learned_from) && h("p", { class: "hint" }, "Some rounds are scored on videos that the model had learned from.");
+    const known = rounds.some((one) => one.learned_from)
+      && h(
+        "p",
+        { class: "hint" },
+        "Some rounds are scored on videos that the model had learned from.",
+      );
     fill(this.curve, chart("Score of each round on reviewed videos", curvesOf(rounds)), known);
   }
 
@@ -95,7 +129,9 @@ export class ReviewView {
   async #acceptVideo() {
     const { name } = this.workspace;
     this.workspace.draft = null;
-    this.workspace.change([{ do: "accept", from: "prediction", spans: null }, { do: "reviewed", value: true }]);
+    this.workspace.change(
+      [{ do: "accept", from: "prediction", spans: null }, { do: "reviewed", value: true }],
+    );
     this.queue.forEach((one) => (one.done ||= one.video === name));
     this.#next();
     this.#draw();
@@ -105,18 +141,43 @@ export class ReviewView {
     const left = this.queue.filter((one) => !one.done).length;
     fill(this.title, `Review `, h("small", {}, `${count(left, "segment")} left`));
     const { workspace } = this;
-    fill(this.buttons, textButton("Accept", () => this.#accept(), { class: "main", title: "Enter" }), textButton("Next", () => this.#next(), { title: "N" }),
-      textButton("Accept the whole video", () => this.#acceptVideo()), textButton("Turn into clicks", () => workspace.change([{ do: "clicks_from", from: "prediction" }])));
+    fill(
+      this.buttons,
+      textButton("Accept", () => this.#accept(), { class: "main", title: "Enter" }),
+      textButton("Next", () => this.#next(), { title: "N" }),
+      textButton("Accept the whole video", () => this.#acceptVideo()),
+      textButton(
+        "Turn into clicks",
+        () => workspace.change([{ do: "clicks_from", from: "prediction" }]),
+      ),
+    );
     const from = Math.max(0, Math.min(this.place - 3, this.queue.length - MOST_SHOWN));
-    fill(this.list, this.queue.slice(from, from + MOST_SHOWN).map((one, i) => this.#row(one, from + i)));
+    fill(
+      this.list,
+      this.queue.slice(from, from + MOST_SHOWN).map((one, i) => this.#row(one, from + i)),
+    );
   }
 
   #row(one, place) {
     const { colour } = this.store.classOf(one.segment.label);
     const dot = h("span", { class: "swatch" });
     dot.style.setProperty("background", colour);
-    const row = textButton("", () => this.#go(place), { class: place === this.place ? "on" : one.done ? "done" : "", role: "listitem", title: one.why });
-    fill(row, dot, h("span", { class: "name" }, one.segment.label), h("span", { class: "hint" }, `${one.video} ${clock(one.segment.start, 0)}`), h("span", { class: "count" }, one.done ? "✓" : `${Math.round(100 * one.uncertainty)} %`));
+    const row = textButton(
+      "",
+      () => this.#go(place),
+      {
+        class: place === this.place ? "on" : one.done ? "done" : "",
+        role: "listitem",
+        title: one.why,
+      },
+    );
+    fill(
+      row,
+      dot,
+      h("span", { class: "name" }, one.segment.label),
+      h("span", { class: "hint" }, `${one.video} ${clock(one.segment.start, 0)}`),
+      h("span", { class: "count" }, one.done ? "✓" : `${Math.round(100 * one.uncertainty)} %`),
+    );
     return row;
   }
 
@@ -147,7 +208,9 @@ export class ReviewView {
 function curvesOf(rounds) {
   const curves = {};
   for (const { round, scores } of rounds) {
-    for (const [name, value] of Object.entries(scores ?? {})) (curves[name] ??= []).push([round, value]);
+    for (const [name, value] of Object.entries(scores ?? {})) {
+      (curves[name] ??= []).push([round, value]);
+    }
   }
   return curves;
 }

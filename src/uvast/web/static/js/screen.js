@@ -1,4 +1,6 @@
-/** What is seen of a video: itself, the server's pictures while a proxy is made, or its features. */
+/**
+ * What is seen of a video: itself, the server's pictures while a proxy is made, or its features.
+ */
 
 import { addressOf, getBytes, post } from "./api.js";
 import { fill, h, setStyle, textButton } from "./dom.js";
@@ -7,7 +9,10 @@ import { HeatMap } from "./heat.js";
 import { SilentPlayer, VideoPlayer } from "./player.js";
 
 export class Screen {
-  /** @param {import("./store.js").Store} store @param {() => void} onchange when the frame or the playing changes */
+  /**
+   * @param {import("./store.js").Store} store
+   * @param {() => void} onchange when the frame or the playing changes
+   */
   constructor(store, onchange) {
     this.store = store;
     this.onchange = onchange;
@@ -39,11 +44,24 @@ export class Screen {
   }
 
   #pictureOf(state) {
-    return (index) => addressOf("frame", state.name, { index, width: Math.min(1280, state.width || 1280) });
+    return (index) => addressOf(
+      "frame",
+      state.name,
+      { index, width: Math.min(1280, state.width || 1280) },
+    );
   }
 
   #video(state) {
-    const video = h("video", { src: state.media, preload: "auto", playsinline: true, tabindex: "-1", disablepictureinpicture: true });
+    const video = h(
+      "video",
+      {
+        src: state.media,
+        preload: "auto",
+        playsinline: true,
+        tabindex: "-1",
+        disablepictureinpicture: true,
+      },
+    );
     const picture = h("img", { class: "exact", alt: "", hidden: true });
     video.addEventListener("error", () => {
       if (!video.getAttribute("src")) return;
@@ -51,7 +69,13 @@ export class Screen {
       this.#pictures(state, "This browser does not play the video; these are single pictures.");
     });
     fill(this.element, video, picture);
-    this.player = new VideoPlayer(video, picture, this.table, this.#pictureOf(state), this.onchange);
+    this.player = new VideoPlayer(
+      video,
+      picture,
+      this.table,
+      this.#pictureOf(state),
+      this.onchange,
+    );
   }
 
   #features(state) {
@@ -93,12 +117,23 @@ export class Screen {
   async #proxy(state, message) {
     const bar = h("progress", { max: 1, "aria-label": "Progress of the copy" });
     const again = textButton("Make the copy again", () => start());
-    const failed = (why) => fill(message, `The copy for the browser failed: ${why ?? "no reason given"}`, again);
+    const failed = (why) => fill(
+      message,
+      `The copy for the browser failed: ${why ?? "no reason given"}`,
+      again,
+    );
     let number = state.proxy?.job;
     const start = async () => {
-      fill(message, "Browsers cannot play this file. A copy that plays is being made; you can work with single pictures meanwhile.", bar);
+      fill(
+        message,
+        "Browsers cannot play this file. A copy that plays is being made; ",
+        "you can work with single pictures meanwhile.",
+        bar,
+      );
       try {
-        number = (await post("/api/jobs", { kind: "proxy", video: state.name, author: this.store.author })).number;
+        number = (
+          await post("/api/jobs", { kind: "proxy", video: state.name, author: this.store.author })
+        ).number;
       } catch (error) {
         failed(error.message);
       }
@@ -109,7 +144,9 @@ export class Screen {
       if (news.state === "done") await this.store.refetch(state.name).catch(() => {});
       if (news.state === "failed" || news.state === "cancelled") failed("see Jobs");
     });
-    if (state.proxy?.state === "failed" || state.proxy?.state === "cancelled") failed(state.proxy.error);
+    if (state.proxy?.state === "failed" || state.proxy?.state === "cancelled") {
+      failed(state.proxy.error);
+    }
     else await start();
   }
 

@@ -1,4 +1,6 @@
-/** What the page knows: the project and the videos that are open, as the server acknowledged them. */
+/**
+ * What the page knows: the project and the videos that are open, as the server acknowledged them.
+ */
 
 import { addressOf, ApiError, get, post } from "./api.js";
 import { applied, isOrphan, namesGiven, newId, renamed, sendable } from "./applied.js";
@@ -42,7 +44,10 @@ export class Store {
     this.connected = true;
   }
 
-  /** Calls back on news of a topic: project, video, job, status, problem. @returns {() => void} to stop it */
+  /**
+   * Calls back on news of a topic: project, video, job, status, problem.
+   * @returns {() => void} to stop it
+   */
   on(topic, listener) {
     const all = this.listeners.get(topic) ?? new Set();
     this.listeners.set(topic, all.add(listener));
@@ -110,10 +115,16 @@ export class Store {
     const found = this.documents.get(name);
     if (!found) return;
     found.heard = Math.max(found.heard, version);
-    if (found.heard > found.server.version && !this.outbox.holds(name)) this.refetch(name).catch(() => {});
+    if (found.heard > found.server.version && !this.outbox.holds(name)) {
+      this.refetch(name).catch(() => {});
+    }
   }
 
-  /** Opens a video, or gives the open one. @param {string} name @returns {Promise<VideoDocument>} */
+  /**
+   * Opens a video, or gives the open one.
+   * @param {string} name
+   * @returns {Promise<VideoDocument>}
+   */
   async open(name) {
     const state = await get(addressOf("api/videos", name));
     const found = this.documents.get(name);
@@ -137,7 +148,9 @@ export class Store {
    */
   change(name, changes) {
     const found = this.documents.get(name);
-    let batch = changes.map((one) => (one.do === "add" || one.do === "split" ? { ...one, as: newId() } : one));
+    let batch = changes.map(
+      (one) => (one.do === "add" || one.do === "split" ? { ...one, as: newId() } : one),
+    );
     if (!batch.length) return batch;
     found.waiting.push(batch);
     found.cached = null;
@@ -153,8 +166,14 @@ export class Store {
   }
 
   #send(name, found, batch) {
-    if (batch.some(isOrphan)) throw new ApiError("That event was not made, so it cannot be changed.", 422);
-    const body = { version: found.server.version, author: this.author, changes: batch.map(sendable) };
+    if (batch.some(isOrphan)) {
+      throw new ApiError("That event was not made, so it cannot be changed.", 422);
+    }
+    const body = {
+      version: found.server.version,
+      author: this.author,
+      changes: batch.map(sendable),
+    };
     return post(`${addressOf("api/videos", name)}/changes`, body);
   }
 
@@ -174,17 +193,27 @@ export class Store {
     found.cached = null;
     if (error.answer?.video) found.replace(error.answer.video);
     const again = error.status === 409 ? () => this.change(name, batch.map(sendable)) : null;
-    this.tell("problem", { sentence: error.message, conflict: error.status === 409, again, video: name });
+    this.tell(
+      "problem",
+      { sentence: error.message, conflict: error.status === 409, again, video: name },
+    );
     this.tell("video", name);
   }
 
-  /** Takes the last change back, or makes it again. @param {"undo" | "redo"} what @param {string} [video] */
+  /**
+   * Takes the last change back, or makes it again.
+   * @param {"undo" | "redo"} what
+   * @param {string} [video]
+   */
   turn(what, video) {
     this.outbox.add({
       video,
       send: () => post(`/api/${what}`, { author: this.author, ...(video ? { video } : {}) }),
       done: (answer) => this.#turned(what, answer),
-      refused: (error) => this.tell("problem", { sentence: error.message, conflict: error.status === 409 }),
+      refused: (error) => this.tell(
+        "problem",
+        { sentence: error.message, conflict: error.status === 409 },
+      ),
     });
   }
 
@@ -194,7 +223,11 @@ export class Store {
     this.#projectSoon();
   }
 
-  /** Changes the table of classes. @param {object} change @returns {Promise<boolean>} whether it was made */
+  /**
+   * Changes the table of classes.
+   * @param {object} change
+   * @returns {Promise<boolean>} whether it was made
+   */
   async changeClasses(change) {
     try {
       const answer = await post("/api/classes", { author: this.author, ...change });

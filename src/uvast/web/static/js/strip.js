@@ -27,7 +27,8 @@ export class Strip {
     const step = 2 ** Math.ceil(Math.log2(Math.max(wanted, 1 / 16)));
     const length = step * N;
     const found = [];
-    for (let i = Math.floor(view.start / length); i * length < Math.min(view.end, this.seconds - 1e-3); i++) {
+    const last = Math.min(view.end, this.seconds - 1e-3);
+    for (let i = Math.floor(view.start / length); i * length < last; i++) {
       const end = Math.min((i + 1) * length, this.seconds);
       const n = Math.max(1, Math.round((end - i * length) / step));
       found.push({ start: i * length, end, n, image: this.#tile(i * length, end, n) });

@@ -1,7 +1,17 @@
 /** The timeline: two canvases, of which only the playhead's is drawn while a video plays. */
 
 import { h, setStyle } from "./dom.js";
-import { around, following, hit, lanes, panned, toSeconds, toX, whole, zoomed } from "./geometry.js";
+import {
+  around,
+  following,
+  hit,
+  lanes,
+  panned,
+  toSeconds,
+  toX,
+  whole,
+  zoomed,
+} from "./geometry.js";
 import { gaps, IntervalIndex } from "./intervals.js";
 import { hatching, paintHead, paintLanes, palette } from "./paint.js";
 import { Gestures } from "./gestures.js";
@@ -23,7 +33,23 @@ export class Timeline {
     this.handlers = handlers;
     this.seconds = 0;
     this.view = whole(1, 1);
-    this.scene = { clicks: [], clickIndex: NOTHING, labels: NOTHING, pseudo: NOTHING, prediction: NOTHING, unlabelled: [], lanes: lanes(["ruler"]), height: 24, selected: null, draft: null, strip: null, band: null, colours: palette(), hatch: null, classOf: null };
+    this.scene = {
+      clicks: [],
+      clickIndex: NOTHING,
+      labels: NOTHING,
+      pseudo: NOTHING,
+      prediction: NOTHING,
+      unlabelled: [],
+      lanes: lanes(["ruler"]),
+      height: 24,
+      selected: null,
+      draft: null,
+      strip: null,
+      band: null,
+      colours: palette(),
+      hatch: null,
+      classOf: null,
+    };
     this.head = { seconds: 0, loop: null, hover: null };
     this.#build();
     this.gestures = new Gestures(this);
@@ -34,7 +60,18 @@ export class Timeline {
   #build() {
     this.lower = h("canvas", { "aria-hidden": "true" });
     this.upper = h("canvas", { "aria-hidden": "true" });
-    this.stage = h("div", { class: "timeline-stage", tabindex: "0", role: "slider", "aria-label": "Timeline", "aria-valuemin": "0" }, this.lower, this.upper);
+    this.stage = h(
+      "div",
+      {
+        class: "timeline-stage",
+        tabindex: "0",
+        role: "slider",
+        "aria-label": "Timeline",
+        "aria-valuemin": "0",
+      },
+      this.lower,
+      this.upper,
+    );
     this.titles = h("div", { class: "timeline-titles", "aria-hidden": "true" });
     this.thumb = h("div", { class: "scroll-thumb" });
     this.bar = h("div", { class: "scroll-bar", "aria-hidden": "true" }, this.thumb);
@@ -66,7 +103,17 @@ export class Timeline {
       prediction: new IntervalIndex(prediction?.segments ?? []),
       unlabelled: gaps(labelled.length ? state.observed : [], state.seconds ?? 0),
     });
-    this.#lay(["ruler", more.strip && "strip", "clicks", "labels", "pseudo", prediction && "prediction", prediction?.band && "band"].filter(Boolean));
+    this.#lay(
+      [
+        "ruler",
+        more.strip && "strip",
+        "clicks",
+        "labels",
+        "pseudo",
+        prediction && "prediction",
+        prediction?.band && "band",
+      ].filter(Boolean),
+    );
     if (state.seconds !== this.seconds) {
       this.seconds = state.seconds ?? 0;
       this.fit();
@@ -108,7 +155,11 @@ export class Timeline {
     this.redraw();
   }
 
-  /** @param {number} seconds @param {any} loop @param {boolean} follow whether the view turns with it */
+  /**
+   * @param {number} seconds
+   * @param {any} loop
+   * @param {boolean} follow whether the view turns with it
+   */
   setHead(seconds, loop, follow) {
     this.head.seconds = seconds;
     this.head.loop = loop;
@@ -125,7 +176,9 @@ export class Timeline {
 
   zoom(factor, at = this.head.seconds) {
     const inside = at >= this.view.start && at <= this.view.end;
-    this.setView(zoomed(this.view, factor, inside ? at : (this.view.start + this.view.end) / 2, this.seconds));
+    this.setView(
+      zoomed(this.view, factor, inside ? at : (this.view.start + this.view.end) / 2, this.seconds),
+    );
   }
 
   pan(by) {
@@ -151,7 +204,14 @@ export class Timeline {
   hitAt(event) {
     const box = this.stage.getBoundingClientRect();
     const reach = event.pointerType === "touch" ? 14 : 6;
-    return hit(this.scene.lanes, this.scene, this.view, event.clientX - box.left, event.clientY - box.top, reach);
+    return hit(
+      this.scene.lanes,
+      this.scene,
+      this.view,
+      event.clientX - box.left,
+      event.clientY - box.top,
+      reach,
+    );
   }
 
   /** Where a moment is on the page. @param {number} seconds @param {string} lane */
@@ -177,7 +237,10 @@ export class Timeline {
     if (this.stale) {
       paintLanes(this.lower.getContext("2d"), this.scene, this.view);
       const share = (seconds) => `${(100 * seconds) / (this.seconds || 1)}%`;
-      setStyle(this.thumb, { left: share(this.view.start), width: share(this.view.end - this.view.start) });
+      setStyle(
+        this.thumb,
+        { left: share(this.view.start), width: share(this.view.end - this.view.start) },
+      );
       this.stale = false;
     }
     paintHead(this.upper.getContext("2d"), this.scene, this.view, this.head);

@@ -9,14 +9,19 @@ export function clock(seconds, digits = 2) {
   const scale = 10 ** digits;
   const total = Math.round(Math.max(0, seconds) * scale);
   const whole = Math.floor(total / scale);
-  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const [hours, minutes, rest] = [
+    Math.floor(whole / 3600),
+    Math.floor(whole / 60) % 60,
+    whole % 60,
+  ];
   const two = (value) => String(value).padStart(2, "0");
   const head = hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
   return digits ? `${head}.${String(total % scale).padStart(digits, "0")}` : head;
 }
 
 /**
- * `1:23.5`, `83.5`, `1:02:03`, `#250` (a frame) or `+5` (from here) to seconds; null if it is none of these.
+ * `1:23.5`, `83.5`, `1:02:03`, `#250` (a frame) or `+5` (from here) to seconds; null if it is none
+ * of these.
  * @param {string} text
  * @param {number} now for `+5` and `-5`
  * @param {(frame: number) => number} frameTime

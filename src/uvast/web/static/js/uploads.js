@@ -10,11 +10,18 @@ export function chooseFiles(accept, chosen) {
   input.click();
 }
 
-/** Files may be dropped here. @param {HTMLElement} element @param {(files: File[]) => void} dropped */
+/**
+ * Files may be dropped here.
+ * @param {HTMLElement} element
+ * @param {(files: File[]) => void} dropped
+ */
 export function dropTarget(element, dropped) {
   const over = (on) => element.classList.toggle("drop", on);
   element.addEventListener("dragover", (event) => (event.preventDefault(), over(true)));
-  element.addEventListener("dragleave", (event) => element.contains(event.relatedTarget) || over(false));
+  element.addEventListener(
+    "dragleave",
+    (event) => element.contains(event.relatedTarget) || over(false),
+  );
   element.addEventListener("drop", (event) => {
     event.preventDefault();
     over(false);

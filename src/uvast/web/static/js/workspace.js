@@ -3,15 +3,17 @@
 import { applied } from "./applied.js";
 import { h } from "./dom.js";
 import { Controls } from "./controls.js";
-import { askTime, classMenu } from "./asking.js";
-import { mergeNext, moveTo, nudge, placeClick, placeSegment, segmentAt, splitHere } from "./editing.js";
-import { edges, IntervalIndex, nextEdge } from "./intervals.js";
-import { SPEEDS } from "./player.js";
+import { classMenu } from "./asking.js";
+import { COMMANDS } from "./commands.js";
+import { moveTo, placeClick, placeSegment } from "./editing.js";
 import { Screen } from "./screen.js";
 import { Strip } from "./strip.js";
 import { Timeline } from "./timeline.js";
 
-/** @typedef {{label: string, start: number, end: number, from: string}} Draft a suggested segment, not yet accepted */
+/**
+ * @typedef {{label: string, start: number, end: number, from: string}} Draft a suggested segment,
+ *   not yet accepted
+ */
 
 export class Workspace {
   /**
@@ -27,7 +29,7 @@ export class Workspace {
     /** "clicks" or "segments" */
     this.mode = "clicks";
     this.open = null;
-    this.screen = new Screen(store, () => this.#onFrame());
+    this.screen = new Screen(store, () => this.onFrame());
     this.timeline = new Timeline({
       seek: (seconds) => this.player?.seek(seconds),
       select: (hit) => this.#onHit(hit),
@@ -81,7 +83,9 @@ export class Workspace {
     this.document = opened;
     this.selected = this.draft = this.open = null;
     this.screen.shape(this.state);
-    this.strip = this.state.has_video ? new Strip(name, this.state.seconds ?? 0, () => this.timeline.redraw()) : null;
+    this.strip = this.state.has_video
+      ? new Strip(name, this.state.seconds ?? 0, () => this.timeline.redraw())
+      : null;
     await this.screen.show(this.state);
     this.refresh();
     this.timeline.fit();
@@ -97,12 +101,23 @@ export class Workspace {
   }
 
   #draw(state) {
-    const open = this.open && { label: this.open.label, start: Math.min(this.open.start, this.now), end: Math.max(this.open.start, this.now) };
-    const more = { selected: this.selected, draft: open ?? this.draft, strip: this.strip, classOf: (label) => this.store.classOf(label) };
+    const open = this.open
+      && {
+        label: this.open.label,
+        start: Math.min(this.open.start, this.now),
+        end: Math.max(this.open.start, this.now),
+      };
+    const more = {
+      selected: this.selected,
+      draft: open ?? this.draft,
+      strip: this.strip,
+      classOf: (label) => this.store.classOf(label),
+    };
     this.timeline.show(state, more);
   }
 
-  #onFrame() {
+  /** After a change of the frame, the loop or the playing. */
+  onFrame() {
     if (!this.player || !this.document) return;
     this.timeline.setHead(this.now, this.player.loop, this.player.playing);
     this.screen.element.dataset.busy = this.player.settled ? "no" : "yes";
@@ -168,14 +183,18 @@ export class Workspace {
   #turnSegment(label) {
     const { open, now } = this;
     this.open = open?.label === label ? null : { label, start: now };
-    if (open && Math.abs(open.start - now) >= this.frame / 2) this.change(placeSegment(this.state.events, open.label, open.start, now));
+    if (open && Math.abs(open.start - now) >= this.frame / 2) {
+      this.change(placeSegment(this.state.events, open.label, open.start, now));
+    }
     else this.refresh();
   }
 
   /** Another class for the suggestion, or for the selected event. */
   relabel(label) {
     if (this.draft) this.select(null, { ...this.draft, label });
-    else if (this.item && this.item.label !== label) this.change([{ do: "relabel", id: this.item.id, label }]);
+    else if (this.item && this.item.label !== label) {
+      this.change([{ do: "relabel", id: this.item.id, label }]);
+    }
   }
 
   /** Makes the suggestion a segment. */
@@ -187,74 +206,10 @@ export class Workspace {
     return true;
   }
 
-  #accept() {
-    if (this.acceptDraft()) return;
-    const { prediction, pseudo } = this.state;
-    const found = new IntervalIndex(prediction?.segments ?? pseudo).at(this.now);
-    if (found) this.suggest(found, prediction ? "prediction" : "pseudo");
-  }
-
-  #nudge(direction) {
-    const { table } = this.player;
-    const shift = (seconds) => table.start(table.frameAt(seconds) + direction);
-    if (this.draft) {
-      const edge = Math.abs(this.draft.start - this.now) < Math.abs(this.draft.end - this.now) ? "start" : "end";
-      const moved = { ...this.draft, [edge]: shift(this.draft[edge]) };
-      if (moved.start < moved.end) this.select(null, moved);
-      this.player.seek(moved[edge]);
-      return;
-    }
-    const { changes, at } = nudge(this.state.events, this.selected, this.now, shift, this.frame);
-    this.change(changes);
-    if (at !== null && changes.length) this.player.seek(at);
-  }
-
-  #edge(direction) {
-    const { events, pseudo, prediction } = this.state;
-    const all = events.length ? events : [...pseudo, ...(prediction?.segments ?? [])];
-    const at = nextEdge(edges(all), this.now, direction);
-    if (at !== null) this.goTo(at);
-  }
-
-  #item(direction) {
-    const { events } = this.state;
-    const place = events.findIndex((one) => one.id === this.selected);
-    const after = events.findIndex((one) => one.start > this.now + 1e-3);
-    const from = place >= 0 ? place : after < 0 ? events.length - (direction > 0 ? 1 : 0) : after - (direction > 0 ? 1 : 0);
-    const next = events[from + direction];
-    if (!next) return;
-    this.select(next.id);
-    this.goTo(next.start);
-  }
-
   /** @param {number} seconds */
   goTo(seconds) {
     this.player.seek(seconds);
     this.timeline.setHead(this.now, this.player.loop, true);
-  }
-
-  #delete() {
-    if (!this.item) return;
-    this.change([{ do: "delete", id: this.item.id }]);
-    this.select(null);
-  }
-
-  /** Plays one stretch again and again: the suggestion, the selected or present segment. */
-  #loop() {
-    const { events, prediction, pseudo } = this.state;
-    const chosen = this.item && this.item.end !== null ? this.item : null;
-    const here = chosen ?? this.draft ?? segmentAt(events, this.now) ?? new IntervalIndex(prediction?.segments ?? pseudo).at(this.now);
-    this.player.loop = this.player.loop || !here ? null : { start: here.start, end: here.end };
-    if (this.player.loop) {
-      this.player.seek(this.player.loop.start);
-      this.player.play();
-    }
-    this.#onFrame();
-  }
-
-  #rate(direction) {
-    const place = SPEEDS.indexOf(this.player.rate);
-    this.player.setRate(SPEEDS[Math.min(Math.max(0, place + direction), SPEEDS.length - 1)]);
   }
 
   setMode(mode) {
@@ -263,58 +218,15 @@ export class Workspace {
     this.refresh();
   }
 
-  #escape() {
-    this.open = null;
-    this.player.loop = null;
-    this.select(null);
-    this.#onFrame();
-  }
-
-  async #goTo() {
-    const { table } = this.player;
-    const at = await askTime(this.now, (frame) => table.start(frame));
-    if (at !== null) this.goTo(at);
-  }
-
-  /** Does a command of the keyboard. @param {string} id @returns {boolean} whether it is one of these */
+  /**
+   * Does a command of the keyboard.
+   * @param {string} id
+   * @returns {boolean} whether it is one of these
+   */
   command(id) {
-    const does = this.#commands[id];
+    const does = COMMANDS[id];
     if (!does || !this.player || !this.document) return false;
-    does();
+    does(this);
     return true;
   }
-
-  #commands = {
-    play: () => this.player.toggle(),
-    slower: () => this.player.shuttle(-1),
-    stop: () => (this.player.pause(), this.player.setRate(1)),
-    faster: () => this.player.shuttle(1),
-    rateDown: () => this.#rate(-1),
-    rateUp: () => this.#rate(1),
-    loop: () => this.#loop(),
-    frameBack: () => this.player.step(-1),
-    frameOn: () => this.player.step(1),
-    back: () => this.goTo(this.now - 1),
-    on: () => this.goTo(this.now + 1),
-    farBack: () => this.goTo(this.now - 10),
-    farOn: () => this.goTo(this.now + 10),
-    edgeBack: () => this.#edge(-1),
-    edgeOn: () => this.#edge(1),
-    itemBack: () => this.#item(-1),
-    itemOn: () => this.#item(1),
-    begin: () => this.goTo(0),
-    end: () => this.goTo(this.state.seconds ?? 0),
-    goTo: () => this.#goTo(),
-    split: () => this.change(splitHere(this.state.events, this.selected, this.now)),
-    merge: () => this.change(mergeNext(this.state.events, this.selected, this.now)),
-    delete: () => this.#delete(),
-    nudgeBack: () => this.#nudge(-1),
-    nudgeOn: () => this.#nudge(1),
-    accept: () => this.#accept(),
-    mode: () => this.setMode(this.mode === "clicks" ? "segments" : "clicks"),
-    escape: () => this.#escape(),
-    zoomIn: () => this.timeline.zoom(1.5),
-    zoomOut: () => this.timeline.zoom(1 / 1.5),
-    zoomFit: () => this.timeline.fit(),
-  };
 }
