@@ -109,6 +109,7 @@ class Page {
   async #route() {
     const [view, ...path] = this.#address();
     this.view?.close?.();
+    for (const box of document.querySelectorAll("dialog")) box.close();
     if (view === "annotate") this.last = path[0];
     this.view = new VIEWS[view](this.store, path, this.notices);
     fill(this.main, this.view.element);
