@@ -1,4 +1,6 @@
-"""Work in the background: one process a job, one job at a time, known again after a restart.
+"""Work in the background: one process a job, known again after a restart.
+
+One job runs at a time, and beside it one that makes a proxy.
 
 `app/jobs/N/job.json` says what a job is and what became of it; its process writes `progress.json`,
 `log.txt` and at last `end.json` beside it.
@@ -187,15 +189,21 @@ class Jobs:
         return text.splitlines()[-N_LOG_LINES:]
 
     def step(self) -> None:
-        """Looks after the job that runs, and starts the next one; called every second."""
+        """Looks after the jobs that run, and starts the next ones; called every second."""
         with self._lock:
             for job in [one for one in self._jobs.values() if one.state == "running"]:
                 self._look_after(job)
-            if any(job.state == "running" for job in self._jobs.values()):
-                return
-            queued = [job for job in self._jobs.values() if job.state == "queued"]
-            if queued:
-                self._start(min(queued, key=lambda job: job.number))
+            # who wants to see a video does not wait for a training
+            proxies = [job for job in self._jobs.values() if job.kind == "proxy"]
+            others = [job for job in self._jobs.values() if job.kind != "proxy"]
+            self._start_next(proxies)
+            self._start_next(others)
+
+    def _start_next(self, line: Sequence[Job]) -> None:
+        """Starts the first that waits in a line, unless one of it runs."""
+        queued = [job for job in line if job.state == "queued"]
+        if queued and not any(job.state == "running" for job in line):
+            self._start(min(queued, key=lambda job: job.number))
 
     def _start(self, job: Job) -> None:
         try:
