@@ -69,8 +69,7 @@ def test_train_watch_segment_review_export(app: Served, browser: Browser, tmp_pa
     run_job(page, "segment")
     page.get_by_role("link", name="Review").click()
     expect(page.locator(".queue button.on")).to_be_visible()
-    video = page.evaluate("decodeURIComponent(document.querySelector('.queue .on .hint').textContent)")
-    name = video.split()[0]
+    name = (page.locator(".queue .on .hint").text_content() or "").split()[1]
     page.keyboard.press("2")
     expect(page.locator(".inspector select")).to_have_value("pour")
     page.keyboard.press("Enter")

@@ -68,9 +68,12 @@ const SUGGESTED = { prediction: "Model's segment", pseudo: "Segment from clicks"
 
 /** What is selected, and what can be done with it. */
 export class Inspector {
-  /** @param {import("./workspace.js").Workspace} workspace */
-  constructor(workspace) {
-    this.workspace = workspace;
+  /**
+   * @param {import("./workspace.js").Workspace} workspace
+   * @param {() => void} [accept] what to do with a suggestion that is right
+   */
+  constructor(workspace, accept = () => workspace.acceptDraft()) {
+    Object.assign(this, { workspace, accept });
     this.element = h("section", { class: "panel inspector", "aria-live": "polite" });
   }
 
@@ -123,7 +126,7 @@ export class Inspector {
   #draftButtons() {
     const { workspace } = this;
     return [
-      textButton("Accept", () => workspace.acceptDraft(), { class: "main", title: "Enter" }),
+      textButton("Accept", this.accept, { class: "main", title: "Enter" }),
       textButton("Dismiss", () => workspace.select(null)),
     ];
   }

@@ -19,7 +19,7 @@ export class ReviewView {
     Object.assign(this, { store, notices, queue: [], place: -1, seen: new Set() });
     this.workspace = new Workspace(store, () => this.#panels());
     this.classes = new ClassPanel(this.workspace, (label) => this.classKey(label));
-    this.inspector = new Inspector(this.workspace);
+    this.inspector = new Inspector(this.workspace, () => this.#accept());
     this.list = h("div", { class: "queue", role: "list" });
     this.title = h("h1", {}, "Review");
     this.buttons = h("div", { class: "row" });
@@ -175,7 +175,7 @@ export class ReviewView {
       row,
       dot,
       h("span", { class: "name" }, one.segment.label),
-      h("span", { class: "hint" }, `${one.video} ${clock(one.segment.start, 0)}`),
+      h("span", { class: "hint" }, `${clock(one.segment.start, 0)} ${one.video}`),
       h("span", { class: "count" }, one.done ? "✓" : `${Math.round(100 * one.uncertainty)} %`),
     );
     return row;
