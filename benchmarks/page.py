@@ -18,8 +18,9 @@ from playwright.sync_api import Page, sync_playwright
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "web"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from conftest import QUIET  # noqa: E402
-from web_page import READ_NUMBER, Served, make_page_project, served, until  # noqa: E402
+from web_page import READ_NUMBER, Served, make_page_project, served, until
+
+from conftest import QUIET
 
 N_SEEKS = 200
 N_SEGMENTS = 5000
@@ -27,21 +28,20 @@ N_DRAWN = 300
 SEEK = """(seconds) => {
   document.querySelector('.timeline').timeline.handlers.seek(seconds);
 }"""
-DRAW = """(n) => {
+DRAW = """({n, segments}) => {
   const timeline = document.querySelector('.timeline').timeline;
-  const labels = Array.from({length: %d}, (_, i) => ({
-    id: `e${i}`, kind: 'segment', label: ['reach', 'pour', 'cut'][i %% 3],
+  const labels = Array.from({length: segments}, (_, i) => ({
+    id: `e${i}`, kind: 'segment', label: ['reach', 'pour', 'cut'][i % 3],
     start: i * 1.44, end: (i + 1) * 1.44,
   }));
-  const state = {
-    events: labels, observed: null, seconds: 7200, pseudo: labels,
-    prediction: {segments: labels, band: {
-      step: 0.2, probability: Array.from({length: 36000}, (_, i) => (i %% 97) / 97)}},
-  };
-  timeline.show(state, {selected: 'e9', draft: null, strip: null, classOf: timeline.scene.classOf});
+  const probability = Array.from({length: 36000}, (_, i) => (i % 97) / 97);
+  const prediction = {segments: labels, band: {step: 0.2, probability}};
+  const state = {events: labels, observed: null, seconds: 7200, pseudo: labels, prediction};
+  const {classOf} = timeline.scene;
+  timeline.show(state, {selected: 'e9', draft: null, strip: null, classOf});
   const times = [];
   for (let i = 0; i < n; i++) {
-    timeline.zoom(i %% 60 < 30 ? 1.2 : 1 / 1.2, 3600);
+    timeline.zoom(i % 60 < 30 ? 1.2 : 1 / 1.2, 3600);
     timeline.pan(Math.sin(i) * 20);
     const before = performance.now();
     timeline.stale = true;
@@ -49,7 +49,7 @@ DRAW = """(n) => {
     times.push(performance.now() - before);
   }
   return times;
-}""" % N_SEGMENTS
+}"""
 
 
 def measure_seeks(page: Page, app: Served, video: str, n_frames: int) -> None:
@@ -69,7 +69,7 @@ def measure_seeks(page: Page, app: Served, video: str, n_frames: int) -> None:
 
 def measure_timeline(page: Page) -> None:
     """Draws the timeline of two hours at many zooms."""
-    times = np.array(page.evaluate(DRAW, N_DRAWN))
+    times = np.array(page.evaluate(DRAW, {"n": N_DRAWN, "segments": N_SEGMENTS}))
     print(
         f"timeline of {N_SEGMENTS} segments in three lanes: median {np.median(times):.2f} ms, "
         f"95 % {np.percentile(times, 95):.2f} ms, worst {times.max():.2f} ms a frame"
@@ -80,9 +80,7 @@ def main() -> None:
     """Measures everything."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         project = make_page_project(Path(folder))
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=list(QUIET)
-        )
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=list(QUIET))
         with served(project) as app:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.goto(app.app.door.link)

@@ -18,6 +18,7 @@ from planted_report import (
 from uvast.report.compare import compare
 from uvast.report.content import Attention, BenchmarkRow, Chart, Report
 
+
 @pytest.fixture(scope="session")
 def planted() -> Report:
     truth = TRUTHS[EVIL_VIDEO]

@@ -9,7 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
-from web_page import READ_NUMBER, SCENE, Served, copied, lane, make_page_project, place, served, until
+from web_page import (
+    READ_NUMBER,
+    SCENE,
+    Served,
+    copied,
+    lane,
+    make_page_project,
+    place,
+    served,
+    until,
+)
 
 from uvast.projects import Project
 
@@ -36,9 +46,7 @@ def app(source: Project, tmp_path: Path) -> Iterator[Served]:
 
 
 @pytest.fixture
-def opened(
-    browser: Browser, app: Served, request: pytest.FixtureRequest
-) -> Iterator[Opener]:
+def opened(browser: Browser, app: Served, request: pytest.FixtureRequest) -> Iterator[Opener]:
     """Opens views; at the end nothing may have been complained about or asked for elsewhere."""
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
@@ -93,12 +101,18 @@ def saved(page: Page) -> None:
 
 
 def player(page: Page, what: str) -> float:
-    """A number of the player: it is where the time is shown."""
-    return float(page.evaluate(f"Number({SCENE}.{what})"))
+    """A number of the timeline, such as the moment of its playhead."""
+    return float(page.evaluate(f"{SCENE}.{what}"))
 
 
-def later(page: Page, seconds: float) -> None:
+def dropped(page: Page, key: str, seconds: float) -> tuple[float, float]:
+    """Presses a key while playing; the moments just before and after it."""
     until(page, f"{SCENE}.head.seconds >= {seconds}")
+    before = player(page, "head.seconds")
+    page.keyboard.press(key)
+    after = player(page, "head.seconds")
+    until(page, f"{SCENE}.head.seconds > {after}")  # it plays on
+    return before, after
 
 
 def go_to(page: Page, frame: int) -> None:
@@ -123,22 +137,17 @@ def test_annotates_by_keyboard_alone_while_playing(app: Served, opened: Opener) 
         expect(page.locator(".class-row", has_text=name)).to_be_visible()
     page.keyboard.press("Escape")
     page.keyboard.press("Space")
-    later(page, 0.8)
-    page.keyboard.press("1")
-    later(page, 1.2)
-    first = lane(page, "pseudo")
-    later(page, 2.4)
-    page.keyboard.press("2")
-    later(page, 2.8)
+    spans = [dropped(page, key, after) for key, after in (("1", 0.5), ("2", 1.5))]
     page.keyboard.press("Space")
     saved(page)
     assert [label for label, _ in clicks(app)] == ["reach", "pour"]
     (_, reach), (_, pour) = clicks(app)
-    assert 0.8 <= reach < 1.2 and 2.4 <= pour < 2.8
-    assert [label for label, *_ in first] == ["reach"]
-    second = lane(page, "pseudo")
-    assert [label for label, *_ in second] == ["reach", "pour"]
-    assert reach < second[0][2] == second[1][1] < pour
+    for (before, after), seconds in zip(spans, (reach, pour), strict=True):
+        assert before <= seconds <= after
+    until(page, f"{SCENE}.scene.pseudo.items.length == 2")
+    first, second = lane(page, "pseudo")
+    assert (first[0], second[0]) == ("reach", "pour")
+    assert reach < first[2] == second[1] < pour
     page.reload()
     until(page, f"{SCENE}.scene.clicks.length == 2")
     page.keyboard.press("Control+z")

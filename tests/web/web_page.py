@@ -40,7 +40,9 @@ def numbered_picture(number: int) -> np.ndarray[Any, Any]:
 
 def write_binary(path: Path, times: list[float]) -> None:
     """An H.264 video whose pictures tell their number."""
-    with video_writer(path, width=N_BITS * SIDE, height=3 * SIDE, rate=RATE, key_seconds=2) as write:
+    with video_writer(
+        path, width=N_BITS * SIDE, height=3 * SIDE, rate=RATE, key_seconds=2
+    ) as write:
         for number, seconds in enumerate(times):
             write(numbered_picture(number), seconds)
 
