@@ -47,12 +47,14 @@ def _annotate(app: Served, project: Project, name: str) -> None:
 
 def run_job(page: Page, kind: str, **fields: str) -> None:
     """Reads the plan, starts, and watches until it is done."""
+    n_jobs = page.locator(".job").count()
     page.locator(f"button[data-kind={kind}]").click()
     for label, value in fields.items():
         page.get_by_label(label).fill(value)
         page.get_by_label(label).press("Tab")
     expect(page.locator("dialog .plan li").first).to_be_visible()
     page.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator(".job")).to_have_count(n_jobs + 1)
     state = page.locator(".job").first.locator(".state")
     expect(state).to_have_class("state done", timeout=LONG)
 
