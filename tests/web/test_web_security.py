@@ -212,7 +212,11 @@ values = st.recursive(
     max_leaves=8,
 )
 words = st.sampled_from(
-    ["do", "kind", "id", "ids", "label", "start", "end", "at", "spans", "value", "from", "name", "to", "author", "video", "changes", "version", "format", "what", "videos", "extractor", "preset", "epochs", "run", "device", "frames_per_second"]
+    [
+        *("do", "kind", "id", "ids", "label", "start", "end", "at", "spans", "value", "from"),
+        *("name", "to", "author", "video", "changes", "version", "format", "what", "videos"),
+        *("extractor", "preset", "epochs", "run", "device", "frames_per_second"),
+    ]
 )
 almost = st.dictionaries(words, values, max_size=6)
 bodies = st.one_of(
@@ -258,7 +262,7 @@ def test_bad_bodies_are_never_a_500(client: Client, path: str) -> None:
 
 @pytest.mark.parametrize("path", WITH_QUERY)
 def test_bad_queries_are_never_a_500(client: Client, path: str) -> None:
-    names = st.sampled_from(["index", "seconds", "width", "start", "end", "n", "order", "v", "token"])
+    names = st.sampled_from(["index", "seconds", "width", "start", "end", "n", "order", "token"])
     numbers = st.floats().map(str) | st.integers().map(str) | st.text(max_size=8)
 
     @ATTEMPTS
