@@ -14,7 +14,7 @@ help: ## show this help
 $(READY): pyproject.toml constraints.txt
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	@echo "installing uvast into $(VENV) ..."
-	@$(PIP) -e .
+	@$(PIP) -e ".[video]"
 	@touch $@
 
 $(TOOLS): $(READY)
@@ -25,7 +25,7 @@ $(TOOLS): $(READY)
 
 install: $(TOOLS) ## make .venv with the package and its tools
 
-demo: $(READY) ## the main job on the built-in data
+demo: $(READY) ## from video files to actions, on generated videos
 	@$(BIN)/uvast demo --overwrite
 
 test: $(TOOLS) ## all tests

@@ -4,7 +4,7 @@
 
 Annotations are generated: 20 labels, intervals of a second on two tiers, in videos of 10,000 (one
 video for formats that hold one). Formats that are only read are left out but for those that this
-script can write itself.
+script can write itself. At the end a table of as many annotations is imported into a project.
 """
 
 from __future__ import annotations
@@ -12,13 +12,19 @@ from __future__ import annotations
 import io
 import json
 import sys
+import tempfile
 import time
 import zipfile
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.exchange import FORMATS, ConstantRate, Event, Source, Target, VideoAnnotations
 from uvast.exchange.formats import format_named
+from uvast.projects import Project, ProjectVideo
+from uvast.projects.imports import import_labels
+from uvast.projects.incoming import HowToRead, read_incoming
+from uvast.projects.videos import write_videos
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +112,14 @@ def timestamps(videos: Sequence[VideoAnnotations]) -> bytes:
     return json.dumps({"video0": rows}).encode()
 
 
-MAKERS = {"uvast-prediction": prediction, "uvast-timestamps": timestamps, "datavyu": datavyu, "cvat": cvat, "anvil": anvil, "bento": bento}
+MAKERS = {
+    "anvil": anvil,
+    "bento": bento,
+    "cvat": cvat,
+    "datavyu": datavyu,
+    "uvast-prediction": prediction,
+    "uvast-timestamps": timestamps,
+}
 
 
 def measure(kind: Format, n_events: int) -> tuple[float, float, float]:
@@ -127,6 +140,24 @@ def measure(kind: Format, n_events: int) -> tuple[float, float, float]:
     return writing, len(content) / 1e6, seconds
 
 
+def measure_import(n_events: int) -> float:
+    """CPU seconds to import a CSV table into a project of videos that are not there."""
+    videos = generate(n_events, max(1, n_events // A_VIDEO))
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        write_videos(
+            place,
+            [ProjectVideo(v.video.removesuffix(".mp4"), place / v.video, 1, "x") for v in videos],
+        )
+        table = place / "labels.csv"
+        table.write_bytes(format_named("csv").write(videos, Target("labels.csv")).content)
+        project = Project.open(place)
+        start = time.process_time()
+        import_labels(project, read_incoming(project, [table], HowToRead()))
+        project.materialise()
+        return time.process_time() - start
+
+
 def main() -> None:
     """Prints a row a format."""
     n_events = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
@@ -135,6 +166,7 @@ def main() -> None:
         writing, size, reading = measure(format_named(kind.name), n_events)
         own = f"{writing:9.2f}" if kind.write else f"{'–':>9}"
         print(f"{kind.name:26}{own}{size:8.1f}{reading:9.2f}")
+    print(f"uvast import of a CSV table: {measure_import(n_events):.2f} s")
 
 
 if __name__ == "__main__":

@@ -14,10 +14,15 @@ import numpy as np
 import pytest
 
 import uvast
+from uvast.features import generate_videos, motion_vocabulary
 
 README = Path(__file__).parents[1] / "README.md"
 LITTLE = "--set train.epochs=2 --set train.alignment_epochs=1 --set model.n_encoder_layers=5"
-LESS = {"train": LITTLE, "benchmark": f"{LITTLE} --splits 1 --decodings none"}
+LESS = {
+    "train": LITTLE,
+    "benchmark": f"{LITTLE} --splits 1 --decodings none",
+    "extract": "--model pixels",
+}
 """What the test adds to a command so that it takes seconds."""
 
 
@@ -34,10 +39,10 @@ def commands() -> list[str]:
 
 @pytest.fixture
 def own_data(tiny_path: Path, tmp_path: Path) -> Path:
-    """`my-data` and `new-features`, as a user would have them."""
+    """`my-data`, as a user would have it."""
     source = uvast.Dataset.open(tiny_path)
     data = tmp_path / "my-data"
-    for folder in (data / "features", data / "groundTruth", tmp_path / "new-features"):
+    for folder in (data / "features", data / "groundTruth"):
         folder.mkdir(parents=True)
     rows = []
     for index, name in enumerate(source.names):
@@ -48,11 +53,33 @@ def own_data(tiny_path: Path, tmp_path: Path) -> Path:
         drawn = segmentation.sampled_timestamps(np.random.default_rng(index))
         labels = source.vocabulary.decode(segmentation.transcript)
         rows += [(own, frame / 15, label) for frame, label in zip(drawn, labels, strict=True)]
-    shutil.copy(data / "features" / "subject0_0.npy", tmp_path / "new-features" / "new.npy")
     (data / "dataset.toml").write_text("frames_per_second = 15\n")
-    with (data / "timestamps.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([("video", "time", "label"), *rows])
+    write_clicks(data / "timestamps.csv", rows)
     return tmp_path
+
+
+@pytest.fixture
+def own_videos(tmp_path: Path) -> Path:
+    """`recordings`, `clicks.csv` and `new.mp4`."""
+    truths = generate_videos(tmp_path / "recordings", n_videos=4, seconds=6, width=48, height=36)
+    names = motion_vocabulary().names
+    new = max(truths)
+    write_clicks(
+        tmp_path / "clicks.csv",
+        [
+            (video, (one.start + one.end) / 60, names[one.action])
+            for video, truth in truths.items()
+            if video != new
+            for one in truth.segments
+        ],
+    )
+    (tmp_path / "recordings" / f"{new}.mp4").rename(tmp_path / "new.mp4")
+    return tmp_path
+
+
+def write_clicks(path: Path, rows: list[tuple[str, float, str]]) -> None:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("video", "time", "label"), *rows])
 
 
 def test_the_readme_names_both_make_targets() -> None:
@@ -72,11 +99,13 @@ def test_every_python_block_runs(tmp_path: Path) -> None:
     assert re.fullmatch(r"\S+ \S+ \d+ \d+ [01]\.\d\d", finished.stdout.splitlines()[0])
 
 
-def test_every_command_runs_on_own_data(own_data: Path) -> None:
+def test_every_command_runs_on_own_data(own_data: Path, own_videos: Path) -> None:
+    assert own_videos == own_data
     kinds = [command.split()[1] for command in commands()]
     assert kinds == [
-        *("data", "data", "train", "segment", "evaluate", "report", "segment", "report"),
-        *("pseudo-label", "train", "benchmark", "reproduce"),
+        *("init", "extract", "import", "train", "segment", "report", "overlay", "export"),
+        *("data", "data", "train", "segment", "evaluate", "report", "pseudo-label", "train"),
+        *("benchmark", "reproduce"),
     ]
     for kind, command in zip(kinds, commands(), strict=True):
         words = shlex.split(f"{command} {LESS.get(kind, '')}")
@@ -89,6 +118,8 @@ def test_every_command_runs_on_own_data(own_data: Path) -> None:
         )
         assert finished.returncode == 0, f"{command}\n{finished.stderr}"
     assert (own_data / "predictions" / "new.json").exists()
+    assert (own_data / "annotated.mp4").exists()
+    assert "ANNOTATION_DOCUMENT" in (own_data / "new.eaf").read_text()
     assert (own_data / "click-run" / "best.safetensors").exists()
     assert len(list((own_data / "table").rglob("scores.json"))) == 4
     assert list((own_data / "tables").glob("k-medoids*.md"))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from uvast.config import Config
 from uvast.errors import CheckpointError, CorruptFileError, MissingFileError, OutputError
@@ -43,6 +46,26 @@ def test_the_best_checkpoint_is_meant_else_the_last(tmp_path: Path) -> None:
         checkpoint.touch()
         assert checkpoint_path(tmp_path) == checkpoint
         assert checkpoint_path(checkpoint) == checkpoint
+
+
+def test_a_run_is_finished_as_its_newest_state_tells(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path)
+    assert not run.is_finished()
+    for progress, finished in (
+        ({"progress": '{"stage": 1, "finished": true}'}, True),
+        ({"progress": '{"stage": 2, "finished": false}'}, False),
+        ({"progress": "[1]"}, False),
+        ({"progress": "{"}, False),
+        ({"card": "{}"}, False),
+        (None, False),
+    ):
+        save_file({"weight": np.zeros(2)}, run.last, progress)
+        assert run.is_finished() is finished, progress
+    run.last.write_bytes(b"\xff" * 20)
+    assert not run.is_finished()
+    run.last.unlink()
+    os.mkfifo(run.last)
+    assert not run.is_finished()
 
 
 def test_a_run_is_read_without_torch() -> None:

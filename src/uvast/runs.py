@@ -134,6 +134,8 @@ class RunFolder:
 
     def is_finished(self) -> bool:
         """Whether nothing is left to train, as its newest state tells."""
+        if not self.last.is_file():  # a pipe in its place would hang
+            return False
         try:
             with safe_open(self.last, framework="numpy") as file:
                 progress = json.loads((file.metadata() or {}).get("progress", "{}"))
@@ -197,7 +199,7 @@ class RunFolder:
         if not is_run(path):
             raise missing(path / RUN_FILE, remedy="name a run folder that uvast train made")
         info = read_record(path / RUN_FILE, RunInfo, error=CheckpointError, remedy="train again")
-        return cls(path), load_config(file=path / CONFIG_FILE), info
+        return cls(path), load_config(file=path / CONFIG_FILE, of_run=True), info
 
     def texts(self) -> dict[str, str]:
         """`config.toml` and `run.json` as they stand."""

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.int64]
 
+UNLABELLED = -1
+"""In place of a class where nobody looked: neither training nor scores see such frames."""
+
 
 class Segment(NamedTuple):
     """One action over the frames `[start, end)`."""
@@ -38,7 +41,7 @@ class Segmentation:
     Neighbours may share an action (the chunks of a long segment do); `merged` makes them one.
 
     Args:
-        transcript: ordered actions `(S,)`.
+        transcript: ordered actions `(S,)`; `UNLABELLED` where a ground truth has none.
         durations: frames per segment `(S,)`, positive.
     """
 
@@ -136,11 +139,20 @@ class Segmentation:
 
     def first(self, n_frames: int) -> Segmentation:
         """The first frames; labels may be a little shorter than the features they are of."""
-        if not 0 <= n_frames <= self.n_frames:
-            raise InputError(f"the first {n_frames} frames of a segmentation of {self.n_frames}")
-        kept = self.starts < n_frames
-        ends = np.minimum(self.ends[kept], n_frames)
-        return Segmentation(self.transcript[kept], ends - self.starts[kept])
+        return self.part(0, n_frames)
+
+    def part(self, start: int, end: int) -> Segmentation:
+        """The frames `[start, end)`."""
+        if not 0 <= start <= end <= self.n_frames:
+            raise InputError(f"{start} to {end} are no frames of a segmentation of {self.n_frames}")
+        durations = self.ends.clip(max=end) - self.starts.clip(min=start)
+        kept = durations > 0
+        return Segmentation(self.transcript[kept], durations[kept])
+
+    def labelled_parts(self) -> tuple[tuple[int, int], ...]:
+        """The maximal stretches `[start, end)` that are labelled, all frames in most videos."""
+        runs = Segmentation(self.transcript != UNLABELLED, self.durations).merged()
+        return tuple((run.start, run.end) for run in runs.segments if run.action)
 
     def upsampled(self, rate: int, n_frames: int) -> Segmentation:
         """Back to the source rate: each frame stands for `rate` source frames, cut or kept to fit.

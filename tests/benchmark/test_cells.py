@@ -30,8 +30,8 @@ from uvast.benchmark.cell import (
 )
 from uvast.benchmark.engine import SerialEngine, run_cells
 from uvast.benchmark.results import collect, with_earlier
-from uvast.data import Dataset, Video
-from uvast.errors import ConfigError, CorruptFileError, DataError, OutputError
+from uvast.data import Dataset, Video, write_labelled
+from uvast.errors import ConfigError, CorruptFileError, DataError, OutputError, UvastError
 from uvast.files import checked
 from uvast.inference.segmenter import EncodedVideos, Segmenter
 
@@ -62,6 +62,27 @@ def test_scores_are_those_of_the_ordinary_commands(
     assert found["frames + viterbi"]["acc"] == pytest.approx(expected.acc)
     assert found["frames + viterbi"]["f1@25"] == pytest.approx(expected.f1[25])
     assert uvast.load(tmp_path / one.key).config.train.seed == one.seed
+
+
+def test_only_labelled_frames_of_the_test_side_are_scored(
+    make_cell: MakeCell, tiny_path: Path, tmp_path: Path
+) -> None:
+    data = Path(shutil.copytree(tiny_path, tmp_path / "data"))
+    partial, bare, *whole = Dataset.open(data).side(1, "test")
+    write_labelled(data / "labelled.json", {partial: [(5, 20), (30, 45)], bare: []})
+    bare_transcript = {"transcript": "decoder", "durations": "none"}
+    decodings = {"frames": {"transcript": "frames"}, "transcript": bare_transcript}
+    one = make_cell(dataset=data, decodings=decodings, model__kind="uvast")
+    with pytest.raises(UvastError, match=f"no scores for transcript .video {partial} is labelled"):
+        run_cell(one, tmp_path / "bench")
+    found = finished_scores(one, tmp_path / "bench")["frames"]
+    model = uvast.load(tmp_path / "bench" / one.key)
+    predictions = uvast.segment(model, data, split=1, transcript="frames")
+    truth = Dataset.open(tiny_path)
+    pairs = [(predictions[n].segmentation, truth.source_segmentation(n)) for n in whole]
+    predicted, true = predictions[partial].segmentation, truth.source_segmentation(partial)
+    pairs += [(predicted.part(*span), true.part(*span)) for span in ((5, 20), (30, 45))]
+    assert found == pytest.approx(uvast.score(pairs, truth.vocabulary).columns())
 
 
 def test_a_bare_transcript_has_an_edit_score_only(make_cell: MakeCell, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_uvast_follows_the_preset_of_each_dataset(tiny_path: Path, tmp_path: Pat
     assert [cell.config for cell in cells] == [
         load_config("gtea"),
         load_config("50salads"),
-        load_config(),
+        load_config("uvast"),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from uvast.cli.main import app
+from uvast.errors import OutputError
 
 
 @pytest.fixture
@@ -72,3 +74,53 @@ def test_agreeing_never_imports_torch(sides):
     )
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (finished.returncode, finished.stderr.strip()) == (0, "False")
+
+
+def drawn(page: Path) -> tuple[str, dict]:
+    """The page, and what its script draws."""
+    text = page.read_text("utf-8")
+    match = re.search(r'<script id="data" type="application/json">(.*?)</script>', text)
+    assert match is not None
+    return text, json.loads(match[1])
+
+
+def test_the_report_has_both_timelines_and_where_they_differ(sides, tmp_path):
+    page = tmp_path / "agreement.html"
+    run(*sides, "--fps", "10", "--report", page)
+    text, found = drawn(page)
+    names = [one["name"] for one in found["classes"]]
+    assert names == ["background", "cut", "stir", "(unlabelled)", "(same)", "(different)"]
+    comparison = found["comparison"]
+    assert [one["name"] for one in comparison["decodings"]][2] == "differences"
+    assert comparison["videos"][0]["tracks"] == [
+        [1, 20, 2, 20], [1, 25, 2, 15], [4, 20, 5, 5, 4, 15],
+    ]  # fmt: skip
+    assert found["fps"] == 10
+    assert "2 of 2 and 2 segments match" in text
+    assert ">Annotator <select" in text
+    with pytest.raises(OutputError, match=r"agreement.html: exists already"):
+        run(*sides, "--report", page)
+
+
+def test_what_nobody_labelled_is_shown_as_such(tmp_path):
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text("video,start,end,label\nv,0,1,cut\nv,2,3,cut\n", encoding="utf-8")
+    second.write_text("video,start,end,label\nv,0,3,cut\n", encoding="utf-8")
+    page = tmp_path / "agreement.html"
+    run(first, second, "--fps", "10", "--gaps", "unknown", "--report", page)
+    _, found = drawn(page)
+    tracks = found["comparison"]["videos"][0]["tracks"]
+    assert tracks == [[1, 10, 2, 10, 1, 10], [1, 30], [3, 10, 2, 10, 3, 10]]
+
+
+def test_a_project_is_a_side(tmp_path, sides):
+    from uvast.exchange import Event, VideoAnnotations
+    from uvast.projects import Project, ProjectVideo
+    from uvast.projects.videos import write_videos
+
+    write_videos(tmp_path / "p", [ProjectVideo("v", tmp_path / "v.mp4", 1, "x")])
+    project = Project.open(tmp_path / "p")
+    events = (Event("cut", 0.0, 2.0), Event("stir", 2.0, 4.0))
+    project.write_annotations(VideoAnnotations("v", events))
+    values = json.loads(run(project.path, sides[1], "--fps", "10", "--json").stdout)
+    assert values["kappa"] == pytest.approx(0.75)

@@ -45,6 +45,6 @@ def test_with_a_file_the_model_changes_its_kind_alone(printed, tmp_path):
 def test_presets_are_listed_with_a_sentence_each():
     result = CliRunner().invoke(app, ["config", "--list"], catch_exceptions=False)
     lines = [line.split(maxsplit=1) for line in result.stdout.splitlines()]
-    assert tuple(name for name, _ in lines) == presets()
+    assert tuple(name for name, _ in lines) == ("auto", *presets())
     assert all(sentence.endswith(".") and len(sentence) < 90 for _, sentence in lines)
     assert dict(lines)["asformer"] == "ASFormer with its published settings (Yi et al. 2021)."

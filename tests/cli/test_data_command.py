@@ -1,4 +1,5 @@
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -64,6 +65,9 @@ def test_check_shows_what_training_needs(run, dataset: Path) -> None:
     assert rows["timestamps"].endswith("in 6 videos (timestamps.json)")
     assert (rows["background"], rows["frames a second"]) == ("background", "15")
     assert (rows["sampling rate"], rows["feature axis"]) == ("1", "features-first")
+    assert re.fullmatch(
+        r"\d+, deviations from [\d.]+ to [\d.]+; scaled in training", rows["channels"]
+    )
     assert "Classes" not in output
     _, output, _ = run("data", "check", dataset, "--classes")
     classes = [row for row in _cells(output) if len(row) == 5]

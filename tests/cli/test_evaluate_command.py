@@ -91,6 +91,7 @@ def test_json_has_the_promised_keys(run):
         **shared,
         "videos": 3,
         "in_training": 0,
+        "unlabelled": [],
         "splits": {
             "1": {"acc": 75, **shared, "videos": 1},
             "2": {"acc": 100, **shared, "videos": 2},
@@ -287,3 +288,13 @@ def test_the_split_that_was_predicted_is_the_one_that_is_scored(run, data, tmp_p
     learned(folder, data, (), split=1)
     values = json.loads(run("--json", folder=folder).stdout)
     assert (list(values["splits"]), values["videos"]) == (["1"], 1)
+
+
+def test_what_is_unlabelled_is_listed(run, data):
+    (data / "labelled.json").write_text(json.dumps({"v1": [[0, 2]], "v3": []}))
+    result = run("--per-video")
+    notes = " ".join(result.stderr.split())
+    assert "note: 1 video has no labels and stays out: v3" in notes
+    assert "note: 1 video is labelled in part, the rest stays out: v1 (2 of 4 frames)" in notes
+    assert result.stdout.startswith("kitchen, 2 videos, standard protocol\n")
+    assert json.loads(run("--json").stdout)["unlabelled"] == ["v3"]

@@ -200,6 +200,36 @@ def test_stage_two_is_added_to_a_finished_run(run: Path, tiny_path: Path, tmp_pa
     assert uvast("segment", tmp_path / "run", tiny_path, "--split", 1, *way).returncode == 0
 
 
+def test_features_of_another_kind_are_told_of_everywhere(
+    run: Path, tiny_path: Path, tmp_path: Path
+) -> None:
+    """One video of the test side is in other units: a warning that names its file, no error."""
+    data, out = Path(shutil.copytree(tiny_path, tmp_path / "data")), tmp_path / "out"
+    name = Dataset.open(data).side(1, "test")[0]
+    file = data / "features" / f"{name}.npy"
+    command = ("segment", run, data, "--split", 1, "--out")
+    assert "far from" not in uvast(*command, tmp_path / "before").stderr
+    np.save(file, np.load(file) * 1000)
+    told = f"the features in {file} are far from those the model was trained on: check their units"
+    finished = uvast(*command, out)
+    assert finished.returncode == 0
+    assert " ".join(finished.stderr.split()).count(f"warning: {told}") == 1
+    assert read_manifest(out).unfamiliar == (name,)
+    scored = uvast("evaluate", out, data, "--split", 1)
+    assert scored.returncode == 0
+    assert " ".join(scored.stderr.split()).count(f"warning: {told}") == 1
+    for which in (out, run):
+        page = tmp_path / f"{which.name}.html"
+        report = uvast("report", which, "--dataset", data, "--split", 1, "--out", page)
+        assert report.returncode == 0, report.stderr
+        assert f"The features in {file} are far from" in page.read_text("utf-8")
+    again = uvast(*command, out, "--overwrite", "--json")
+    assert json.loads(again.stdout)["unfamiliar"] == [name]
+    np.save(file, np.load(file) / 1000)
+    assert uvast(*command, out, "--overwrite").returncode == 0
+    assert read_manifest(out).unfamiliar == ()
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from in_process import uvast
 from typer.testing import CliRunner
 
 from uvast.cli.console import progress_bar
@@ -23,6 +24,7 @@ from uvast.training import EpochReport, Plan
 def run(tmp_path, monkeypatch):
     """Runs the command with a training that does nothing; returns its notes."""
     monkeypatch.setattr("uvast.training.train", lambda *_, **__: None)
+    monkeypatch.setattr("uvast.training.expected_seconds", lambda *_: 300.0)
     alone = typer.Typer()
     alone.command()(train)
 
@@ -71,7 +73,7 @@ def test_an_interrupt_says_how_to_go_on_if_the_run_has_begun(tmp_path, monkeypat
         main()
     assert ended.value.code == 130
     how = f"; go on with: uvast train --resume {run}" if begun else ""
-    assert capsys.readouterr().err == f"stopped{how}\n"
+    assert capsys.readouterr().err.splitlines()[-1] == f"stopped{how}"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_an_interrupt_says_how_to_go_on_if_the_run_has_begun(tmp_path, monkeypat
 def test_the_plan_comes_first(run, tmp_path, monkeypatch, plan, sentence):
     monkeypatch.setattr("uvast.training.train", lambda *_, watcher, **__: watcher.begin(plan))
     generate_dataset(tmp_path / "data", n_videos=2, n_frames=50, n_features=2)
-    assert run().splitlines()[0].endswith(sentence)
+    assert run("--preset", "small").splitlines()[0].endswith(sentence)
 
 
 @pytest.fixture
@@ -108,13 +110,15 @@ def chosen(tmp_path, monkeypatch, run):
 @pytest.mark.parametrize(
     ("options", "epochs"),
     [
-        (("--epochs", "7"), (7, 7)),
+        (("--epochs", "7"), (7, 0)),
         (("--epochs", "7", "--stage", "1"), (7, 0)),
         (("--epochs", "7", "--set", "train.alignment_epochs=3"), (7, 3)),
+        (("--epochs", "7", "--preset", "uvast"), (7, 7)),
         (("--epochs", "7", "--preset", "ms-tcn"), (7, 0)),
         (("--preset", "demo"), (26, 10)),
         (("--preset", "demo", "--stage", "1"), (26, 0)),
-        (("--set", "train.alignment_epochs=0"), (800, 0)),
+        (("--preset", "uvast", "--set", "train.alignment_epochs=0"), (800, 0)),
+        (("--model", "uvast"), (800, 800)),
         (("--set", "train.epochs=5", "--stage", "both"), (5, 5)),
     ],
 )
@@ -210,6 +214,19 @@ def test_validation_scores_are_lines_of_their_own(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr("uvast.training.train", trained)
     generate_dataset(tmp_path / "data", n_videos=2, n_frames=50, n_features=2)
-    plan, line, *_ = run().splitlines()
+    plan, line, *_ = run("--preset", "small").splitlines()
     assert plan.startswith("training uvast on 8 videos, 2 more held out for validation (cpu): ")
     assert line == ("stage 1, epoch 5: validation Acc 71.2, Edit 60.0, F1@10/25/50 70.0/65.5/50.0")
+
+
+def test_what_stays_out_is_told(tmp_path):
+    generate_dataset(tmp_path / "data", n_videos=3, n_frames=50, n_features=2)
+    bare, partial, _ = (one.stem for one in sorted((tmp_path / "data" / "groundTruth").iterdir()))
+    (tmp_path / "data" / "labelled.json").write_text(f'{{"{bare}": [], "{partial}": [[0, 20]]}}')
+    small = ["--preset", "ms-tcn", "--epochs", "1", "--set", "model.width=4", "--device", "cpu"]
+    done = uvast("train", tmp_path / "data", *small, "--out", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    told = " ".join(done.stderr.split())
+    assert f"1 video has no labels and stays out: {bare}" in told
+    assert f"1 video is labelled in part, the rest stays out: {partial} (20 of " in told
+    assert "training ms-tcn on 2 videos" in told

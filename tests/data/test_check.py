@@ -37,11 +37,15 @@ def test_statistics(make_dataset) -> None:
             "mean_frames": mean,
         }
 
+    # every channel rises by 4 a frame
+    same = pytest.approx(4 * np.std([*range(8), 0, *range(3)]))
     assert report.as_dict() == {
         "dataset": str(path),
         "statistics": {
             "n_classes": 4,
             "n_videos": 3,
+            "n_partial": 0,
+            "n_unlabelled": 0,
             "min_frames": 1,
             "max_frames": 8,
             "mean_frames": 4.0,
@@ -49,6 +53,7 @@ def test_statistics(make_dataset) -> None:
             "max_segments": 4,
             "n_features": 4,
             "feature_axis": "features-first",
+            "channels": {"n_constant": 0, "min_deviation": same, "max_deviation": same},
             "frames_per_second": None,
             "sampling_rate": 1,
             "background": (),
@@ -189,7 +194,6 @@ def test_ten_faults_are_ten_problems(generated_copy: Path) -> None:
         f"{labels[6]}: holds {2 * len(lines[6])} labels for the {len(lines[6])} frames of "
         f"{features[6]}; check that both are of this video, and at the same frame rate",
         f"{labels[7]}: is empty, it holds no labels; remove this video",
-        f"{labels[8]}: does not exist; label this video or remove it",
         f"{stamps}, video {names[9]}: unknown label 'hop'; {known}, sing)",
         f"{stamps}, video {names[9]}: timestamp 3 comes after 9; "
         "order the timestamps, one frame each",
@@ -208,7 +212,8 @@ def test_ten_faults_are_ten_problems(generated_copy: Path) -> None:
     assert sorted(report.problems) == sorted(expected)
     assert sorted(report.causes) == sorted(expected)
     assert report.statistics is not None
-    assert report.statistics.n_videos == 12
+    assert (report.statistics.n_videos, report.statistics.n_unlabelled) == (12, 1)
+    assert f"1 video has no labels or timestamps and stays out: {names[8]}" in report.notes
 
 
 def test_labels_alone_are_no_fault(generated_copy: Path) -> None:

@@ -33,15 +33,17 @@ def _resolve(
             raise MissingFileError("does not exist")
         return VOCABULARY.encode(list(truth))
 
-    return resolve_timestamps(
+    (found,) = resolve_timestamps(
         "v1",
         annotations,
         spec=DatasetSpec(**spec),
+        sampling_rate=DatasetSpec(**spec).sampling_rate,
         vocabulary=VOCABULARY,
         source_frames=n_frames,
         source_labels=labels,
         where=Path("t.json"),
     )
+    return found
 
 
 def _frames(*frames: int, label: str | None = "a") -> list[Annotation]:
@@ -220,7 +222,7 @@ def test_two_on_one_frame_of_the_models_rate() -> None:
         _resolve(*_frames(2), *_frames(3, label="b"), sampling_rate=2)
     assert str(caught.value) == (
         "t.json, video v1: timestamps 2 and 3 have two labels and fall on one frame at sampling "
-        "rate 2; remove one of them or choose a lower sampling_rate in dataset.toml"
+        "rate 2; remove one of them or choose a lower sampling rate"
     )
 
 

@@ -25,6 +25,7 @@ from uvast.exchange import (
     parse_rate,
 )
 from uvast.exchange.overlaps import first_conflict, painted
+from uvast.segments import Segmentation
 
 NTSC = Fraction(30000, 1001)
 TWO_HOURS = 215_784
@@ -233,3 +234,11 @@ def test_what_are_no_presentation_times(times):
 def test_frames_after_the_end_go_on_at_the_usual_step():
     times = PresentationTimes([0.0, 0.5, 1.0])
     assert times.edges([3, 5]).tolist() == [1.5, 2.5]
+
+
+def test_neighbours_that_meet_half_way_between_frames_do_not_overlap() -> None:
+    """14.1 s is a tie at 15 frames a second; 3.8 + (14.1 - 3.8) is not 14.1."""
+    times = PresentationTimes(np.round(np.arange(400) / 15, 6))
+    video = VideoAnnotations("v", (Event("G12", 3.8, 14.1), Event("G13", 14.1, 423.7 / 18)))
+    labels = frame_labels(video, times).labels
+    assert Segmentation.from_labels(labels).transcript.tolist() == [0, 1, 2, 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from uvast.errors import ConfigError, InputError, LabelError
@@ -132,7 +133,17 @@ def test_a_table_of_names_and_what_matches_nothing():
         match_videos(["Tolk_01"], NAMES, where="labels.csv")
     assert str(error.value) == (
         "labels.csv: video 'Tolk_01' is not among the 5 videos; nearest are Talk_01.mp4, "
-        "Talk_02.mp4; rename it or give a table of names"
+        "Talk_02.mp4; rename it, or give a table with --names"
     )
     with pytest.raises(LabelError, match=r"video 'a' can be a.mp4 or a.avi; say which in a table"):
         match_videos(["a"], NAMES)
+
+
+def test_neighbours_at_any_frame_do_not_overlap():
+    """An end is the next one's start, bit by bit; start plus length would often be later."""
+    edges = (np.arange(2000) * 0.0333333).tolist()
+    firsts = [Event("cut", edges[i], edges[4 * i + 7]) for i in range(1, 400)]
+    assert any(first.start + first.seconds > first.stop for first in firsts)
+    for first in firsts:
+        video = VideoAnnotations("v", (first, Event("stir", first.stop, first.stop + 1)))
+        assert without_overlaps([video], "error").videos == (video,)

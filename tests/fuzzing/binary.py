@@ -179,3 +179,10 @@ def with_header(content: bytes, part: str, change: Callable[[str], str]) -> byte
         text = json.dumps(header)
     header_bytes = text.encode("utf-8", "surrogatepass")
     return struct.pack("<Q", len(header_bytes)) + header_bytes + body
+
+
+def with_tensor(content: bytes, name: str, value: bytes) -> bytes:
+    """A checkpoint in which the first bytes of a tensor are others."""
+    n_header = struct.unpack_from("<Q", content)[0]
+    begin = 8 + n_header + json.loads(content[8 : 8 + n_header])[name]["data_offsets"][0]
+    return content[:begin] + value + content[begin + len(value) :]

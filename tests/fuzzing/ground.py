@@ -1,4 +1,4 @@
-"""The files that are broken: a dataset, a run, predictions, a benchmark and a sweep, all tiny."""
+"""The files that are broken: a dataset, a project, runs, predictions and tables, all tiny."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import csv
 import json
 import os
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+
+from uvast.features.card import FeatureCard, card_path, write_card
 
 VIDEO = "s01_task2_001"
 """On the test side of split 1."""
@@ -73,6 +76,10 @@ COMMANDS = (
     "report predictions --dataset data --split 1 --out warm/predictions.html",
     "evaluate predictions data --split 1",
     "data check data",
+    "data check project",
+    "train project --config settings.toml --set train.epochs=1 --stage 1",
+    "export project --out labels.csv",
+    "import project labels.csv --replace",
 )
 """They write the files and compile every loop, so that a broken case does not have to."""
 
@@ -92,10 +99,48 @@ def _steps(folder: Path) -> Iterator[str]:
     yield GENERATE
     _rename(folder / "data", LEARNED, LONG_NAME)
     _write_clicks(folder)
+    _write_labelled(folder / "data")
+    _write_card(folder / "data" / "features" / f"{VIDEO}.npy")
     (folder / "data" / "dataset.toml").write_text(SPEC)
     (folder / "settings.toml").write_text(SETTINGS)
     (folder / "frames.toml").write_text(FRAME_WISE)
+    _write_project(folder)
     yield from COMMANDS
+
+
+def _write_project(folder: Path) -> None:
+    """A project of the same features and labels, as if a user had made them."""
+    from uvast.data import Dataset
+    from uvast.exchange import ConstantRate, from_frame_labels
+    from uvast.features.card import FeatureCard, card_path, write_card
+    from uvast.projects import Project
+
+    data = Dataset.open(folder / "data")
+    features = folder / "project" / "features"
+    features.mkdir(parents=True)
+    for name in data.names:
+        np.save(features / f"{name}.npy", data.video(name, sampling_rate=1).features)
+    project, _ = Project.create(folder / "project", [])
+    for name in data.names:
+        n_frames, n_features = np.load(features / f"{name}.npy").shape
+        card = FeatureCard(
+            model="pixels",
+            version=("1",),
+            widths=(n_features,),
+            source=f"{name}.mp4",
+            source_bytes=1,
+            fingerprint="a",
+            frames_per_second=15.0,
+            seconds=n_frames / 15,
+            n_frames=n_frames,
+            n_features=n_features,
+            times=tuple(frame / 15 for frame in range(n_frames)),
+            source_frames=tuple(range(n_frames)),
+        )
+        write_card(card_path(features / f"{name}.npy"), card)
+        times = ConstantRate(Fraction(15), n_frames)
+        labels = data.source_labels(name)
+        project.write_annotations(from_frame_labels(name, labels, data.vocabulary.names, times))
 
 
 def _rename(data: Path, old: str, new: str) -> None:
@@ -103,6 +148,35 @@ def _rename(data: Path, old: str, new: str) -> None:
         path.write_text(path.read_text().replace(old, new))
     for path in data.rglob(f"{old}.*"):
         path.rename(path.with_name(f"{new}{path.suffix}"))
+
+
+def _write_labelled(data: Path) -> None:
+    """One video of each side is labelled in part."""
+    spans = {}
+    for video in (VIDEO, LONG_NAME):
+        n_frames = len((data / "groundTruth" / f"{video}.txt").read_text().splitlines())
+        spans[video] = [[0, n_frames // 4], [n_frames // 2, n_frames]]
+    (data / "labelled.json").write_text(json.dumps(spans))
+
+
+def _write_card(features: Path) -> None:
+    """As `uvast extract` writes it beside features."""
+    n_features, n_frames = np.load(features).shape
+    card = FeatureCard(
+        model="table",
+        version=("1, rows",),
+        widths=(n_features,),
+        source=str(features),
+        source_bytes=1,
+        fingerprint="0" * 64,
+        frames_per_second=15.0,
+        seconds=n_frames / 15,
+        n_frames=n_frames,
+        n_features=n_features,
+        times=tuple((np.arange(n_frames) / 15).tolist()),
+        source_frames=tuple(range(n_frames)),
+    )
+    write_card(card_path(features), card)
 
 
 def _write_clicks(folder: Path) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from .binary import pair_of_pairs, with_header, with_npy_header, with_pickle
+from .binary import pair_of_pairs, with_header, with_npy_header, with_pickle, with_tensor
 from .ground import LONG_NAME, VIDEO
 from .hostile import DEEP, LONG, MANY
 from .mutations import Trail, json_put, toml_put
@@ -15,6 +16,7 @@ from .targets import CELL, TRIAL
 
 SPEC, SETTINGS = "data/dataset.toml", "settings.toml"
 LABELS, FEATURES = f"data/groundTruth/{VIDEO}.txt", f"data/features/{VIDEO}.npy"
+FEATURE_CARD = f"data/features/{VIDEO}.json"
 DIGITS = "7" * 5_000
 RED = "\x1b[31mred"
 
@@ -60,6 +62,15 @@ def _progress(trail: str, value: str) -> Known:
 
     file = "begun/last.safetensors"
     return Known(f"{file}: progress {trail} = {value[:20]}", file, change)
+
+
+def _scaling(name: str, value: float, *, file: str = "run/best.safetensors") -> Known:
+    """The scaling's first number is another one."""
+    return Known(
+        f"{file}: scaling.{name} = {value}",
+        file,
+        partial(with_tensor, name=f"scaling.{name}", value=struct.pack("<d", value)),
+    )
 
 
 def _shape(shape: str, dtype: str = "<f4") -> Known:
@@ -116,6 +127,12 @@ KNOWN = (
     _shape(f"({2**62}, 8)"),
     _shape("(-6, 8)"),
     _shape("(6, 8)", "|O"),
+    _put(FEATURE_CARD, "times.3", "1e999"),
+    _put(FEATURE_CARD, "times.3", "-1"),
+    _put(FEATURE_CARD, "seconds", "null"),
+    _put(FEATURE_CARD, "n_frames", "1"),
+    _put(FEATURE_CARD, "frames_per_second", "0"),
+    _put(FEATURE_CARD, "model", f'"{LONG}"', "a long name"),
     Known("a header of brackets", FEATURES, partial(with_npy_header, header="[" * 9_000)),
     _whole(
         "data/timestamps.json", "a key many times", '{"a": [],' + '"k": [],' * MANY + '"z": []}'
@@ -125,6 +142,9 @@ KNOWN = (
     _put("data/timestamps.json", f"{VIDEO}.0.frame", str(2**63)),
     _put("data/timestamps.json", f"{VIDEO}.0.label", '"\\ud800"'),
     _put("data/timestamps.json", f"{LONG_NAME}.0", "[" * 900 + "]" * 900, "nested"),
+    _put("data/labelled.json", f"{VIDEO}.0.1", DIGITS, "5,000 digits"),
+    _put("data/labelled.json", f"{VIDEO}.0.0", str(2**63)),
+    _put("data/labelled.json", f"{LONG_NAME}.1", "[" * 900 + "]" * 900, "nested"),
     _first_line("clicks.csv", "a long cell", f"{LONG},frame,label"),
     _whole("clicks.csv", "a long cell", f"video,frame,label\n{VIDEO},1,{LONG}\n"),
     _whole("clicks.csv", "digits", f"video,frame,label\n{VIDEO},{DIGITS},take\n"),
@@ -165,10 +185,22 @@ KNOWN = (
     _card("kind", "[]"),
     _card("config", "null"),
     _card("config.decode.beam_width", "100000"),
+    _card("extractor", "{}"),
+    _card("extractor", "7"),
     _card("decoding", "[]"),
     _card("decoding.poisson.means", "[]"),
     _card("decoding.transitions.bigram", "[[1]]"),
+    _card("config.train", "{}"),
+    _card("config.train", "[true]"),
     _card("", "[" * DEEP + "]" * DEEP),
+    _scaling("mean", math.nan),
+    _scaling("mean", math.inf),
+    _scaling("mean", 1e300),
+    _scaling("deviation", math.nan),
+    _scaling("deviation", 0.0),
+    _scaling("deviation", -1.0),
+    _scaling("deviation", 1e-300),
+    _scaling("deviation", 0.0, file="begun/last.safetensors"),
     _progress("", "null"),
     _progress("stage", "3"),
     _progress("stage", '"1"'),

@@ -36,7 +36,8 @@ class Target:
         return f"{self.file} <- {' '.join(words[:n_words])}"
 
 
-TRAIN = "train data --split 1 --config settings.toml --set train.epochs=1 --stage 1 --out out"
+LITTLE = "--config settings.toml --set train.epochs=1 --stage 1"
+TRAIN = f"train data --split 1 {LITTLE} --out out"
 CLICKS = "--supervision timestamps --timestamps"
 SEGMENT = "segment run data --split 1 --out out --format txt,csv,json"
 REPORT = "report run --out out/page.html"
@@ -65,8 +66,11 @@ def _data() -> list[Target]:
     add(f"data/features/{VIDEO}.npy", "npy", check, SEGMENT, "call dataset data")
     add(f"data/features/{VIDEO}.npy", "npy", "segment run data/features --out out")
     add(f"data/features/{LONG_NAME}.npy", "npy", check_json, TRAIN)
+    add(f"data/features/{VIDEO}.json", "json", SEGMENT, "segment run data/features --out out")
     add("data/timestamps.json", "json", check, f"{TRAIN} --supervision timestamps")
     add("data/timestamps.json", "json", "pseudo-label data --out out", "call timestamps data")
+    add("data/labelled.json", "json", check, check_json, TRAIN, EVALUATE, "call dataset data")
+    add("data/labelled.json", "json", "pseudo-label data --out out", "call timestamps data")
     for file, kind in (("clicks.csv", "csv"), ("clicks.npy", "pickle")):
         add(file, kind, f"pseudo-label data --timestamps {file} --out out")
         add(file, kind, f"call timestamps data {file}", f"{TRAIN} {CLICKS} {file}")
@@ -154,6 +158,25 @@ def _benchmark() -> list[Target]:
     return found
 
 
+def _project() -> list[Target]:
+    check, train = "data check project", f"train project {LITTLE}"
+    segment = "segment project project --out out"
+    rows = (
+        ("project/videos.json", "json", (check, "init project", segment)),
+        (f"project/annotations/{VIDEO}.json", "json", (check, train)),
+        (f"project/features/{VIDEO}.json", "json", (check, train)),
+        ("project/derived.json", "json", (check,)),
+        ("project/dataset.toml", "dataset.toml", (check,)),
+        ("project/imports/1/import.json", "json", ("import project --undo",)),
+        (f"project/imports/1/before/{VIDEO}.json", "json", ("import project --undo",)),
+        ("labels.csv", "csv", ("import project labels.csv --replace",)),
+        (f"predictions/{VIDEO}.json", "json", ("import project predictions --replace",)),
+        ("data/timestamps.json", "json", ("import project data/timestamps.json --replace",)),
+        ("project/runs/1/last.safetensors", "safetensors", (segment,)),
+    )
+    return [Target(file, kind, one, ("project",)) for file, kind, words in rows for one in words]
+
+
 TARGETS: tuple[Target, ...] = (
     *_data(),
     *_config(),
@@ -161,4 +184,5 @@ TARGETS: tuple[Target, ...] = (
     *_checkpoint(),
     *_predictions(),
     *_benchmark(),
+    *_project(),
 )

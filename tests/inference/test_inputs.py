@@ -73,7 +73,8 @@ def test_a_square_file_that_nothing_settles_is_refused(
 
 
 def test_a_folder_without_features_is_said_to_hold_none(tmp_path):
-    sentence = f"^{tmp_path}: holds no .npy files; name a folder of feature files or a dataset$"
+    remedy = "name a folder of feature files or of videos, or a dataset"
+    sentence = f"^{tmp_path}: holds no .npy files; {remedy}$"
     with pytest.raises(InputError, match=sentence):
         find_sources([tmp_path], n_features=6, sampling_rate=1)
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from planted_report import EVIL, EVIL_VIDEO, tracks
 from playwright.sync_api import Browser, Page, expect
 
 from uvast.report import Report, write_page
 from uvast.report.action_times import action_times
 from uvast.report.compare import compare
+from uvast.report.content import FilmStrip
 from uvast.segments import Segmentation
 from uvast.vocabulary import Vocabulary
 
@@ -67,6 +71,41 @@ def test_everything_is_drawn_and_nothing_sticks_out(
     ground = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     brightness = sum(int(part) for part in ground.strip("rgb()").split(",")) / 3
     assert (brightness > 128) == (scheme == "light")
+
+
+@pytest.mark.parametrize(("size", "n_shown"), [(DESKTOP, 12), (PHONE, 4)])
+def test_pictures_lie_below_their_part_of_the_timeline(
+    unscored: Report, opened: Opener, size: tuple[int, int], n_shown: int
+) -> None:
+    assert unscored.comparison is not None
+    strip = FilmStrip(tuple(webp(20 * part) for part in range(12)), 4 / 3)
+    videos = (replace(unscored.comparison.videos[0], strip=strip), *unscored.comparison.videos[1:])
+    page = opened(replace(unscored, comparison=replace(unscored.comparison, videos=videos)), size)
+    article = page.locator("#video-list .video", has=page.locator(".strip"))
+    expect(article).to_have_count(1)
+    bar = article.locator(".track").last.bounding_box()
+    pictures = article.locator(".strip img:visible")
+    expect(pictures).to_have_count(n_shown)
+    assert bar is not None
+    for place, picture in enumerate(pictures.all()):
+        assert picture.evaluate("(image) => image.complete && image.naturalWidth") == 96
+        box = picture.bounding_box()
+        assert box is not None
+        middle = box["x"] + box["width"] / 2
+        assert middle == pytest.approx(bar["x"] + (place + 0.5) / n_shown * bar["width"], abs=2)
+        assert box["y"] >= bar["y"] + bar["height"]
+        assert box["width"] / box["height"] == pytest.approx(4 / 3, rel=0.1)
+    tracks = article.locator(".tracks").evaluate("(one) => [one.clientHeight, one.scrollHeight]")
+    assert tracks[0] == tracks[1], "the room kept for the drawing is what it takes"
+    assert page.evaluate("document.documentElement.scrollWidth") == size[0]
+    pictures.first.hover()
+    expect(page.locator("#tip b")).to_have_text("picture")
+
+
+def webp(level: int) -> bytes:
+    content = io.BytesIO()
+    Image.new("RGB", (96, 72), (level, level, level)).save(content, "WEBP")
+    return content.getvalue()
 
 
 def test_names_stay_text(planted: Report, opened: Opener) -> None:
@@ -294,3 +333,21 @@ def test_a_benchmark_needs_no_drawings(benchmark_report: Report, opened: Opener)
     page = opened(benchmark_report, PHONE)
     expect(page.locator("#benchmark tbody tr")).to_have_count(2)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE[0]
+
+
+def test_unlabelled_frames_are_named_and_hatched(opened: Opener) -> None:
+    classes = Vocabulary(("background", "a"), ("background",))
+    truth, found = Segmentation([1, -1], [40, 60]), Segmentation([1, 0], [50, 50])
+    made = compare({"frames": tracks({"v": found})}, {"v": truth}, classes)
+    page = opened(Report("unlabelled", {}, vocabulary=classes, comparison=made))
+    expect(page.locator("#legend li").last).to_have_text("unlabelled")
+    bar = page.locator(".track").first
+    bar.focus()
+    bar.press("End")
+    expect(bar).to_have_attribute("aria-valuetext", "unlabelled, frames 40–100")
+    n_colours = """(canvas) => {
+      const { data } = canvas.getContext("2d").getImageData(canvas.width * 0.7, 2, 40, 12);
+      return new Set(Array.from(data).join().match(/\\d+,\\d+,\\d+,\\d+/g)).size; }"""
+    assert bar.locator("canvas").evaluate(n_colours) > 1
+
+    expect(page.locator("#time-table tbody tr")).to_have_count(2)

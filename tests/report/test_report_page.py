@@ -162,3 +162,14 @@ def test_a_single_epoch_is_a_dot_with_one_label_an_axis() -> None:
     longer = chart(Chart("Stage 1: loss", (1.0, 2.0), {"loss": (3.5, 2.5)}))
     assert "<circle" not in longer
     assert re.findall(r"<text[^>]*>([^<]*)</text>", longer) == ["3.5", "2.5", "epoch 1", "2"]
+
+
+def test_unlabelled_frames_are_a_lane_of_their_own() -> None:
+    truth = Segmentation([1, -1, 2], [20, 50, 30])
+    found = Segmentation([1, 0, 2], [25, 45, 30])
+    made = compare({"frames": tracks({"v": found})}, {"v": truth}, CLASSES)
+    read = PageReader(page(Report("t", {}, vocabulary=CLASSES, comparison=made))).data
+    assert read["comparison"]["videos"][0]["truth"] == [1, 20, -1, 50, 2, 30]
+    assert made.scores[0].acc == 100  # the frames between are not looked at
+    assert made.scores[0].confusion is not None
+    assert made.scores[0].confusion.sum() == 50

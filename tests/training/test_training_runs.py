@@ -356,7 +356,7 @@ def test_overfitting_one_video_drives_every_loss_down_and_reproduces_its_transcr
                 f"model.{part}_dropout": 0.0
                 for part in ("channel", "encoder", "decoder", "input", "output")
             },
-            "train.epochs": 250,
+            "train.epochs": 280,
             "train.learning_rate": 2e-3,
             "train.schedule": "cosine",
             "train.alignment_epochs": 120,

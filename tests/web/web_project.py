@@ -77,6 +77,8 @@ class Client:
 
     app: App
     asgi: Starlette
+    http: httpx.AsyncClient
+    loop: asyncio.AbstractEventLoop
 
     def get(self, address: str, **options: Any) -> httpx.Response:
         return self.send("GET", address, **options)
@@ -91,12 +93,10 @@ class Client:
         given = {TOKEN_HEADER: self.app.door.token, "host": HOST, **(headers or {})}
         given = {name: value for name, value in given.items() if value}
 
-        async def ask() -> httpx.Response:
-            transport = httpx.ASGITransport(self.asgi, raise_app_exceptions=False)
-            async with httpx.AsyncClient(transport=transport, base_url=f"http://{HOST}") as client:
-                return await client.request(method, address, headers=given, **options)
-
-        return asyncio.run(ask())
+        self.http.cookies.clear()
+        return self.loop.run_until_complete(
+            self.http.request(method, address, headers=given, **options)
+        )
 
     def change(self, video: str, *changes: dict[str, object], **more: object) -> httpx.Response:
         """Changes of the newest version, by anna."""
@@ -115,9 +115,16 @@ class Client:
 def opened(project: Project, static: Path) -> Iterator[Client]:
     """The app of a project; ends without a save by a thread of its own."""
     app = App(project, Door("secret", "127.0.0.1", PORT), "somebody")
+    asgi = make_asgi(app, static)
+    transport = httpx.ASGITransport(asgi, raise_app_exceptions=False)
+    http = httpx.AsyncClient(transport=transport, base_url=f"http://{HOST}")
+    loop = asyncio.new_event_loop()
     try:
-        yield Client(app, make_asgi(app, static))
+        yield Client(app, asgi, http, loop)
     finally:
+        loop.run_until_complete(http.aclose())
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
         app.end()
 
 

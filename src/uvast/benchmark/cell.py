@@ -13,19 +13,20 @@ from pydantic import AfterValidator, Field
 from uvast.benchmark.tables import single_settings
 from uvast.config import Config  # noqa: TC001 - a record's field types are read
 from uvast.data import Dataset
-from uvast.errors import DataError, OutputError, UvastError
+from uvast.errors import DataError, InputError, OutputError, UvastError
+from uvast.evaluation.evaluate import labelled_sides
 from uvast.evaluation.scores import HEADINGS
 from uvast.evaluation.scoring import score_sides
 from uvast.files import is_present, read_record, write_json
 from uvast.inference import load
 from uvast.inference.decoder import BEST_BEAM_WIDTH
-from uvast.inference.inputs import find_sources
+from uvast.inference.inputs import DatasetVideo
 from uvast.inference.pipeline import segment_with_decodings
 from uvast.runs import RunFolder, is_run
 from uvast.training import resume, train
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from uvast.inference import Segmenter
     from uvast.runs import RunInfo
@@ -234,12 +235,15 @@ def score_decodings(
 ) -> Iterator[tuple[str, ScoreColumns | UvastError]]:
     """Scores a split's test side by several decodings; each video is encoded once.
 
+    Videos without labels stay out.
+
     Yields:
         The name of a decoding and its scores, or why it has none.
     """
     try:
-        truths = {name: dataset.source_segmentation(name) for name in dataset.side(split, "test")}
-        found = _decoded(model, dataset, split, decodings)
+        side = labelled_sides(dataset, {split: dataset.side(split, "test")})[split]
+        truths = {name: dataset.source_segmentation(name) for name in side}
+        found = _decoded(model, dataset, side, decodings)
     except UvastError as error:
         for name, changes in decodings.items():
             if len(decodings) == 1:
@@ -247,22 +251,24 @@ def score_decodings(
             else:  # alone, to see which one fails
                 yield from score_decodings(model, dataset, split, {name: changes})
         return
-    side = sorted(truths)
+    side = tuple(sorted(truths))
     for name, predictions in found.items():
-        scored = score_sides(truths, {split: predictions}, {split: side}, dataset.vocabulary)
-        yield name, scored.scores.columns()
+        try:
+            scored = score_sides(truths, {split: predictions}, {split: side}, dataset.vocabulary)
+        except InputError as error:  # a bare transcript of a video that is labelled in part
+            yield name, error
+        else:
+            yield name, scored.scores.columns()
 
 
 def _decoded(
-    model: Segmenter, dataset: Dataset, split: int, decodings: Mapping[str, Mapping[str, Any]]
+    model: Segmenter,
+    dataset: Dataset,
+    names: Sequence[str],
+    decodings: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, dict[str, Segmentation | IntArray]]:
     """Decoding to video to segmentation, or to a bare transcript."""
-    sources = find_sources(
-        [dataset.path],
-        n_features=model.n_features,
-        sampling_rate=model.sampling_rate,
-        split=split,
-    )
+    sources = [DatasetVideo(dataset, name, model.sampling_rate) for name in names]
     options = {name: model.options(**changes) for name, changes in decodings.items()}
     found: dict[str, dict[str, Segmentation | IntArray]] = {name: {} for name in options}
     for name, outcome in segment_with_decodings(model, sources, options):

@@ -55,15 +55,19 @@ def steps_to_predictions(
     place: DemoPlace, *, seed: int = 0, fast: bool = False, device: str = "auto"
 ) -> Iterator[Step]:
     """From video files to the actions of new ones; `fast` trains less, for tests."""
-    project, settings = str(place.project), (f"train.seed={seed}", *(FAST_TRAINING * fast))
-    options = (word for setting in settings for word in ("--set", setting))
+    project = str(place.project)
+    options = [word for setting in FAST_TRAINING * fast for word in ("--set", setting)]
+    options += ["--seed", str(seed)] * bool(seed)
     on_device = () if device == "auto" else ("--device", device)
     yield Step("a project of the videos", ("init", project, "--videos", str(place.videos)))
     yield Step("features of every video", ("extract", project, "--model", "pixels"))
     yield Step("one click per action", ("import", project, str(place.clicks)))
     yield Step(
         "a model, from the clicks alone",
-        ("train", project, "--supervision", "timestamps", "--preset", "demo", *options, *on_device),
+        (
+            *("train", project, "--supervision", "timestamps", "--preset", "demo"),
+            *("--validation", "0", *options, *on_device),
+        ),
     )
     yield Step(
         "the actions of new videos",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.data import Split
-from uvast.data.dataset import BACKGROUND
+from uvast.data.classes import BACKGROUND
 from uvast.data.label_files import write_labels
 from uvast.data.splits import write_splits
 from uvast.errors import OutputError

@@ -148,7 +148,7 @@ class Reproduction:
         return chosen[:1] if wanted is None and self.budget == "quick" else chosen
 
     def _config(self, row: Row) -> Config:
-        config = row.config(load_config(self.preset or preset_of(self.dataset.name)))
+        config = row.config(load_config(self.preset or preset_of(self.dataset.name) or "uvast"))
         if self.budget == "quick":
             stages = min(config.train.alignment_epochs, 1)
             config = config.replaced(**QUICK, **{"train.alignment_epochs": stages})
@@ -191,8 +191,10 @@ class Reproduction:
 def pseudo_label_scores(
     dataset: Dataset, split: int, timestamps: Mapping[str, Timestamps], options: PseudoLabelOptions
 ) -> ScoreColumns:
-    """Pseudo-labels of a split's training side against its true labels."""
-    clicks = {name: timestamps[name] for name in dataset.side(split, "train")}
+    """Pseudo-labels of a split's training side against its true labels, where it has both."""
+    side = [name for name in dataset.side(split, "train") if dataset.has_labels(name)]
+    samples = [sample for name in side for sample in dataset.samples(name)]
+    clicks = {name: timestamps[name] for name in samples if name in timestamps}
     made = make_pseudo_labels(dataset, clicks, options)
     return score_pseudo_labels(dataset, made).scores.columns()
 

@@ -17,6 +17,7 @@ from uvast.data import Dataset, validation_part
 from uvast.errors import ConfigError, TrainingError, UvastError
 from uvast.files import is_present, write_text
 from uvast.runs import RunFolder
+from uvast.training.samples import find_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -114,10 +115,10 @@ class Sweep:
                         remedy="leave it out, or pass --set decode.durations=alignment",
                     )
         data = Dataset.open(self.dataset)
-        side = data.side(self.split, "train")
+        by_clicks = self.config.supervision.kind == "timestamps"
+        clicks = data.timestamps(self.timestamps) if by_clicks else None
+        side = find_samples(data, data.side(self.split, "train"), clicks).videos
         validation_part(side, self.validation, group_by=data.spec.group_by)
-        if self.config.supervision.kind == "timestamps":
-            data.timestamps(self.timestamps)
 
     def _study(self, out: Path) -> Study:
         described = {

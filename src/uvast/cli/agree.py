@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,22 +16,21 @@ from uvast.cli.convert import (
     MappingOption,
     OverlapRule,
     TierOption,
+    chosen_rules,
     constant_times,
-    ruled,
     tell,
 )
 from uvast.cli.options import JsonOption
 
 if TYPE_CHECKING:
-    from uvast.evaluation.agreement import Agreement, Differences
     from uvast.evaluation.annotations import Comparison
 
 _MOST_LABELS = 12
-"""A larger table of confusions is only in --json."""
+"""A larger table of confusions is only in --json and --report."""
 
 
 def agree(
-    first: Annotated[Path, typer.Argument(metavar="A", help="An annotation file or a folder.")],
+    first: Annotated[Path, typer.Argument(metavar="A", help="A file, a folder or a project.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="The other annotator's.")],
     read_as: Annotated[
         str | None,
@@ -46,26 +44,38 @@ def agree(
     background: BackgroundOption = "background",
     tier: TierOption = None,
     mapping: MappingOption = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="HTML", help="Also write a page with both timelines of each video."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the page.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two annotators: kappa, F1, boundary differences and a confusion table.
 
-    Videos are matched by name. Frames that either side leaves unknown are not compared.
+    A side is a file or a folder of annotations, a project, or predictions. Videos are matched by
+    name. Frames that either side leaves unknown are not compared.
 
     Example: `uvast agree ann.eaf bo.eaf`
 
-    A prediction: `uvast agree labels/ predictions/ --fps 30 --json`
+    Predictions, with timelines: `uvast agree my-project predictions/ --report agreement.html`
     """
     from uvast.evaluation.annotations import compare_annotations
     from uvast.exchange import format_named, read_annotations
+    from uvast.files import check_absent
 
+    if report is not None and not overwrite:
+        check_absent(report)
     times_of = constant_times(fps)
     kind = None if read_as is None else format_named(read_as, "--from")
+    rules = chosen_rules(tier, None, mapping, None)
     sides = []
     for path in (first, second):
-        reading = read_annotations(path, kind, times_of=times_of)
+        reading = read_annotations(_side(path), kind, times_of=times_of)
         tell(reading.warnings)
-        sides.append(ruled(reading.videos, tier or [], None, mapping, None))
+        ruled = rules.apply(reading.videos)
+        tell(ruled.notes)
+        sides.append(ruled.videos)
     found = compare_annotations(
         *sides,
         times_of=times_of,
@@ -73,6 +83,12 @@ def agree(
         background=background,
         overlaps=overlaps.value,
     )
+    if report is not None:
+        from uvast.report import write_page
+        from uvast.report.of_agreement import report_agreement
+
+        write_page(report_agreement(found, str(first), str(second)), report)
+        note(f"wrote {report}")
     if as_json:
         print_json(found.as_dict())
         return
@@ -80,37 +96,20 @@ def agree(
     _print(found, str(first), str(second))
 
 
+def _side(path: Path) -> Path:
+    """Where the annotations are: those of a project in a folder of their own."""
+    from uvast.projects import is_project
+
+    return path / "annotations" if is_project(path) else path
+
+
 def _print(found: Comparison, first: str, second: str) -> None:
-    headings = ["frames", "kappa", "F1@10", "F1@25", "F1@50", "Edit", "Acc"]
-    rows = [[name, *_row(one)] for name, one in found.videos.items()]
-    if len(rows) > 1:
-        rows.append(["all videos", *_row(found.agreement)])
-    print_table(f"{first} and {second}", ["video", *headings], rows)
-    whole = found.agreement
-    matched = f"{whole.n_matched} of {whole.n_first} and {whole.n_second} segments match"
-    print_table(
-        f"Boundaries in seconds, {matched}",
-        ["", "boundaries", "median", "95 % below", f"mean shift of {second}"],
-        [["starts", *_differences(whole.starts)], ["ends", *_differences(whole.ends)]],
-    )
-    names = found.classes.names
-    if len(names) > _MOST_LABELS:
-        note(f"note: the confusion table of {len(names)} labels is in --json")
-        return
-    frames = whole.confusion.tolist()
-    print_table(
-        f"Frames, rows {first}, columns {second}",
-        ["", *names],
-        [[name, *map(str, row)] for name, row in zip(names, frames, strict=True)],
-    )
+    from uvast.report.of_agreement import agreement_tables
 
-
-def _row(one: Agreement) -> list[str]:
-    kappa = "–" if math.isnan(one.kappa) else f"{one.kappa:.3f}"
-    scores = [*one.f1.values(), one.edit, one.acc]
-    return [str(one.n_frames), kappa, *(f"{score:.1f}" for score in scores)]
-
-
-def _differences(one: Differences) -> list[str]:
-    values = (one.median, one.most, one.shift)
-    return [str(one.n), *("–" if math.isnan(value) else f"{value:.3f}" for value in values)]
+    *tables, confusion = agreement_tables(found, first, second)
+    if len(found.classes) <= _MOST_LABELS:
+        tables.append(confusion)
+    else:
+        note(f"note: the confusion table of {len(found.classes)} labels is in --json and --report")
+    for one in tables:
+        print_table(one.title, list(one.columns), [list(row) for row in one.rows])

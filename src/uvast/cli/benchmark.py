@@ -85,6 +85,8 @@ def benchmark(
     from uvast.benchmark.matrix import Matrix
     from uvast.benchmark.results import collect, layouts, with_earlier, write_results
 
+    for dataset in datasets:
+        options.refresh_labels(dataset)
     wanted = decodings or durations
     matrix = Matrix(
         datasets=datasets,
@@ -99,6 +101,7 @@ def benchmark(
         timestamps=timestamps,
     )
     cells = matrix.cells()
+    _note_unlabelled(datasets)
     chosen = options.make_engine(
         engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus
     )
@@ -123,6 +126,19 @@ def benchmark(
         print_layouts(layouts(rows))
     note(f"also in {out}/results.csv, results.json and results.md")
     end(n_failed, len(cells))
+
+
+def _note_unlabelled(datasets: Iterable[Path]) -> None:
+    """What the scores leave out."""
+    from uvast.data import Dataset
+    from uvast.data.labelled import unlabelled_note
+
+    for path in datasets:
+        data = Dataset.open(path)
+        bare = [name for name in data.names if not data.has_labels(name)]
+        for line in (unlabelled_note(bare), data.partial_summary(data.names)):
+            if line is not None:
+                note(f"{data.name}: {line}")
 
 
 def follow(outcomes: Iterable[CellOutcome], n_cells: int) -> int:

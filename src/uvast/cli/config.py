@@ -33,11 +33,11 @@ def config(
     All presets: `uvast config --list`
     """
     if as_list:
-        from uvast.presets import preset_summary, presets
+        from uvast.presets import AUTO, AUTO_SUMMARY, preset_summary, presets
 
-        names = presets()
-        width = max(map(len, names))
-        for name in names:
-            typer.echo(f"{name:{width}}  {preset_summary(name)}")
+        summaries = {AUTO: AUTO_SUMMARY} | {name: preset_summary(name) for name in presets()}
+        width = max(map(len, summaries))
+        for name, summary in summaries.items():
+            typer.echo(f"{name:{width}}  {summary}")
         return
     typer.echo(chosen_config(preset, file, model, settings or ()).as_toml(), nl=False)

@@ -13,7 +13,7 @@ from uvast.cli.console import note, results
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from uvast.exchange import FrameTimes, VideoAnnotations
+    from uvast.exchange import FrameTimes, Rules, VideoAnnotations
 
 
 class OverlapRule(str, Enum):
@@ -52,6 +52,12 @@ TierOption = Annotated[
     list[str] | None,
     typer.Option("--tier", "--subject", help="Only this tier or subject; repeatable."),
 ]
+LabelFromOption = Annotated[
+    str | None,
+    typer.Option(
+        "--label-from", metavar="PARTS", help="Labels of several parts, such as label+modifier."
+    ),
+]
 MappingOption = Annotated[
     Path | None,
     typer.Option("--mapping", metavar="FILE", help="Lines 'old,new' that rename or merge labels."),
@@ -81,10 +87,7 @@ def convert(
     gaps: GapsOption = GapRule.background,
     background: BackgroundOption = "background",
     tier: TierOption = None,
-    label_from: Annotated[
-        str | None,
-        typer.Option(metavar="PARTS", help="Labels of several parts, such as label+modifier."),
-    ] = None,
+    label_from: LabelFromOption = None,
     mapping: MappingOption = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what exists.")] = False,
 ) -> None:
@@ -108,7 +111,9 @@ def convert(
     write_format = None if write_as is None else format_named(write_as, "--to")
     reading = read_annotations(source, read_format, times_of=times_of)
     tell(reading.warnings)
-    videos = ruled(reading.videos, tier or [], label_from, mapping, overlaps)
+    ruled = chosen_rules(tier, label_from, mapping, overlaps).apply(reading.videos)
+    tell(ruled.notes)
+    videos = ruled.videos
     target = Target(
         str(out),
         times_of,
@@ -118,7 +123,7 @@ def convert(
     )
     files, warnings = write_annotations(out, videos, write_format, target, overwrite=overwrite)
     tell(warnings)
-    _report(files, out, videos)
+    results.print(written_line(files, out, videos))
 
 
 def constant_times(fps: str | None) -> Callable[[str], FrameTimes | None]:
@@ -129,32 +134,22 @@ def constant_times(fps: str | None) -> Callable[[str], FrameTimes | None]:
     return lambda _video: times
 
 
-def ruled(
-    videos: tuple[VideoAnnotations, ...],
-    tiers: list[str],
+def chosen_rules(
+    tiers: list[str] | None,
     label_from: str | None,
     mapping: Path | None,
     overlaps: OverlapRule | None,
-) -> tuple[VideoAnnotations, ...]:
-    """The annotations after the rules that options stand for; says what they did."""
-    from uvast.exchange import labelled_from, on_tiers, renamed, without_overlaps
+) -> Rules:
+    """The rules that options stand for."""
+    from uvast.exchange import Rules
     from uvast.exchange.files import read_pairs
 
-    done = []
-    if tiers:
-        done.append(on_tiers(videos, tiers))
-        videos = done[-1].videos
-    if label_from is not None:
-        done.append(labelled_from(videos, label_from))
-        videos = done[-1].videos
-    if mapping is not None:
-        done.append(renamed(videos, read_pairs(mapping)))
-        videos = done[-1].videos
-    if overlaps is not None:
-        done.append(without_overlaps(videos, overlaps.value))
-        videos = done[-1].videos
-    tell([sentence for one in done for sentence in one.notes])
-    return videos
+    return Rules(
+        tuple(tiers or ()),
+        label_from,
+        None if mapping is None else read_pairs(mapping),
+        None if overlaps is None else overlaps.value,
+    )
 
 
 def tell(sentences: Iterable[str]) -> None:
@@ -167,9 +162,9 @@ def tell(sentences: Iterable[str]) -> None:
         note(f"note: {first}{more}")
 
 
-def _report(files: tuple[Path, ...], out: Path, videos: tuple[VideoAnnotations, ...]) -> None:
+def written_line(files: tuple[Path, ...], out: Path, videos: tuple[VideoAnnotations, ...]) -> str:
+    """What was written where."""
     n_intervals = sum(len(video.intervals) for video in videos)
     n_points = sum(len(video.points) for video in videos)
     place = out if len(files) == 1 and files[0] == out else f"{out} ({len(files)} files)"
-    counts = f"{len(videos)} videos, {n_intervals} intervals, {n_points} points"
-    results.print(f"wrote {place}: {counts}")
+    return f"wrote {place}: {len(videos)} videos, {n_intervals} intervals, {n_points} points"

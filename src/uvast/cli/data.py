@@ -159,7 +159,7 @@ def _rows(numbers: Statistics) -> list[list[str]]:
     return [
         ["classes", _shown(numbers.n_classes)],
         ["background", ", ".join(numbers.background) or "none"],
-        ["videos", _shown(numbers.n_videos)],
+        ["videos", _videos(numbers)],
         ["splits", sides],
         ["timestamps", found],
         ["frames, least", _shown(numbers.min_frames)],
@@ -171,7 +171,26 @@ def _rows(numbers: Statistics) -> list[list[str]]:
         ["segments, most", _shown(numbers.max_segments)],
         ["feature width", _shown(numbers.n_features)],
         ["feature axis", _shown(numbers.feature_axis)],
+        ["channels", _channels(numbers)],
     ]
+
+
+def _channels(numbers: Statistics) -> str:
+    """Such as `66, deviations from 0.008 to 119, 2 constant; scaled in training`."""
+    found = numbers.channels
+    if found is None:
+        return "-"
+    if found.min_deviation is None:
+        return f"{numbers.n_features}, all constant"
+    constant = f", {found.n_constant} constant" if found.n_constant else ""
+    span = f"deviations from {found.min_deviation:.2g} to {found.max_deviation:.3g}"
+    return f"{numbers.n_features}, {span}{constant}; scaled in training"
+
+
+def _videos(numbers: Statistics) -> str:
+    lacks = {"labelled in part": numbers.n_partial, "without labels": numbers.n_unlabelled}
+    found = ", ".join(f"{count} {what}" for what, count in lacks.items() if count)
+    return f"{numbers.n_videos} ({found})" if found else str(numbers.n_videos)
 
 
 def _class_row(one: ClassStatistics) -> list[str]:

@@ -50,7 +50,9 @@ def demo(
     if as_json:
         print_json(_as_json(result, place, run))
     else:
-        _print(result, place)
+        _print(result)
+    note(f"the report: {place.report}")
+    note("your turn: uvast init MY-PROJECT --videos FOLDER-OF-VIDEOS")
     if show:
         typer.launch(place.report.resolve().as_uri())
 
@@ -76,7 +78,8 @@ def _take(steps: Iterable[Step]) -> None:
     from uvast.cli.main import app
 
     for step in steps:
-        note(f"· {step.purpose}\n  $ {shlex.join(('uvast', *step.words))}")
+        note(f"· {step.purpose}")
+        note(f"  $ {shlex.join(('uvast', *step.words))}")
         with redirect_stdout(sys.stderr):
             code = app(list(step.words), standalone_mode=False)
         if code:
@@ -98,7 +101,7 @@ def _worth(place: DemoPlace, run: Path, *, seed: int, fast: bool, device: str) -
         )
 
 
-def _print(result: DemoResult, place: DemoPlace) -> None:
+def _print(result: DemoResult) -> None:
     from uvast.evaluation.scores import HEADINGS, score_row
 
     columns = list(HEADINGS.values())
@@ -108,8 +111,6 @@ def _print(result: DemoResult, place: DemoPlace) -> None:
         [model, decoding, *score_row(scores)] for (model, decoding), scores in result.scores.items()
     ]
     print_table("New videos", ["model", "decoding", *columns], rows)
-    note(f"the report: {place.report}")
-    note("your turn: uvast init MY-PROJECT --videos FOLDER-OF-VIDEOS")
 
 
 def _as_json(result: DemoResult, place: DemoPlace, run: Path) -> dict[str, object]:

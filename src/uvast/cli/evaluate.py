@@ -75,7 +75,12 @@ def evaluate(
     from uvast.evaluation import evaluate_in_detail, folder_of_split
     from uvast.evaluation.scores import HEADINGS, score_row
     from uvast.files import check_absent
-    from uvast.report.provenance import learned_by_model, manifest_of, predicted_split
+    from uvast.report.provenance import (
+        learned_by_model,
+        manifest_of,
+        predicted_split,
+        unfamiliar_files,
+    )
 
     if confusion is not None and not overwrite:
         check_absent(confusion)
@@ -91,13 +96,16 @@ def evaluate(
         per_class=per_class,
         confusion=confusion is not None,
     )
+    manifests = {
+        number: manifest_of(folder_of_split(predictions, number))
+        for number in found.splits or [None]
+    }
     found = found.marked(
-        {
-            number: learned_by_model(manifest_of(folder_of_split(predictions, number)), opened.path)
-            for number in found.splits or [None]
-        }
+        {number: learned_by_model(one, opened.path) for number, one in manifests.items()}
     )
-    _print_notes(opened, found)
+    scored = [one.video for one in found.videos]
+    strange = [file for one in manifests.values() for file in unfamiliar_files(one, scored)]
+    _print_notes(opened, found, strange)
     if confusion is not None and found.scores.confusion is not None:
         _write_confusion(confusion, found.scores.confusion, opened.vocabulary)
     if as_json:
@@ -134,16 +142,20 @@ def _print_videos(found: Evaluation, headings: list[str]) -> None:
     print_table("Videos, the worst first", columns, rows)
 
 
-def _print_notes(dataset: Dataset, found: Evaluation) -> None:
+def _print_notes(dataset: Dataset, found: Evaluation, strange: list[str]) -> None:
     """What changes the scores and does not show in them."""
-    from uvast.report.provenance import training_note
+    from uvast.data.labelled import unlabelled_note
+    from uvast.report.provenance import training_note, unfamiliar_note
 
     learned = training_note(len(found.videos), found.n_in_training)
-    if learned is not None:
-        note(f"warning: {learned[0].lower()}{learned[1:]}")
-    trimmed = dataset.trim_summary()
-    if trimmed is not None:
-        note(f"note: {trimmed}")
+    for sentence in (learned, unfamiliar_note(strange)):
+        if sentence is not None:
+            note(f"warning: {sentence[0].lower()}{sentence[1:]}")
+    scored = dict.fromkeys(one.video for one in found.videos)
+    left_out = unlabelled_note(found.unlabelled), dataset.partial_summary(scored)
+    for summary in (*left_out, dataset.trim_summary()):
+        if summary is not None:
+            note(f"note: {summary}")
     if dataset.vocabulary.background and dataset.spec.background is None:
         note(
             "note: class 'background' is left out of Edit and F1; to count it like any action, "
@@ -154,6 +166,7 @@ def _print_notes(dataset: Dataset, found: Evaluation) -> None:
 def _as_json(found: Evaluation, *, per_video: bool) -> dict[str, object]:
     values = _without_confusion(found.scores)
     values["in_training"] = found.n_in_training
+    values["unlabelled"] = list(found.unlabelled)
     values["splits"] = {number: _without_confusion(one) for number, one in found.splits.items()}
     if per_video:
         values["per_video"] = [one.as_dict() for one in found.videos]

@@ -22,7 +22,9 @@ from uvast.cli import (
     data,
     demo,
     evaluate,
+    export,
     extract,
+    import_labels,
     init,
     overlay,
     pseudo_label,
@@ -71,6 +73,8 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("init")(init.init)
 app.add_typer(data.app, name="data")
+app.command("import")(import_labels.import_command)
+app.command("export")(export.export)
 app.command("convert")(convert.convert)
 app.command("agree")(agree.agree)
 app.command("pseudo-label")(pseudo_label.pseudo_label)

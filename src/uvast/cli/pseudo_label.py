@@ -117,15 +117,16 @@ def pseudo_label(
     # last, so that an error of any kind leaves nothing behind
     drawn = entries if sample_timestamps is not None else None
     write_pseudo_labels(out, opened, labelled, drawn)
+    videos = list(dict.fromkeys(map(opened.video_of, entries)))
     if as_json:
         rows = {row: one.as_dict() for row, one in scores.items()}
-        print_json({"out": str(out), "videos": list(entries), "scores": rows})
+        print_json({"out": str(out), "videos": videos, "scores": rows})
         return
     if scores:
-        title = f"{opened.name}, {len(entries)} videos, pseudo-labels against ground truth"
+        title = f"{opened.name}, {len(videos)} videos, pseudo-labels against ground truth"
         printed = [[row, *score_row(one.columns())] for row, one in scores.items()]
         print_table(title, ["", *HEADINGS.values()], printed)
-    note(f"wrote {len(labelled)} videos to {out}")
+    note(f"wrote {len(videos)} videos to {out}")
     if model is None and drawn is None:
         note(f"training makes the same by itself: {_training(dataset, timestamps, chosen)}")
     else:
@@ -159,18 +160,26 @@ def _timestamps(dataset: Dataset, path: Path | None, seed: int | None) -> dict[s
         if path is None and (ignored := ignored_timestamps(dataset.path)):
             note(ignored)
         found = dataset.timestamps(path)
-        bare = [name for name in dataset.names if name not in found]
+        clicked = {dataset.video_of(sample) for sample in found}
+        bare = [name for name in dataset.names if name not in clicked]
         if bare:
             note(f"left out, since they have no timestamps: {some(bare)}")
+        if (partial := dataset.partial_summary(sorted(clicked))) is not None:
+            note(partial)
         return found
     if path is not None:
         raise InputError(
             "--timestamps and --sample-timestamps exclude each other", remedy="choose one of them"
         )
     generator = np.random.default_rng(seed)
+    bare = [name for name in dataset.names if not dataset.has_labels(name)]
+    if bare:
+        note(f"left out, since they have no labels: {some(bare)}")
+    labelled = [name for name in dataset.names if name not in bare]
+    samples = [sample for name in labelled for sample in dataset.samples(name)]
     return {
         name: Timestamps(true.sampled_timestamps(generator), true.transcript)
-        for name, true in full_segmentations(dataset, dataset.names).items()
+        for name, true in full_segmentations(dataset, samples).items()
     }
 
 

@@ -122,7 +122,7 @@ def report(
             source,
             dataset=dataset,
             split=split,
-            compare_with=compare,
+            compare_with=compare and run_of(compare),
             pseudo_labels=pseudo_labels,
             only=names_of(decodings or ways or ""),
             video=video,

@@ -12,13 +12,14 @@ from uvast.cli.console import counted, note, print_json, print_table, progress_b
 from uvast.cli.extracting import extract_with_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from uvast.features import Order
     from uvast.inference import Outcome, Prediction
     from uvast.inference.cluster import Cluster
     from uvast.inference.inputs import Source
     from uvast.inference.output import Manifest
+    from uvast.inference.prediction_folder import PredictionFolder
 
 
 def segment(
@@ -110,6 +111,7 @@ def segment(
         make_manifest,
         named,
     )
+    from uvast.report.provenance import unfamiliar_note
 
     model = options.run_of(model)
     # the cluster's nodes have the devices, this machine only looks at the model
@@ -147,15 +149,11 @@ def segment(
         )
     else:
         found = segment_all(segmenter, left, decoding, batch_size=batch_size, workers=workers)
-    outcomes = [*nameless, *unread]
-    with progress_bar() as progress:
-        task = progress.add_task("segmenting", total=len(left))
-        for outcome in found:
-            if outcome.prediction is not None:
-                folder.write(outcome.name, outcome.prediction)
-            outcomes.append(outcome)
-            progress.advance(task)
-    folder.finish(one.name for one in outcomes if one.error is None)
+    outcomes = [*nameless, *unread, *_written(found, folder, len(left))]
+    strange = [one.name for one in outcomes if not one.is_familiar]
+    folder.finish((one.name for one in outcomes if one.error is None), strange)
+    if sentence := unfamiliar_note([manifest.videos[name] for name in sorted(strange)]):
+        note(f"warning: {sentence[0].lower()}{sentence[1:]}")
     _report(sorted(outcomes, key=lambda one: one.name), out, manifest, as_json=as_json)
     if any(outcome.error for outcome in outcomes):
         raise typer.Exit(1)
@@ -174,6 +172,17 @@ def _extract(
     title = f"extracting {','.join(map(str, ordered[0].models))}"
     done = extract_with_bar(ordered, title, processes=max(1, workers), cluster=cluster)
     return [Outcome(one.name, error=one.error) for one in done if one.error is not None]
+
+
+def _written(found: Iterable[Outcome], folder: PredictionFolder, n_left: int) -> Iterator[Outcome]:
+    """Writes predictions as they come, with a bar."""
+    with progress_bar() as progress:
+        task = progress.add_task("segmenting", total=n_left)
+        for outcome in found:
+            if outcome.prediction is not None:
+                folder.write(outcome.name, outcome.prediction)
+            progress.advance(task)
+            yield outcome
 
 
 def _tell_what_is_known(manifest: Manifest, *, n_left: int) -> None:
@@ -209,6 +218,7 @@ def _report(outcomes: Iterable[Outcome], out: Path, manifest: Manifest, *, as_js
                 "videos": {name: one.as_dict() for name, one in done.items()},
                 "skipped": failed,
                 "earlier": sorted(manifest.videos.keys() - done.keys() - failed.keys()),
+                "unfamiliar": sorted(one.name for one in outcomes if not one.is_familiar),
                 "trained_on": sorted(manifest.videos.keys() & set(manifest.train)),
             }
         )

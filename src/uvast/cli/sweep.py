@@ -78,6 +78,7 @@ def sweep(
         own = config.train.validation
         validation = VALIDATION if own == "auto" or not own else own
     varied = [parse_range(one) for one in ranges]
+    options.refresh_labels(dataset)
     task = Sweep(dataset, split, config, varied, timestamps, validation)
     chosen = options.make_engine(
         engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,13 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli.console import note, progress_bar
-from uvast.cli.options import (
-    DeviceOption,
-    SettingsOption,
-    TimestampsOption,
-    chosen_config,
-    refresh_labels,
-)
+from uvast.cli.options import DeviceOption, SettingsOption, TimestampsOption, chosen_config
+from uvast.cli.plans import leaves_all_to_data, say_plan
+from uvast.cli.project_runs import needs_no_place, own_supervision, run_place
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -62,7 +58,8 @@ def train(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="small, demo, gtea, 50salads, breakfast, a baseline's name, or a .toml file."
+            help="auto, small, demo, gtea, 50salads, breakfast, a baseline, or a .toml file.",
+            show_default="auto, which looks at the data",
         ),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="Settings from a TOML file.")] = None,
@@ -84,6 +81,9 @@ def train(
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="Videos in a batch.", metavar="N")
     ] = None,
+    sampling_rate: Annotated[
+        int | None, typer.Option(min=1, help="The model sees every N-th frame.", metavar="N")
+    ] = None,
     learning_rate: Annotated[
         float | None, typer.Option(help="Step size of the optimiser, such as 5e-4.", metavar="X")
     ] = None,
@@ -104,20 +104,26 @@ def train(
         ),
     ] = None,
     device: DeviceOption = "auto",
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Print what preset auto chooses, as JSON, and stop."),
+    ] = False,
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Also log for TensorBoard (an extra).")
     ] = False,
 ) -> None:
     """Train a model.
 
-    Example: `uvast train data/gtea --split 1 --preset gtea --out runs/gtea-1`
+    Example: `uvast train my-videos --out run` looks at the data, says its plan and trains; options
+    such as `--epochs 20` change single choices
 
-    A project of your own, from labels or clicks: `uvast train my-project`
+    The paper's settings: `uvast train data/gtea --split 1 --preset gtea --out runs/gtea-1`;
+    `--stage 1` leaves the second stage out, `--set train.alignment_epochs=5` gives it epochs of its
+    own
 
-    A short one: `uvast train data/gtea --epochs 20 --out run`; `--stage 1` leaves the second stage
-    out, `--set train.alignment_epochs=5` gives it epochs of its own
+    One click per action: `uvast train my-videos --supervision timestamps --out run`
 
-    One click per action: `uvast train my-videos --supervision timestamps --preset small --out run`
+    A project, from labels or clicks, to its next numbered run: `uvast train my-project`
 
     After a break, Ctrl-C included: `uvast train --resume runs/gtea-1`; it may come with another
     `--device`, with `--stage`, and with `--set` of train.alignment_epochs,
@@ -131,23 +137,33 @@ def train(
         "supervision.refresh_every": refresh_pseudo_labels,
         "train.epochs": epochs,
         "train.batch_size": batch_size,
+        "train.sampling_rate": sampling_rate,
         "train.learning_rate": learning_rate,
         "train.seed": seed,
         "train.validation": validation,
     }
     changes = _changes(settings or [], flags)
     if resume is not None:
-        if any(one is not None for one in (dataset, out, preset, config, split, timestamps)):
+        given = (dataset, out, preset, config, split, timestamps, plan or None)
+        if any(one is not None for one in given):
             raise ConfigError(
                 "a resumed run has its dataset and settings already",
                 where="--resume",
-                remedy="leave out DATASET, --out, --preset, --config, --split and --timestamps",
+                remedy="leave out DATASET, --out, --preset, --config, --split, --timestamps and "
+                "--plan",
             )
         _resume(resume, changes, stage, device, tensorboard=tensorboard)
         return
-    if dataset is None or (out is None and not _can_number(dataset)):
+    if dataset is None or (out is None and not plan and not needs_no_place(dataset)):
         raise ConfigError(
             "a dataset and --out are needed", remedy="see uvast train --help, or pass --resume RUN"
+        )
+    is_auto = leaves_all_to_data(preset, config, changes)
+    if plan and not is_auto:
+        raise ConfigError(
+            "only preset auto plans",
+            where="--plan",
+            remedy="leave out --preset, --config and --model, or see uvast config",
         )
     if stage is Stage.two:
         raise ConfigError(
@@ -155,15 +171,22 @@ def train(
             where="--stage 2",
             remedy="pass --resume RUN --stage 2",
         )
+    changes = own_supervision(dataset) | changes
 
     from uvast.data import Dataset
     from uvast.data.timestamp_files import ignored_timestamps
-    from uvast.projects import Project
+    from uvast.training import plan_training
     from uvast.training import train as train_model
 
-    if refresh_labels(dataset) and Project.open(dataset).has_only_clicks:
-        changes.setdefault("supervision.kind", "=timestamps")
-    chosen = chosen_config(preset, config, model, _settings(changes))
+    opened = Dataset.open(dataset)
+    planned = None
+    if is_auto:
+        planned = plan_training(
+            opened, split=split, timestamps=timestamps, settings=_settings(changes)
+        )
+        chosen = planned.config
+    else:
+        chosen = chosen_config(preset, config, model, _settings(changes))
     chosen = chosen.replaced(**_second_stage(chosen, stage, changes))
     has_clicks = chosen.supervision.kind == "timestamps"
     if timestamps is not None and not has_clicks:
@@ -172,10 +195,13 @@ def train(
             where="--timestamps",
             remedy="pass --supervision timestamps as well, or leave --timestamps out",
         )
-    opened = Dataset.open(dataset)
     if has_clicks and timestamps is None and (ignored := ignored_timestamps(dataset)):
         note(ignored)
-    with _place(dataset, out) as run, _followed(run, tensorboard=tensorboard) as watcher:
+    if planned is not None:
+        say_plan(replace(planned, config=chosen), device, as_json=plan)
+    if plan:
+        return
+    with run_place(dataset, out) as run, _followed(run, tensorboard=tensorboard) as watcher:
         train_model(
             opened,
             run,
@@ -190,33 +216,6 @@ def train(
     side = "" if split is None else f" --split {split}"
     model_path = dataset if out is None else out
     note(f"the model is in {run}; try uvast segment {model_path} {dataset}{side} --out predictions")
-
-
-def _can_number(dataset: Path) -> bool:
-    """Whether the run can go without `--out`, to the next folder of a project."""
-    from uvast.projects import is_project
-
-    if not is_project(dataset):
-        return False
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise ConfigError(
-            "several processes have to agree on the run's folder", remedy="pass --out RUN"
-        )
-    return True
-
-
-@contextmanager
-def _place(dataset: Path, out: Path | None) -> Iterator[Path]:
-    """The run folder; that of a project goes again if nothing has come of it."""
-    from uvast.projects import Project
-
-    run = out or Project.open(dataset).next_run()
-    try:
-        yield run
-    finally:
-        if out is None:
-            with suppress(OSError):  # only an empty folder can be removed
-                run.rmdir()
 
 
 def _changes(settings: list[str], flags: Mapping[str, object]) -> dict[str, str]:
@@ -317,7 +316,8 @@ class TrainingBar:
             self._labels = None
         self._left = plan.epochs
         if not self._name:
-            note(_sentence(plan))
+            for line in (*plan.notes, _sentence(plan)):
+                note(line)
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """Moves a bar of its own."""

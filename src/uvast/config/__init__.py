@@ -4,7 +4,13 @@ Config never enters a module: builders spell out keyword arguments from it. Othe
 the names of choices (`LengthKind`, `MetricName` …) and shared limits from here.
 """
 
-from uvast.config.reading import Config, load_config, parse_config, parse_setting
+from uvast.config.reading import (
+    Config,
+    load_config,
+    parse_config,
+    parse_run_config,
+    parse_setting,
+)
 from uvast.config.sections import (
     MAX_SHARPNESS,
     DecodeConfig,
@@ -40,5 +46,6 @@ __all__ = [
     "WindowKind",
     "load_config",
     "parse_config",
+    "parse_run_config",
     "parse_setting",
 ]

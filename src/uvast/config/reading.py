@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
+BEFORE: dict[str, dict[str, Any]] = {"train": {"scaling": False}}
+"""What earlier versions did where a later one has a setting: their runs do not name it."""
+
+
 @dataclass(frozen=True)
 class Config:
     """Everything a run depends on beside its data."""
@@ -63,11 +67,13 @@ def load_config(
     preset: str | Sequence[str] | None = None,
     file: str | Path | None = None,
     settings: str | Iterable[str] = (),
+    *,
+    of_run: bool = False,
 ) -> Config:
     """A preset, a TOML file or the defaults, then settings such as `train.epochs=100`.
 
     Of several presets the later ones win: `("gtea", "asformer")` is ASFormer with what only the
-    dataset's preset sets.
+    dataset's preset sets. The file `of_run` is the whole config of a run, see `parse_run_config`.
     """
     if preset is not None and file is not None:
         raise ConfigError("both a preset and a file are given", remedy="pass one of them")
@@ -80,7 +86,8 @@ def load_config(
             values[section] = {**values.get(section, {}), **one}
     if file is not None:
         values = read_toml(Path(file), error=ConfigError, remedy=TOML_REMEDY)
-        parse_config(values, where=str(file))
+        parse = parse_run_config if of_run else parse_config
+        values = parse(values, where=str(file)).as_dict()
     return parse_config(_merge(values, map(parse_setting, _several(settings))), where="--set")
 
 
@@ -96,6 +103,14 @@ def parse_config(values: dict[str, Any], *, where: str) -> Config:
         else:
             fault, remedy = first_fault(error), f"give another value{_default(location)}"
         raise ConfigError(fault, where=where, remedy=remedy) from None
+
+
+def parse_run_config(values: dict[str, Any], *, where: str) -> Config:
+    """The same of a whole config that uvast wrote, maybe an earlier version of it."""
+    parse_config(values, where=where)
+    names = (*BEFORE, *values)
+    whole = {name: {**BEFORE.get(name, {}), **values.get(name, {})} for name in names}
+    return parse_config(whole, where=where)
 
 
 def _several(texts: str | Iterable[str]) -> tuple[str, ...]:

@@ -139,6 +139,8 @@ class TrainConfig:
     """of stage 2: the alignment decoder (`--stage 1` is 0)"""
     batch_size: Annotated[Positive, Field(le=10_000)] = 1
     """videos in a batch"""
+    sampling_rate: Count = 0
+    """the model sees every so many frames (`--sampling-rate`); 0 is the dataset's own rate"""
     accumulation: Annotated[Positive, Field(le=10_000)] = 1
     """batches in a step of the optimiser"""
     learning_rate: Above = 5e-4
@@ -153,6 +155,9 @@ class TrainConfig:
     """epochs in which the learning rate rises"""
     averaging: Probability = 0.0
     """decay of a moving average of the weights, which is then the model"""
+    scaling: bool = True
+    """each channel of the features is scaled to mean 0 and deviation 1, as measured on the training
+    videos; the model keeps the numbers"""
     chunk_fraction: Share = 0.17
     """longest part of a video that is one segment; longer ones are cut into chunks (with full
     labels)"""

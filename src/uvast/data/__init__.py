@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from uvast.data.check import DatasetCheck, check_dataset
 from uvast.data.dataset import Dataset
 from uvast.data.frame_dropping import drop_frames
+from uvast.data.labelled import Stretch, write_labelled
+from uvast.data.scaling import Scaling, fit_scaling
 from uvast.data.spec import DatasetSpec, read_spec, write_spec
 from uvast.data.splits import Split, make_splits, validation_part, write_splits
 from uvast.data.statistics import Statistics
@@ -31,8 +33,10 @@ __all__ = [
     "Dataset",
     "DatasetCheck",
     "DatasetSpec",
+    "Scaling",
     "Split",
     "Statistics",
+    "Stretch",
     "Targets",
     "Timestamps",
     "Video",
@@ -41,11 +45,13 @@ __all__ = [
     "check_dataset",
     "collate",
     "drop_frames",
+    "fit_scaling",
     "generate_dataset",
     "make_splits",
     "read_spec",
     "read_timestamps",
     "validation_part",
+    "write_labelled",
     "write_spec",
     "write_splits",
     "write_timestamps",

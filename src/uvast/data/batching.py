@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
+    from uvast.data.scaling import Scaling
     from uvast.data.video import Video
     from uvast.segments import Segmentation
 
@@ -50,7 +51,7 @@ class Batch:
     Args:
         names: the B videos.
         features: `(B, T, F)` float32, padded with 0. Its memory order is that of the files:
-            of one video it is a view of the file, so use `reshape`, not `view`.
+            of one video that is not scaled it is a view of the file, so use `reshape`, not `view`.
         mask: `(B, T)`, True where there is a frame.
         lengths: frames of each video `(B,)`.
         targets: what to learn, or None.
@@ -79,6 +80,7 @@ def collate(
     segmentations: Sequence[Segmentation] | None = None,
     *,
     max_fraction: float | None = None,
+    scaling: Scaling | None = None,
 ) -> Batch:
     """Videos (and their segmentations) to one batch.
 
@@ -88,6 +90,7 @@ def collate(
         max_fraction: longest part of a video that one segment may take up, the split-segment
             ratio r (docs/method.md, Losses of stage 1); longer segments become chunks. None
             leaves them whole.
+        scaling: of the features; None leaves them as they are. Padding is 0 all the same.
     """
     if not videos:
         raise InputError("a batch without videos")
@@ -101,20 +104,24 @@ def collate(
         targets = _targets(segmentations)
     return Batch(
         names=tuple(video.name for video in videos),
-        features=_padded_features([video.features for video in videos]),
+        features=_padded_features([video.features for video in videos], scaling),
         mask=mask,
         lengths=torch.tensor(lengths),
         targets=targets,
     )
 
 
-def _padded_features(features: Sequence[NDArray[np.float32]]) -> Tensor:
+def _padded_features(features: Sequence[NDArray[np.float32]], scaling: Scaling | None) -> Tensor:
     """Features `(T_b, F)` to one tensor `(B, T, F)` of the first one's memory order."""
     first = features[0]
     if len({each.shape[1] for each in features}) > 1:
         widths = ", ".join(str(each.shape[1]) for each in features)
         raise InputError(f"videos of feature widths {widths} in one batch")
-    if len(features) == 1:
+    if scaling is not None and scaling.n_features != first.shape[1]:
+        raise InputError(
+            f"features of width {first.shape[1]} with a scaling of {scaling.n_features} channels"
+        )
+    if len(features) == 1 and scaling is None:
         writable = first if first.flags.writeable else first.copy(order="K")
         return torch.from_numpy(writable)[None]
     longest = max(len(each) for each in features)
@@ -124,7 +131,10 @@ def _padded_features(features: Sequence[NDArray[np.float32]]) -> Tensor:
     else:
         padded = np.zeros((len(features), longest, first.shape[1]), np.float32)
     for row, each in zip(padded, features, strict=True):
-        row[: len(each)] = each
+        if scaling is None:
+            row[: len(each)] = each
+        else:
+            scaling.scaled(each, out=row[: len(each)])
     return torch.from_numpy(padded)
 
 

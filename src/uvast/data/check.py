@@ -7,23 +7,34 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from uvast.data.dataset import Dataset
 from uvast.data.faults import FaultList, some
 from uvast.data.feature_files import read_header
 from uvast.data.label_files import read_labels
+from uvast.data.labelled import lines_inside, unlabelled_note
+from uvast.data.scaling import Moments
 from uvast.data.spec import DatasetSpec, read_spec
 from uvast.data.splits import split_faults
-from uvast.data.statistics import SplitSize, Statistics, TimestampCount, class_statistics
+from uvast.data.statistics import (
+    ChannelStatistics,
+    SplitSize,
+    Statistics,
+    TimestampCount,
+    class_statistics,
+)
 from uvast.data.timestamp_files import ignored_timestamps, no_timestamps
 from uvast.data.timestamp_fit import TimestampFit
 from uvast.errors import printable
 from uvast.files import is_present
-from uvast.segments import Segmentation
+from uvast.segments import UNLABELLED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from uvast.data.timestamps import Annotation
+    from uvast.segments import Segmentation
     from uvast.vocabulary import Vocabulary
 
 
@@ -101,7 +112,10 @@ class _Check:
         self.has_labels = any(map(dataset.has_labels, dataset.names))
         self.annotations: dict[str, tuple[Annotation, ...]] = {}
         self.lengths: list[int] = []
+        self.moments: Moments | None = None
         self.truths: dict[str, Segmentation] = {}
+        self.partial: list[str] = []
+        self.unlabelled: list[str] = []
 
     def run(self, advance: Callable[[int, int], None] | None) -> DatasetCheck:
         self._read_shared_files()
@@ -111,6 +125,7 @@ class _Check:
                 advance(index, len(self.dataset.names))
         self._check_splits()
         self._check_timestamps()
+        self._note_unlabelled()
         self._note_classes()
         if (trimmed := self.dataset.trim_summary()) is not None:
             self.notes.append(trimmed)
@@ -166,17 +181,21 @@ class _Check:
             self.lengths.append(length)
 
     def _check_labels(self, name: str) -> int | None:
-        is_labelled = self.dataset.has_labels(name)
-        if not is_labelled and (name in self.annotations or not self.has_labels):
+        if not self.dataset.has_labels(name):
+            self.unlabelled.append(name)
             return None
         path, n_labels = self.dataset.labels_path(name), None
         with self.faults:
             labels = read_labels(path)
             n_labels = len(labels)
+            stretches = self.dataset.labelled.of(name)
+            if stretches is not None:
+                self.partial.append(name)
             if self.vocabulary is not None:
+                if stretches is not None:
+                    labels = lines_inside(labels, stretches, self.vocabulary.names[0])
                 self._note_unknown(labels, path, self.vocabulary)
-                ids = self.vocabulary.encode(labels, where=str(path))
-                self.truths[name] = Segmentation.from_labels(ids)
+                self.truths[name] = self.dataset.source_segmentation(name)
         return n_labels
 
     def _note_unknown(self, labels: list[str], path: Path, vocabulary: Vocabulary) -> None:
@@ -193,7 +212,8 @@ class _Check:
         with self.faults:
             if self.n_features is not None:
                 n_frames = self.dataset.source_frames_of_features(name)
-                self.dataset.video(name, labels=False)
+                its = Moments.of(self.dataset.video(name, labels=False).features)
+                self.moments = its if self.moments is None else self.moments.merged(its)
             elif self.dataset.has_features(name):
                 read_header(self.dataset.features_path(name))
         return n_frames
@@ -222,10 +242,21 @@ class _Check:
                 with self.faults:
                     self.vocabulary.id_of(label, where=f"{path}, video {name}")
             with self.faults:
-                timestamps = self.dataset.resolve_timestamps(name, entries, path)
-                if name in self.truths:
-                    fit.add(name, entries, timestamps, self.truths[name].labels)
+                resolved = self.dataset.resolve_timestamps(name, entries, path)
+                frames = self.dataset.source_timestamps(resolved).get(name)
+                if name in self.truths and frames is not None:
+                    fit.add(name, entries, frames, self.truths[name].labels)
         self.notes += fit.notes()
+
+    def _note_unlabelled(self) -> None:
+        """What is neither trained on nor scored, if anything is."""
+        bare = [name for name in self.unlabelled if name not in self.annotations]
+        lack = "labels or timestamps" if self.annotations else "labels"
+        if self.has_labels and (left_out := unlabelled_note(bare, lack=lack)) is not None:
+            self.notes.append(left_out)
+        with self.faults:
+            if (partial := self.dataset.partial_summary(self.partial)) is not None:
+                self.notes.append(partial)
 
     def _note_classes(self) -> None:
         """Classes without a segment, and those that may be typing errors.
@@ -237,7 +268,7 @@ class _Check:
         classes = self.vocabulary.names
         shown: dict[str, list[str]] = defaultdict(list)
         for name, truth in self.truths.items():
-            for action in truth.transcript.tolist():
+            for action in truth.transcript[truth.transcript != UNLABELLED].tolist():
                 shown[classes[action]].append(name)
         unused = [each for each in classes if each not in shown]
         if unused:
@@ -248,11 +279,15 @@ class _Check:
             self.notes.append(f"classes of a single segment, perhaps typing errors: {some(rare)}")
 
     def _statistics(self) -> Statistics:
-        segments = [len(truth) for truth in self.truths.values()]
+        segments = [
+            int(np.count_nonzero(truth.transcript != UNLABELLED)) for truth in self.truths.values()
+        ]
         lengths, dataset, vocabulary = self.lengths, self.dataset, self.vocabulary
         return Statistics(
             n_classes=None if vocabulary is None else len(vocabulary),
             n_videos=len(dataset.names),
+            n_partial=len(self.partial),
+            n_unlabelled=len(self.unlabelled),
             min_frames=min(lengths, default=None),
             max_frames=max(lengths, default=None),
             mean_frames=sum(lengths) / len(lengths) if lengths else None,
@@ -260,6 +295,7 @@ class _Check:
             max_segments=max(segments, default=None),
             n_features=self.n_features,
             feature_axis=None if self.n_features is None else dataset.feature_axis,
+            channels=None if self.moments is None else ChannelStatistics.of(self.moments),
             frames_per_second=dataset.spec.frames_per_second,
             sampling_rate=dataset.spec.sampling_rate,
             background=() if vocabulary is None else vocabulary.background,

@@ -6,6 +6,7 @@
     mapping.txt                      lines `id name` (optional: derived from the labels)
     splits/{train,test}.splitN.bundle  (optional: made by `uvast data split`)
     timestamps.{json,csv,xlsx} or NAME_annotation_all.npy (optional)
+    labelled.json                    the frames that are labelled, if not all are (optional)
 
 Opening lists folders and reads `dataset.toml`, nothing else. A fault in one file is an error when
 that file is used; `check_dataset` finds them all.
@@ -13,22 +14,25 @@ that file is used; `check_dataset` finds them all.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uvast.data.faults import raise_fault
+from uvast.data.classes import read_vocabulary
+from uvast.data.faults import raise_fault, some
 from uvast.data.feature_files import FeatureFolder, lengths_agree
-from uvast.data.label_files import misfit, read_labels, read_mapping
+from uvast.data.label_files import misfit, read_labels
+from uvast.data.labelled import N_LISTED, Stretches, encode_stretches, read_labelled
 from uvast.data.recognition import what_else_is_in
-from uvast.data.spec import SPEC_FILE, DatasetSpec, read_spec
+from uvast.data.spec import DatasetSpec, read_spec
 from uvast.data.splits import Split, matched_split, read_splits, split_faults
 from uvast.data.timestamp_files import no_timestamps, read_timestamps, timestamps_files
-from uvast.data.timestamps import Timestamps, resolve_timestamps
+from uvast.data.timestamps import Timestamps, joined_timestamps, resolve_timestamps
 from uvast.data.video import Video
 from uvast.data.video_names import VideoNames, list_videos
 from uvast.errors import (
-    ConfigError,
     DataError,
     InputError,
     MissingFileError,
@@ -37,20 +41,17 @@ from uvast.errors import (
 )
 from uvast.files import is_present
 from uvast.segments import Segmentation
-from uvast.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from uvast.data.faults import OnFault
     from uvast.data.spec import FeatureAxis
     from uvast.data.splits import Side
     from uvast.data.timestamps import Annotation
     from uvast.segments import IntArray
+    from uvast.vocabulary import Vocabulary
 
-
-BACKGROUND = "background"
-"""The class that Edit and F1 leave out where dataset.toml does not say."""
 
 _GIVE = "give the folder of a dataset"
 
@@ -67,6 +68,7 @@ class Dataset:
     Attributes:
         path: the dataset's folder.
         spec: what the layout cannot say.
+        sampling_rate: every how many source frames the model sees one; the spec's, see `at_rate`.
         name: the folder's name.
         names: all videos, sorted: those with features or labels.
         files: the files of each, which may be called a little differently.
@@ -84,6 +86,7 @@ class Dataset:
             raise MissingFileError(what, where=path, remedy=_GIVE)
         self.path = path
         self.spec = spec
+        self.sampling_rate = spec.sampling_rate
         self.name = path.resolve().name
         self._on_fault = on_fault
         self.files = list_videos(path)
@@ -104,6 +107,15 @@ class Dataset:
         path = Path(path)
         return cls(path, read_spec(path) if spec is None else spec)
 
+    def at_rate(self, sampling_rate: int) -> Dataset:
+        """The same data for a model of another rate; 0 is the dataset's own.
+
+        `spec` stays as it is: timestamps that count sub-sampled frames count the spec's.
+        """
+        other = copy(self)  # what was read already is shared
+        other.sampling_rate = sampling_rate or self.spec.sampling_rate
+        return other
+
     @property
     def skipped(self) -> tuple[DataError, ...]:
         """An error for each file that is left out because of its name."""
@@ -115,19 +127,7 @@ class Dataset:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The classes: from mapping.txt, else the sorted labels (or the timestamps' labels)."""
-        mapping = self.path / "mapping.txt"
-        is_mapped = is_present(mapping)
-        names = read_mapping(mapping, self._on_fault) if is_mapped else self._derived_classes()
-        wanted = self.spec.background
-        if wanted is None:
-            wanted = tuple(name for name in names if name == BACKGROUND)
-        unknown = [name for name in wanted if name not in names]
-        if unknown:
-            what = f"background names classes that do not exist: {', '.join(unknown)}"
-            remedy = f"choose from {', '.join(names)}"
-            self._on_fault(ConfigError(what, where=self.path / SPEC_FILE, remedy=remedy))
-        background = tuple(name for name in wanted if name in names)
-        return Vocabulary(names, background)
+        return read_vocabulary(self, self._on_fault)
 
     @cached_property
     def splits(self) -> dict[int, Split]:
@@ -170,23 +170,46 @@ class Dataset:
         return self.path / "groundTruth" / f"{self.files.labels.get(name, name)}.txt"
 
     def has_labels(self, name: str) -> bool:
-        """Whether a video has a label file."""
-        return name in self.files.labels
+        """Whether a video, or a sample, has labels: a label file, and somebody looked at it."""
+        video = self.video_of(name)
+        return video in self.files.labels and not self.labelled.is_empty(video)
 
     def has_features(self, name: str) -> bool:
         """Whether a video has a feature file."""
         return name in self.files.features
 
+    @cached_property
+    def labelled(self) -> Stretches:
+        """Which stretches of which videos `labelled.json` says are labelled."""
+        spans = read_labelled(self.path, self.known, self._on_fault)
+        return Stretches(spans, self._labelled_length, self.spec.tolerance, self.path)
+
+    def samples(self, name: str) -> tuple[str, ...]:
+        """What training sees of a video: itself, or each of its labelled stretches.
+
+        A stretch is called `VIDEO/start:end`; `video`, `timestamps`, `source_frames` and
+        `source_labels` give it as if it were a video of its own.
+        """
+        stretches = self.labelled.of(name)
+        return (name,) if stretches is None else tuple(one.name for one in stretches)
+
+    def video_of(self, sample: str) -> str:
+        """The video that a sample is, or is a stretch of."""
+        stretch = self.labelled.find(sample)
+        return sample if stretch is None else stretch.video
+
     def video(self, name: str, *, labels: bool = True, sampling_rate: int | None = None) -> Video:
-        """One video; `labels=False` does not read its labels.
+        """One video, or a sample of one; `labels=False` does not read its labels.
 
         It has the dataset's `sampling_rate`, or that of a model which was trained at another.
         Label files are opened all the same, to count their lines, if neither `feature_axis` in
         dataset.toml nor the shapes of the features tell which axis is time.
         """
-        self._check_known(name)
-        features = self._features.read(name)
-        rate = sampling_rate or self.spec.sampling_rate
+        self._check_known(self.video_of(name))
+        features = self._features.read(self.video_of(name))
+        if (stretch := self.labelled.find(name)) is not None:
+            features = features[stretch.start : stretch.end]
+        rate = sampling_rate or self.sampling_rate
         fps = self.spec.frames_per_second
         if not labels:
             return Video(name, features[::rate], None, len(features), rate, fps)
@@ -194,7 +217,9 @@ class Dataset:
         return Video(name, features[: len(ids) : rate], ids[::rate], len(ids), rate, fps)
 
     def source_frames(self, name: str) -> int:
-        """A video's length at the source rate, from its features, else from its labels."""
+        """The length of a video, or a sample, at the source rate; of features before labels."""
+        if (stretch := self.labelled.find(name)) is not None:
+            return stretch.n_frames
         if self.has_features(name):
             return self.source_frames_of_features(name)
         self._check_known(name)
@@ -205,32 +230,42 @@ class Dataset:
         return self._features.n_frames(name)
 
     def source_labels(self, name: str) -> IntArray:
-        """Class ids `(source_frames,)` at the source rate, trimmed to the video's features."""
+        """Class ids `(source_frames,)` of a video or a sample at the source rate.
+
+        They are trimmed to the video's features. Frames outside of a video's labelled stretches
+        are `UNLABELLED`, whatever its label file says there.
+        """
+        if (stretch := self.labelled.find(name)) is not None:
+            return self.source_labels(stretch.video)[stretch.start : stretch.end]
         self._check_known(name)
         path = self.labels_path(name)
-        ids = self.vocabulary.encode(read_labels(path), where=str(path))
-        if not self.has_features(name):
-            return ids
-        return ids[: self.common_length(name, len(ids))]
+        labels = read_labels(path)
+        stretches = self.labelled.of(name)
+        if stretches is None:
+            ids = self.vocabulary.encode(labels, where=str(path))
+        else:
+            ids = encode_stretches(labels, stretches, self.vocabulary, where=str(path))
+        return ids[: self.common_length(name, len(ids))] if self.has_features(name) else ids
 
     def source_segmentation(self, name: str) -> Segmentation:
-        """The ground truth at the source rate."""
+        """The ground truth at the source rate, `UNLABELLED` where there is none."""
         return Segmentation.from_labels(self.source_labels(name))
 
     def timestamps(self, path: str | Path | None = None) -> dict[str, Timestamps]:
-        """Timestamps by video at the model's rate; None reads the dataset's own file.
+        """Timestamps by sample at the model's rate; None reads the dataset's own file.
 
-        A video with an empty list is left out. Label files are opened only for timestamps
-        without a label (the published files have none), to tell the length of a video without
-        features, the time axis as in `video`, or the classes where there is no mapping.txt.
+        A sample (see `samples`) without timestamps is left out. Label files are opened only for
+        timestamps without a label (the published files have none), to tell the length of a video
+        without features, the time axis as in `video`, or the classes without a mapping.txt.
         """
         path = self.timestamps_path if path is None else Path(path)
         annotations = self.annotations(path)
         if not annotations:
             raise no_timestamps(path)
         return {
-            name: self.resolve_timestamps(name, entries, path)
+            sample: timestamps
             for name, entries in annotations.items()
+            for sample, timestamps in self.resolve_timestamps(name, entries, path).items()
         }
 
     def annotations(
@@ -249,23 +284,38 @@ class Dataset:
 
     def resolve_timestamps(
         self, name: str, annotations: Sequence[Annotation], path: Path
-    ) -> Timestamps:
-        """One video's annotations, as read from the file `path`, at the model's rate."""
+    ) -> dict[str, Timestamps]:
+        """One video's annotations, as read from the file `path`, at the model's rate by sample."""
         if self.known.find(name) != name:
             raise TimestampError(
                 f"names video {name}, which does not exist",
                 where=path,
                 remedy=self.known.remedy(name, "add its files or remove its timestamps"),
             )
-        return resolve_timestamps(
+        stretches = self.labelled.of(name)
+        resolved = resolve_timestamps(
             name,
             annotations,
             spec=self.spec,
+            sampling_rate=self.sampling_rate,
             vocabulary=self.vocabulary,
             source_frames=self.source_frames(name),
             source_labels=lambda: self.source_labels(name),
             where=path,
+            stretches=None if stretches is None else [(one.start, one.end) for one in stretches],
         )
+        found = zip(self.samples(name), resolved, strict=True)
+        return {sample: timestamps for sample, timestamps in found if len(timestamps)}
+
+    def source_timestamps(self, timestamps: Mapping[str, Timestamps]) -> dict[str, Timestamps]:
+        """Timestamps by sample at the model's rate to source frames by video."""
+        found: dict[str, list[Timestamps]] = {}
+        for sample, one in timestamps.items():
+            stretch = self.labelled.find(sample)
+            start = 0 if stretch is None else stretch.start
+            moved = Timestamps(one.frames * self.sampling_rate + start, one.transcript)
+            found.setdefault(self.video_of(sample), []).append(moved)
+        return {video: joined_timestamps(parts) for video, parts in found.items()}
 
     @property
     def timestamps_path(self) -> Path:
@@ -301,8 +351,21 @@ class Dataset:
             f"{_count(largest, 'frame')} (first: {min(self.trimmed)})"
         )
 
+    def partial_summary(self, names: Iterable[str]) -> str | None:
+        """One line about those of some videos that are labelled in part, or None."""
+        found = {name: self.labelled.of(name) for name in names}
+        shares = [
+            f"{name} ({sum(one.n_frames for one in its)} of {self.source_frames(name)} frames)"
+            for name, its in found.items()
+            if its
+        ]
+        if not shares:
+            return None
+        which = "1 video is" if len(shares) == 1 else f"{len(shares)} videos are"
+        return f"{which} labelled in part, the rest stays out: {some(shares, N_LISTED)}"
+
     def _check_known(self, name: str) -> None:
-        if not (self.has_features(name) or self.has_labels(name)):
+        if name not in self.files.features and name not in self.files.labels:
             raise MissingFileError(
                 f"has no video {name}",
                 where=self.path,
@@ -310,26 +373,16 @@ class Dataset:
             )
 
     def _n_labels(self, name: str) -> int | None:
-        return len(self._readable_labels(name)) or None
+        with suppress(DataError):
+            return len(read_labels(self.labels_path(name)))
+        return None
 
-    def _readable_labels(self, name: str) -> list[str]:
-        try:
-            return read_labels(self.labels_path(name))
-        except DataError:
-            return []
-
-    def _derived_classes(self) -> tuple[str, ...]:
-        labels = {label for name in self.names for label in self._readable_labels(name)}
-        if not labels and self.has_timestamps():
-            annotations = read_timestamps(self.timestamps_path).values()
-            labels = {entry.label for entries in annotations for entry in entries if entry.label}
-        if not labels:
-            raise MissingFileError(
-                "has neither mapping.txt nor labels to tell its classes",
-                where=self.path,
-                remedy="add mapping.txt with lines 'id name'",
-            )
-        return tuple(sorted(labels))
+    def _labelled_length(self, name: str) -> int:
+        """The source frames that labels may be of; label files are opened to count their lines."""
+        if name not in self.files.labels:
+            return self.source_frames(name)
+        n_labels = len(read_labels(self.labels_path(name)))
+        return self.common_length(name, n_labels) if self.has_features(name) else n_labels
 
 
 def _count(number: int, noun: str) -> str:

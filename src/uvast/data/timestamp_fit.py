@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.data.timestamps import source_frame
-from uvast.segments import Segmentation
+from uvast.segments import UNLABELLED, Segmentation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,18 +34,21 @@ class TimestampFit:
     ) -> None:
         """Counts one video.
 
-        The annotations are as the file has them, free of faults, the timestamps are the same at
-        the model's rate; labels `(source_frames,)` are the ground truth at the source rate.
+        The annotations are as the file has them, free of faults, the timestamps are the same as
+        source frames; labels `(source_frames,)` are the ground truth at the source rate, of which
+        unlabelled frames do not count.
         """
         sampled = labels[:: self._spec.sampling_rate]
         segmentation = Segmentation.from_labels(sampled)
-        frames = timestamps.frames[timestamps.frames < len(sampled)]
+        frames = timestamps.frames // self._spec.sampling_rate
+        frames = frames[frames < len(sampled)]
         counts = np.bincount(segmentation.segment_of_frame[frames], minlength=len(segmentation))
+        counts = counts[segmentation.transcript != UNLABELLED]
         self._n_segments += len(counts)
         self._n_single += int((counts == 1).sum())
         for entry in annotations:
             frame = source_frame(entry, self._spec, name)
-            if entry.label is None or frame >= len(labels):
+            if entry.label is None or frame >= len(labels) or labels[frame] == UNLABELLED:
                 continue
             self._n_compared += 1
             true = self._vocabulary.names[labels[frame]]

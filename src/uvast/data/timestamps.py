@@ -12,6 +12,7 @@ is an error that names the video. Each timestamp starts a segment of its own:
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar
@@ -93,21 +94,29 @@ def resolve_timestamps(
     annotations: Sequence[Annotation],
     *,
     spec: DatasetSpec,
+    sampling_rate: int,
     vocabulary: Vocabulary,
     source_frames: int,
     source_labels: Callable[[], IntArray],
     where: Path,
-) -> Timestamps:
+    stretches: Sequence[tuple[int, int]] | None = None,
+) -> list[Timestamps]:
     """Annotations of one video to frames and class ids at the model's rate.
 
     Args:
         video: its name, for errors.
         annotations: as read from a file.
-        spec: gives the rates.
+        spec: says what the annotations count.
+        sampling_rate: the model's.
         vocabulary: gives the class ids.
         source_frames: the video's length at the source rate.
         source_labels: reads the ground truth; called only if an annotation has no label.
         where: the file, for errors.
+        stretches: the source frames `[start, end)` that are labelled, None for all.
+
+    Returns:
+        The timestamps of each stretch, counted from its start, or those of the video. What lies
+        outside is not looked up.
     """
     place = f"{where}, video {video}"
     frames = [source_frame(entry, spec, place) for entry in annotations]
@@ -133,13 +142,26 @@ def resolve_timestamps(
         if any(entry.time is not None for entry in annotations):
             remedy = f"{remedy}; frames_per_second is {spec.frames_per_second:g} in dataset.toml"
         raise TimestampError(error.what, where=place, remedy=remedy) from None
-    ids = [
-        int(truth[frame])
-        if truth is not None and entry.label is None
-        else vocabulary.id_of(entry.label or "", where=place)
-        for entry, frame in zip(annotations, frames, strict=True)
-    ]
-    return _at_rate(np.array(frames, np.int64), np.array(ids, np.int64), spec.sampling_rate, place)
+    found = []
+    for start, stop in [(0, end)] if stretches is None else stretches:
+        part = slice(bisect_left(frames, start), bisect_left(frames, stop))
+        ids = [
+            int(truth[frame])
+            if truth is not None and entry.label is None
+            else vocabulary.id_of(entry.label or "", where=place)
+            for entry, frame in zip(annotations[part], frames[part], strict=True)
+        ]
+        inside = np.array(frames[part], np.int64)
+        found.append(_at_rate(inside, np.array(ids, np.int64), sampling_rate, place, start))
+    return found
+
+
+def joined_timestamps(parts: Sequence[Timestamps]) -> Timestamps:
+    """The timestamps of one video, from those of its parts in order."""
+    return Timestamps(
+        np.concatenate([one.frames for one in parts]),
+        np.concatenate([one.transcript for one in parts]),
+    )
 
 
 def source_frame(entry: Annotation, spec: DatasetSpec, place: str) -> int:
@@ -170,16 +192,16 @@ def source_frame(entry: Annotation, spec: DatasetSpec, place: str) -> int:
     return math.floor(position)
 
 
-def _at_rate(frames: IntArray, ids: IntArray, rate: int, place: str) -> Timestamps:
-    """Source frames and class ids `(S,)` at the model's rate."""
-    sampled = frames // rate
+def _at_rate(frames: IntArray, ids: IntArray, rate: int, place: str, start: int) -> Timestamps:
+    """Source frames and class ids `(S,)` at the model's rate, counted from a source frame on."""
+    sampled = (frames - start) // rate
     together = np.flatnonzero(sampled[1:] == sampled[:-1]) + 1
     for later in together[ids[together] != ids[together - 1]].tolist():
         raise TimestampError(
             f"timestamps {frames[later - 1]} and {frames[later]} have two labels and fall on one "
             f"frame at sampling rate {rate}",
             where=place,
-            remedy="remove one of them or choose a lower sampling_rate in dataset.toml",
+            remedy="remove one of them or choose a lower sampling rate",
         )
     return Timestamps(np.delete(sampled, together), np.delete(ids, together))
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from uvast.data.dataset import Dataset
+    from uvast.data.scaling import Scaling
     from uvast.data.video import Video
     from uvast.segments import Segmentation
 
@@ -49,6 +50,7 @@ class VideoLoader:
             `drop_frames`.
         bucketing: batches of videos of alike lengths, for less padding.
         pin_memory: batches in page-locked memory, for GPUs.
+        scaling: of the features, see `collate`.
         rank: which of the processes that train together this one is.
         n_ranks: how many there are; each loads every `n_ranks`-th batch of the common plan.
     """
@@ -64,6 +66,7 @@ class VideoLoader:
     frame_dropping: float = 0.0
     bucketing: bool = False
     pin_memory: bool = False
+    scaling: Scaling | None = None
     rank: int = 0
     n_ranks: int = 1
 
@@ -148,10 +151,11 @@ class VideoLoader:
         if self.segmentations is not None:
             pairs = [self._fitted(video, self.segmentations[video.name], epoch) for video in videos]
             videos, segmentations = [list(each) for each in zip(*pairs, strict=True)]
-        batch = collate(videos, segmentations, max_fraction=self.max_fraction)
+        batch = collate(videos, segmentations, max_fraction=self.max_fraction, scaling=self.scaling)
         if self.pin_memory:
             return batch.pin_memory()
-        if self.workers and len(videos) == 1 and _is_mapped(videos[0].features):
+        is_view = len(videos) == 1 and self.scaling is None
+        if self.workers and is_view and _is_mapped(videos[0].features):
             # a view of its file: a worker reads it here, not the loop at first use
             return replace(batch, features=batch.features.clone())
         return batch

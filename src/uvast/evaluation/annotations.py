@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from uvast.exchange import (
     frame_labels,
     match_videos,
 )
-from uvast.exchange.frames import count_frames
+from uvast.exchange.frames import count_frames, rate_of
 from uvast.segments import Segmentation
 from uvast.vocabulary import Vocabulary
 
@@ -32,6 +32,20 @@ USUAL_RATE = 25.0
 """Frames a second where neither side tells."""
 
 
+class Labelled(NamedTuple):
+    """Both sides of a video.
+
+    Args:
+        first: class ids of the first side's frames, or `UNKNOWN` `(T,)`.
+        second: those of the second side `(T,)`.
+        rate: frames a second; None for times that vary.
+    """
+
+    first: IntArray
+    second: IntArray
+    rate: float | None
+
+
 @dataclass(frozen=True)
 class Comparison:
     """How far two sets of annotations agree.
@@ -41,12 +55,14 @@ class Comparison:
         videos: each video for itself, by its name on the first side.
         classes: the labels of both sides.
         notes: what was left out or assumed, one sentence each.
+        labels: both sides of each video.
     """
 
     agreement: Agreement
     videos: dict[str, Agreement]
     classes: Vocabulary
     notes: tuple[str, ...]
+    labels: dict[str, Labelled] = field(compare=False, repr=False)
 
     def as_dict(self) -> dict[str, object]:
         """For JSON."""
@@ -87,6 +103,7 @@ def compare_annotations(
         (background, *(label for label in labels if label != background)), (background,)
     )
     parts: dict[str, list[Pair]] = {}
+    labelled: dict[str, Labelled] = {}
     for one, other in pairs:
         times, assumed = _times(one, other, times_of(one.video))
         found = [
@@ -100,13 +117,14 @@ def compare_annotations(
             )
             for video in (one, other)
         ]
-        notes += [*assumed, *(note for labelled in found for note in labelled.notes)]
+        notes += [*assumed, *(note for side in found for note in side.notes)]
         known = list(_known(found[0].labels, found[1].labels, times))
         n_unknown = len(found[0].labels) - sum(pair.first.n_frames for pair in known)
         if n_unknown:
             notes.append(f"{one.video}: {n_unknown} frames without labels are left out")
         if known:
             parts[one.video] = known
+            labelled[one.video] = Labelled(found[0].labels, found[1].labels, rate_of(times))
     if not parts:
         raise LabelError("no frame is labelled by both", remedy="compare videos that both labelled")
     return Comparison(
@@ -114,6 +132,7 @@ def compare_annotations(
         {name: agreement(known, classes) for name, known in parts.items()},
         classes,
         tuple(notes),
+        labelled,
     )
 
 

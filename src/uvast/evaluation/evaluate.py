@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.data import Dataset
-from uvast.errors import MissingFileError
+from uvast.errors import LabelError, MissingFileError
 from uvast.evaluation.predictions import find_predictions, folder_of_split, read_prediction
 from uvast.evaluation.scoring import score_sides
 
@@ -36,7 +37,7 @@ def evaluate(
             predictions of split N may lie in a folder `splitN` or `split_N` inside.
         dataset: a dataset or its folder.
         split: which split's test side. None: the mean over all splits, which the predictions have
-            to cover; all videos if the dataset has no splits.
+            to cover; all videos if the dataset has no splits. Videos without labels stay out.
         protocol: `standard`, or `legacy` to compare with published numbers.
         per_class: also F1 of each class.
         confusion: also the frame confusion `(C, C)`.
@@ -58,7 +59,8 @@ def evaluate_in_detail(
     """As `evaluate`, with the scores of each split and of each video."""
     if isinstance(dataset, Path | str):
         dataset = Dataset.open(Path(dataset))
-    sides = sides_to_score(dataset, split)
+    every = sides_to_score(dataset, split)
+    sides = labelled_sides(dataset, every)
     files = prediction_files(Path(predictions), sides, asked_for=split)
     truths = {
         video: dataset.source_segmentation(video) for videos in sides.values() for video in videos
@@ -70,7 +72,7 @@ def evaluate_in_detail(
         }
         for number, paths in files.items()
     }
-    return score_sides(
+    evaluation = score_sides(
         truths,
         found,
         sides,
@@ -79,6 +81,8 @@ def evaluate_in_detail(
         per_class=per_class,
         confusion=confusion,
     )
+    asked_for = dict.fromkeys(video for videos in every.values() for video in videos)
+    return replace(evaluation, unlabelled=tuple(name for name in asked_for if name not in truths))
 
 
 def sides_to_score(dataset: Dataset, split: int | None) -> dict[int | None, tuple[str, ...]]:
@@ -88,6 +92,24 @@ def sides_to_score(dataset: Dataset, split: int | None) -> dict[int | None, tupl
     if not dataset.splits:
         return {None: tuple(dataset.names)}
     return {number: dataset.side(number, "test") for number in sorted(dataset.splits)}
+
+
+def labelled_sides(
+    dataset: Dataset, sides: Mapping[int | None, Sequence[str]]
+) -> dict[int | None, tuple[str, ...]]:
+    """Those of the videos to score that have labels; a side that has none is left out."""
+    labelled = {
+        number: tuple(name for name in names if dataset.has_labels(name))
+        for number, names in sides.items()
+    }
+    found = {number: names for number, names in labelled.items() if names}
+    if not found:
+        raise LabelError(
+            "has no labels for any of the videos to score",
+            where=dataset.path,
+            remedy="label some of them, or choose another split",
+        )
+    return found
 
 
 def read_for_dataset(path: Path, dataset: Dataset, video: str, n_frames: int) -> Track:

@@ -8,7 +8,7 @@ pairs of segments, and everything is counted on those.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, NamedTuple
@@ -35,9 +35,10 @@ class Counts:
     Args:
         protocol: how the last segment ends.
         n_videos: videos counted.
+        n_sequences: their labelled stretches; of a video labelled as a whole, one.
         n_frames: their frames.
         n_right: frames whose class is right, background included.
-        edit_sum: the sum of the videos' edit scores.
+        edit_sum: the sum of the sequences' edit scores.
         hits: true segments found `(3, C)`, by threshold and class; None of bare transcripts, which
             have an Edit score alone.
         n_predicted: predicted segments by class `(C,)`, none of background.
@@ -47,6 +48,7 @@ class Counts:
 
     protocol: ScoreProtocol
     n_videos: int
+    n_sequences: int
     n_frames: int
     n_right: int
     edit_sum: float
@@ -62,6 +64,7 @@ class Counts:
         return Counts(
             protocol=self.protocol,
             n_videos=self.n_videos + other.n_videos,
+            n_sequences=self.n_sequences + other.n_sequences,
             n_frames=self.n_frames + other.n_frames,
             n_right=self.n_right + other.n_right,
             edit_sum=self.edit_sum + other.edit_sum,
@@ -81,7 +84,7 @@ class Counts:
             f1 = _f1(self.hits.sum(1), self.n_predicted.sum(), self.n_true.sum(), undefined=100.0)
         return Scores(
             acc=acc,
-            edit=self.edit_sum / self.n_videos,
+            edit=self.edit_sum / self.n_sequences,
             f1=f1,
             protocol=self.protocol,
             n_videos=self.n_videos,
@@ -127,6 +130,7 @@ def count(
     return Counts(
         protocol=protocol,
         n_videos=1,
+        n_sequences=1,
         n_frames=true.n_frames,
         n_right=int(pairs.shared[pairs.predicted_class == pairs.true_class].sum()),
         edit_sum=edit_score(predicted.transcript, true.transcript, classes.background_ids),
@@ -135,6 +139,29 @@ def count(
         n_true=np.bincount(true.transcript, minlength=n_classes) * is_action,
         confusion=_confusion(pairs, n_classes) if confusion else None,
     )
+
+
+def count_stretches(
+    predicted: Segmentation,
+    true: Segmentation,
+    classes: Vocabulary,
+    *,
+    protocol: ScoreProtocol = "standard",
+    confusion: bool = False,
+) -> Counts:
+    """The counts of one video of which each labelled stretch is a sequence of its own."""
+    check_lengths(predicted, true)
+    counts = [
+        count(
+            predicted.part(*span),
+            true.part(*span),
+            classes,
+            protocol=protocol,
+            confusion=confusion,
+        )
+        for span in true.labelled_parts()
+    ]
+    return replace(sum_counts(counts), n_videos=1)
 
 
 def check_lengths(predicted: Segmentation, true: Segmentation) -> None:
@@ -154,6 +181,7 @@ def count_transcript(
     return Counts(
         protocol=protocol,
         n_videos=1,
+        n_sequences=1,
         n_frames=true.n_frames,
         n_right=0,
         edit_sum=edit_score(predicted, true.transcript, classes.background_ids),

@@ -45,21 +45,22 @@ def make_pseudo_labels(
     features: Mapping[str, Features] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Segmentation]:
-    """Pseudo-segmentations at the source rate of some videos, or of all with timestamps.
+    """Pseudo-segmentations at the source rate of some samples, or of all with timestamps.
 
-    Timestamps and features `(T, F)` are at the model's rate; without features the dataset's own are
-    read. Class models are made of all timestamps, whichever videos are wanted.
+    Samples are videos, or labelled stretches of them (see `Dataset.samples`). Timestamps and
+    features `(T, F)` are at the model's rate; without features the dataset's own are read. Class
+    models are made of all timestamps, whichever samples are wanted.
     """
     wanted = list(timestamps if videos is None else videos)
     of = timestamps if options.method == "class-model" else wanted
     made = pseudo_segmentations(
         dataset, of, timestamps, options, features=features, progress=progress
     )
-    rate = dataset.spec.sampling_rate
+    rate = dataset.sampling_rate
     return {name: made[name].upsampled(rate, dataset.source_frames(name)) for name in wanted}
 
 
 def score_pseudo_labels(dataset: Dataset, labelled: Mapping[str, Segmentation]) -> Evaluation:
-    """Scores of pseudo-segmentations at the source rate; every video needs its true labels."""
+    """Scores of pseudo-segmentations at the source rate; every sample needs its true labels."""
     truths = {name: dataset.source_segmentation(name) for name in labelled}
     return score_sides(truths, {None: labelled}, {None: list(labelled)}, dataset.vocabulary)

@@ -51,7 +51,7 @@ class Scores:
 
     Args:
         acc: right frames over all frames, pooled over videos; NaN of bare transcripts, as F1 is.
-        edit: the edit score, the mean over videos.
+        edit: the edit score, the mean over videos; of one labelled in part, each stretch counts.
         f1: threshold in percent (10, 25, 50) to F1, pooled over videos.
         protocol: how the last segment ends.
         n_videos: the videos scored; of a mean over splits, their sum.

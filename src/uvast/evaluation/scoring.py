@@ -6,9 +6,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from uvast.errors import InputError
-from uvast.evaluation.metrics import check_lengths, count, count_transcript, sum_counts
+from uvast.evaluation.metrics import (
+    check_lengths,
+    count,
+    count_stretches,
+    count_transcript,
+    sum_counts,
+)
 from uvast.evaluation.scores import VideoScores, mean_scores, worst_first
-from uvast.segments import Segmentation
+from uvast.segments import UNLABELLED, Segmentation
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -28,11 +34,13 @@ class Evaluation:
         splits: the scores of each split; empty for a dataset without splits.
         videos: the scores of each video, the worst first; a video on the test side of several
             splits has one for each.
+        unlabelled: videos that would have been scored and have no labels.
     """
 
     scores: Scores
     splits: Mapping[int, Scores]
     videos: tuple[VideoScores, ...]
+    unlabelled: tuple[str, ...] = ()
 
     @property
     def n_in_training(self) -> int:
@@ -89,7 +97,8 @@ def score_sides(
     """Scores predictions on the sides of splits.
 
     Args:
-        truths: the ground truth of each video.
+        truths: the ground truth of each video; every labelled stretch of one that is `UNLABELLED`
+            elsewhere is a sequence of its own.
         predictions: split to video to segmentation, or to a bare transcript `(S,)`, which has an
             Edit score alone. What is not on the split's side is not looked at.
         sides: split to the videos that are scored; under None without splits.
@@ -105,10 +114,14 @@ def score_sides(
         if video not in predictions[split]:
             raise InputError(f"video {video} has no prediction", remedy="predict it too")
         true, predicted = truths[video], predictions[split][video]
+        is_partial = UNLABELLED in true.transcript
         if not isinstance(predicted, Segmentation):
+            if is_partial:
+                raise _no_times(video)
             return count_transcript(predicted, true, vocabulary, protocol=protocol)
         fitted = fit(predicted, true.n_frames, sampling_rate=sampling_rate, video=video)
-        return count(fitted, true, vocabulary, protocol=protocol, confusion=confusion)
+        counting = count_stretches if is_partial else count
+        return counting(fitted, true, vocabulary, protocol=protocol, confusion=confusion)
 
     counts = {
         split: {video: counted(split, video) for video in videos} for split, videos in sides.items()
@@ -128,6 +141,13 @@ def score_sides(
                 for video, one in of_videos.items()
             ]
         ),
+    )
+
+
+def _no_times(video: str) -> InputError:
+    return InputError(
+        f"video {video} is labelled in part, and a bare transcript has no times to cut it to that",
+        remedy="choose a decoding with durations",
     )
 
 

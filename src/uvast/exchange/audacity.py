@@ -51,8 +51,5 @@ def read(source: Source) -> Reading:
 
 def write(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
     """A label track of one video."""
-    lines = [
-        f"{event.start:.6f}\t{event.start + event.seconds:.6f}\t{event.label}\n"
-        for event in videos[0].events
-    ]
+    lines = [f"{event.start:.6f}\t{event.stop:.6f}\t{event.label}\n" for event in videos[0].events]
     return Written("".join(lines).encode())

@@ -166,7 +166,7 @@ def without_own_overlaps(video: VideoAnnotations) -> tuple[tuple[Event, ...], tu
         key = Key(event.tier, event.label, event.modifiers)
         before = latest.get(key)
         if before is not None and before.end is not None and event.start < before.end:
-            end = max(before.end, event.start + event.seconds)
+            end = max(before.end, event.stop)
             warnings.append(
                 f"{event.label!r} overlaps itself; BORIS has it once, from start to end"
             )

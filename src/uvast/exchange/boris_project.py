@@ -190,7 +190,7 @@ def _observation(
         code = _as_point(event.label) if event.is_point and event.label in states else event.label
         rows.append((event.start, 1, [event.tier, code, modifier, event.comment]))
         if not event.is_point:
-            end = later_by_a_millisecond(event.start, event.start + event.seconds)
+            end = later_by_a_millisecond(event.start, event.stop)
             rows.append((end, 0, [event.tier, code, modifier, ""]))
     rows.sort(key=lambda row: (round(row[0], 3), row[1]))  # a stop before the next start
     spans = video.observed or ()

@@ -188,7 +188,7 @@ def write_tabular(videos: Sequence[VideoAnnotations], _target: Target) -> Writte
             if event.is_point:
                 moments.append((event.start, 1, "POINT", event))
             else:
-                end = later_by_a_millisecond(event.start, event.start + event.seconds)
+                end = later_by_a_millisecond(event.start, event.stop)
                 moments += [(event.start, 2, "START", event), (end, 0, "STOP", event)]
         for time, _, status, event in sorted(moments, key=lambda row: (round(row[0], 3), row[1])):
             row = [*_about(video)[:3], "", *_about(video)[3:], *_what(event, n_modifiers)]
@@ -206,7 +206,7 @@ def write_aggregated(videos: Sequence[VideoAnnotations], _target: Target) -> Wri
     rows = [[*header, "Image index start", "Image index stop", "Comment start", "Comment stop"]]
     for video in videos:
         for event in video.events:
-            end = event.start if event.end is None else event.end
+            end = event.stop
             if event.end is not None:
                 end = later_by_a_millisecond(event.start, end)
             row = [*_about(video), *_what(event, n_modifiers)]

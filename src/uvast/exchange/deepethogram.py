@@ -74,7 +74,7 @@ def write(videos: Sequence[VideoAnnotations], target: Target) -> Written:
     for span in video.observed or ():
         known[_frames(times, span)] = True
     for event in video.intervals:
-        frames = _frames(times, Span(event.start, event.start + event.seconds))
+        frames = _frames(times, Span(event.start, event.stop))
         known[frames] = True
         if event.label != target.background:
             table[frames, places[event.label]] = 1

@@ -201,7 +201,7 @@ def write(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
 
 
 def _end(event: Event) -> float:
-    return later_by_a_millisecond(event.start, event.start + event.seconds)
+    return later_by_a_millisecond(event.start, event.stop)
 
 
 def _tiers(intervals: Iterable[Event]) -> tuple[dict[str, list[Event]], list[str]]:

@@ -110,6 +110,6 @@ def write_intervals(videos: Sequence[VideoAnnotations], target: Target) -> Writt
     times = target.times(videos[0])
     intervals = videos[0].intervals
     starts = times.nearest_edges([event.start for event in intervals])
-    ends = times.nearest_edges([event.start + event.seconds for event in intervals])
+    ends = times.nearest_edges([event.stop for event in intervals])
     rows = zip(starts.tolist(), np.maximum(ends, starts + 1).tolist(), intervals, strict=True)
     return Written("".join(f"{s + 1} {e} {event.label}\n" for s, e, event in rows).encode())

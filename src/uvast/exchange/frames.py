@@ -95,7 +95,7 @@ def frame_labels(
     names = _names(video, names, background if gaps == "background" else None)
     ids = {name: index for index, name in enumerate(names)}
     starts = np.minimum(times.nearest_edges([e.start for e in intervals]), n_frames)
-    ends = np.minimum(times.nearest_edges([e.start + e.seconds for e in intervals]), n_frames)
+    ends = np.minimum(times.nearest_edges([e.stop for e in intervals]), n_frames)
     kept = np.flatnonzero(ends > starts).tolist()
     spans = list(zip(starts[kept].tolist(), ends[kept].tolist(), strict=True))
     conflict = first_conflict(spans, [intervals[index].label for index in kept])

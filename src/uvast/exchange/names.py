@@ -67,12 +67,13 @@ def _unmatched(
         return LabelError(
             f"video {name!r} can be {' or '.join(matches)}",
             where=where,
-            remedy="say which in a table of names",
+            remedy="say which in a table with --names",
         )
     near = get_close_matches(wanted, videos, n=3, cutoff=0.4)
-    remedy = f"nearest are {', '.join(near)}" if near else f"videos are {', '.join(videos[:5])}"
+    shown = f"nearest are {', '.join(near)}" if near else f"videos are {', '.join(videos[:5])}"
+    remedy = f"{shown}; rename it, or give a table with --names"
     return LabelError(
         f"video {name!r} is not among the {len(videos)} videos",
         where=where,
-        remedy=f"{remedy}; rename it or give a table of names" if videos else "add videos first",
+        remedy=remedy if videos else "add videos first",
     )

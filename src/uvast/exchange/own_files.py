@@ -95,7 +95,7 @@ def read_prediction(source: Source) -> Reading:
         _interval(source, found, one, f"segment {number}")
         for number, one in enumerate(found.segments, start=1)
     )
-    end = max(event.start + event.seconds for event in events)
+    end = max(event.stop for event in events)
     video = VideoAnnotations(
         found.video, events, observed=(Span(0.0, end),), frame_rate=rate, duration=end
     )
@@ -105,10 +105,10 @@ def read_prediction(source: Source) -> Reading:
 def _point(source: Source, video: str, entry: _Timestamp, spot: str) -> Event:
     if entry.label is None:
         raise source.fault("has no label", spot, "name it")
-    if (entry.frame is None) == (entry.time is None):
-        raise source.fault("needs either a frame or a time", spot, _TIMESTAMPS_FORM)
-    if entry.time is not None:
+    if entry.frame is None and entry.time is not None:
         return source.event(spot, entry.label, entry.time)
+    if entry.frame is None or entry.time is not None:
+        raise source.fault("needs either a frame or a time", spot, _TIMESTAMPS_FORM)
     return source.event(spot, entry.label, float(middles(source.times(video), entry.frame)))
 
 

@@ -85,17 +85,21 @@ class Event:
         return self.end is None
 
     @property
+    def stop(self) -> float:
+        """When it is over; a point at once."""
+        return self.start if self.end is None else self.end
+
+    @property
     def seconds(self) -> float:
         """How long it lasts; 0 for a point."""
-        return 0.0 if self.end is None else self.end - self.start
+        return self.stop - self.start
 
     @property
     def order(self) -> tuple[object, ...]:
         """By time first; total, so that a record does not depend on the order of a file."""
-        end = self.start if self.end is None else self.end
         sure = -1.0 if self.confidence is None else self.confidence
         rest = (self.tier, self.modifiers, self.annotator, sure, self.comment)
-        return (self.start, end, self.label, *rest)
+        return (self.start, self.stop, self.label, *rest)
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ class VideoAnnotations:
     @cached_property
     def end(self) -> float:
         """When the last event is over; 0 without events."""
-        return max((e.start if e.end is None else e.end for e in self.events), default=0.0)
+        return max((event.stop for event in self.events), default=0.0)
 
 
 def one_line(text: str) -> str:

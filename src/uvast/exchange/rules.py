@@ -39,6 +39,36 @@ class Ruled:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Rules:
+    """What is done to annotations on their way; the order is that of the fields.
+
+    Args:
+        tiers: only the events of these; all if empty.
+        label_from: parts that labels are made of, such as `label+modifier`.
+        names: labels to their new names, empty to leave them out.
+        overlaps: which of several intervals counts; None keeps all.
+    """
+
+    tiers: tuple[str, ...] = ()
+    label_from: str | None = None
+    names: Mapping[str, str] | None = None
+    overlaps: Overlaps | None = None
+
+    def apply(self, videos: Sequence[VideoAnnotations]) -> Ruled:
+        """The records after every rule that is set, and what they did."""
+        done = Ruled(tuple(videos))
+        if self.tiers:
+            done = _then(done, on_tiers(done.videos, self.tiers))
+        if self.label_from is not None:
+            done = _then(done, labelled_from(done.videos, self.label_from))
+        if self.names is not None:
+            done = _then(done, renamed(done.videos, self.names))
+        if self.overlaps is not None:
+            done = _then(done, without_overlaps(done.videos, self.overlaps))
+        return done
+
+
 def on_tiers(videos: Sequence[VideoAnnotations], tiers: Iterable[str]) -> Ruled:
     """Only the events of some tiers or subjects."""
     wanted = set(tiers)
@@ -103,7 +133,7 @@ def without_overlaps(videos: Sequence[VideoAnnotations], how: Overlaps) -> Ruled
     found = []
     for video in videos:
         intervals = video.intervals
-        spans = [(event.start, event.start + event.seconds) for event in intervals]
+        spans = [(event.start, event.stop) for event in intervals]
         conflict = first_conflict(spans, [event.label for event in intervals])
         if conflict is None:
             found.append(video)
@@ -135,6 +165,10 @@ def point_labels(video: VideoAnnotations) -> tuple[str, ...]:
     """The labels that are only ever points: they become timestamps."""
     lasting = {event.label for event in video.intervals}
     return tuple(label for label in video.labels if label not in lasting)
+
+
+def _then(before: Ruled, after: Ruled) -> Ruled:
+    return Ruled(after.videos, (*before.notes, *after.notes))
 
 
 def _kept(videos: Sequence[VideoAnnotations], keep: Callable[[Event], bool], why: str) -> Ruled:

@@ -75,7 +75,7 @@ def write_srt(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
     tags = [event.label for event in videos[0].intervals if _TAG.search(event.label)]
     warnings = [f"SRT takes a part of {label!r} for formatting" for label in tags]
     cues = [
-        f"{number}\n{_span(event.start, event.seconds, ',')}\n{event.label}\n"
+        f"{number}\n{_span(event.start, event.stop, ',')}\n{event.label}\n"
         for number, event in enumerate(videos[0].intervals, start=1)
     ]
     return Written("\n".join(cues).encode(), counted(warnings))
@@ -87,12 +87,12 @@ def write_vtt(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
     for event in videos[0].intervals:
         voice = f"<v {html.escape(event.tier, quote=False)}>" if event.tier else ""
         label = html.escape(event.label, quote=False)
-        cues.append(f"{_span(event.start, event.seconds, '.')}\n{voice}{label}\n")
+        cues.append(f"{_span(event.start, event.stop, '.')}\n{voice}{label}\n")
     return Written("\n".join(cues).encode())
 
 
-def _span(start: float, seconds: float, point: str) -> str:
-    end = later_by_a_millisecond(start, start + seconds)
+def _span(start: float, end: float, point: str) -> str:
+    end = later_by_a_millisecond(start, end)
     return f"{format_clock(start, point)} --> {format_clock(end, point)}"
 
 

@@ -98,8 +98,9 @@ class _Player:
         self._slack = 0.25 / self._rate  # a frame may come a little late: clocks are rounded
         self._clock = Clock(container, self._rate)
         self._frames = self._timed_frames()
-        self.frame: VideoFrame | None
-        self.frame, self._time = next(self._frames, (None, 0.0))
+        first = next(self._frames, None)
+        self.frame: VideoFrame | None = None if first is None else first[0]
+        self._time = 0.0 if first is None else first[1]
         self._next = next(self._frames, None)
         self._most_seconds = 0.0
         if self.frame is not None:

@@ -49,6 +49,7 @@ class Manifest:
         split: of which they are the test side; None for all videos.
         train: the videos the model was trained on; empty if its run folder is not known.
         validation: the videos that chose its epoch.
+        unfamiliar: videos whose features are not of the kind that the model was trained on.
     """
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = pydantic.ConfigDict(allow_inf_nan=False)
@@ -61,6 +62,7 @@ class Manifest:
     split: Annotated[int, Field(ge=0, lt=2**31)] | None = None
     train: _Names = ()
     validation: _Names = ()
+    unfamiliar: _Names = ()
 
     def difference(self, other: Manifest) -> str | None:
         """What makes the other's predictions different, such as `alpha is 0.5 there, 0 here`."""

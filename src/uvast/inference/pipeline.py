@@ -27,11 +27,16 @@ MAX_BATCH_FRAMES = 40_000
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What became of one video: a prediction, or the error that names what is wrong with it."""
+    """What became of one video: a prediction, or the error that names what is wrong with it.
+
+    `is_familiar` is False if its features are not of the kind that the model was trained on, going
+    by their scale.
+    """
 
     name: str
     prediction: Prediction | None = None
     error: UvastError | None = None
+    is_familiar: bool = True
 
 
 def segment(
@@ -143,9 +148,10 @@ def _segment_group(
         for video in videos:
             yield from _segment_group(segmenter, [video], decodings, workers)
         return
+    familiar = {video.name: segmenter.is_familiar(video) for video in videos}
     for decoding, found in predictions.items():
         for video, prediction in zip(videos, found, strict=True):
-            yield decoding, Outcome(video.name, prediction)
+            yield decoding, Outcome(video.name, prediction, is_familiar=familiar[video.name])
 
 
 def _failed(

@@ -103,22 +103,30 @@ class PredictionFolder:
             self._begun = True
         write_prediction(self.path, name, prediction, self.manifest.formats)
 
-    def finish(self, names: Iterable[str]) -> None:
-        """Lists what was replaced, too: `names` are the videos that were written."""
-        if self._begun and self._overwrite:
-            self._list(names)
+    def finish(self, names: Iterable[str], unfamiliar: Iterable[str] = ()) -> None:
+        """Lists what was replaced, too: `names` are the videos that were written.
 
-    def _list(self, names: Iterable[str]) -> None:
+        The features of `unfamiliar` ones are not of the kind that the model was trained on.
+        """
+        if self._begun:
+            self._list(names, unfamiliar)
+
+    def _list(self, names: Iterable[str], unfamiliar: Iterable[str] | None = None) -> None:
+        """Adds videos to the manifest; None leaves what it says of unfamiliar ones."""
         ours, before = self.manifest, read_manifest(self.path)
         videos = {name: ours.videos[name] for name in sorted(names)}
-        merged = replace(ours, videos=videos)
+        strange = set(unfamiliar or ())
+        merged = replace(ours, videos=videos, unfamiliar=tuple(sorted(strange)))
         if before is not None and ours.difference(before) is None:
+            judged = () if unfamiliar is None else videos
+            earlier = [name for name in before.unfamiliar if name not in judged]
             merged = replace(
                 ours,
                 formats=tuple(dict.fromkeys((*before.formats, *ours.formats))),
                 videos={**before.videos, **videos},
                 dataset=ours.dataset if ours.dataset == before.dataset else None,
                 split=ours.split if ours.split == before.split else None,
+                unfamiliar=tuple(sorted(strange | set(earlier))),
             )
         write_json(self.path / MANIFEST, asdict(merged))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from uvast.config import Config, DecodeConfig, parse_config
+from uvast.config import Config, DecodeConfig, parse_run_config
 from uvast.data import collate
 from uvast.devices import choose_device
 from uvast.errors import CheckpointError, FeatureError
@@ -22,7 +22,7 @@ from uvast.inference.named_decodings import check_effect, parse_decode_setting
 from uvast.inference.prediction import FramePrediction, Prediction
 from uvast.inference.priors import Priors
 from uvast.models.build import as_frame_model
-from uvast.models.checkpoint import load_model
+from uvast.models.checkpoint import load_model, read_scaling
 from uvast.runs import checkpoint_path
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import nn
 
-    from uvast.data import Video
+    from uvast.data import Scaling, Video
     from uvast.features import ExtractorRecord
     from uvast.inference.candidates import Candidates
     from uvast.inference.prediction import DecodedVideo
@@ -49,10 +49,11 @@ def load(path: str | Path, *, device: str = "auto") -> Segmenter:
     return Segmenter(
         model.to(choose_device(device)),
         vocabulary=card.vocabulary,
-        config=parse_config(card.config, where=f"{checkpoint}, model card"),
+        config=parse_run_config(card.config, where=f"{checkpoint}, model card"),
         priors=Priors.from_dict(card.decoding, len(card.vocabulary), where=checkpoint),
         sampling_rate=card.sampling_rate,
         frames_per_second=card.frames_per_second,
+        scaling=read_scaling(checkpoint),
         origin=f"stage {card.stage}, epoch {card.epoch} ({card.selection})",
         extractor=card.extractor,
     )
@@ -79,6 +80,7 @@ class Segmenter:
         priors: what decoding knows beside the network.
         sampling_rate: source frames per frame.
         frames_per_second: of the source, if known.
+        scaling: of the features, before the network sees them; None takes them as they are.
         origin: which epoch the weights are of, for reports.
         extractor: what made the features it was trained on, if that is known.
     """
@@ -90,6 +92,7 @@ class Segmenter:
     priors: Priors
     sampling_rate: int = 1
     frames_per_second: float | None = None
+    scaling: Scaling | None = None
     origin: str = ""
     extractor: ExtractorRecord | None = None
 
@@ -158,7 +161,8 @@ class Segmenter:
     @torch.inference_mode()
     def encode_batch(self, videos: Sequence[Video]) -> EncodedVideos:
         """The costly half of segmenting videos at the model's rate; no option changes it."""
-        batch = collate([self.checked(video) for video in videos]).to(self.device)
+        checked = [self.checked(video) for video in videos]
+        batch = collate(checked, scaling=self.scaling).to(self.device)
         encoded = as_frame_model(self.module).encode(batch.features, batch.mask)
         features = encoded.features.cpu().numpy()
         log_probabilities = encoded.logits.log_softmax(-1).cpu().numpy()
@@ -223,6 +227,14 @@ class Segmenter:
             complete=decoded.complete,
             doubts=doubts,
         )
+
+    def is_familiar(self, video: Video) -> bool:
+        """Whether its features may be of the kind that the model was trained on.
+
+        Other units, columns in another order or another extractor's features show in their scale;
+        a model that does not scale its features cannot tell.
+        """
+        return self.scaling is None or self.scaling.is_familiar(video.features)
 
     def checked(self, video: Video, where: Path | None = None) -> Video:
         """The same video, if its width is the model's; else an error that names it, or its file."""

@@ -18,7 +18,8 @@ from pydantic import Field
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from uvast.errors import CheckpointError, UvastError
+from uvast.data.scaling import Scaling
+from uvast.errors import CheckpointError, InputError, UvastError
 from uvast.features.record import ExtractorRecord  # noqa: TC001 (pydantic reads it)
 from uvast.files import atomic_path, first_fault, open_file, unwritable
 from uvast.models.build import OWN_KINDS, rebuild_model
@@ -36,6 +37,9 @@ Record = TypeVar("Record")
 FORMAT = "uvast-1"
 MODEL_PREFIX = "model."
 ALIGNMENT_PREFIX = "alignment."
+SCALING_PREFIX = "scaling."
+_SCALING = (f"{SCALING_PREFIX}mean", f"{SCALING_PREFIX}deviation")
+_AGAIN = "train again or restore the file"
 LARGEST_HEADER = 64 * 2**20
 """Bytes; most of a header is the card's table of transitions, which grows with C * C."""
 
@@ -99,6 +103,27 @@ class TensorFile:
         start = len(MODEL_PREFIX)
         return {n[start:]: v for n, v in self.tensors.items() if n.startswith(MODEL_PREFIX)}
 
+    @property
+    def scaling(self) -> Scaling | None:
+        """How the model's features are scaled; None if it takes them as they are."""
+        card = self.card
+        found = {n: v for n, v in self.tensors.items() if n.startswith(SCALING_PREFIX)}
+        settings = card.config.get("train")
+        is_set = isinstance(settings, dict) and settings.get("scaling") is True
+        if not found and not is_set:
+            return None
+        wanted = dict.fromkeys(_SCALING, f"float64 ({card.dimensions.get('n_features')},)")
+        for name in (*wanted, *found):
+            ours, theirs = wanted.get(name, "absent"), _described(found.get(name))
+            if ours != theirs:
+                what = f"has a scaling that does not fit ({name} is {theirs}, not {ours})"
+                raise CheckpointError(what, where=self.path, remedy=_AGAIN)
+        try:
+            return Scaling(*(found[name].numpy().copy() for name in _SCALING))
+        except InputError as error:
+            what = f"has a scaling that cannot be used ({error})"
+            raise CheckpointError(what, where=self.path, remedy=_AGAIN) from error
+
     def header(self, key: str, record: type[Record], *, what: str, remedy: str) -> Record:
         """An entry of the header as a typed record; `what` names it in the error."""
         adapter: pydantic.TypeAdapter[Record] = _adapter(cast("Hashable", record))
@@ -121,6 +146,14 @@ def model_tensors(model: nn.Module) -> dict[str, Tensor]:
     """A model's weights under their checkpoint names."""
     state = model.state_dict()
     return {f"{MODEL_PREFIX}{name}": value.contiguous() for name, value in state.items()}
+
+
+def scaling_tensors(scaling: Scaling | None) -> dict[str, Tensor]:
+    """A scaling under its checkpoint names; none without one."""
+    if scaling is None:
+        return {}
+    values = (scaling.mean, scaling.deviation)
+    return {name: torch.tensor(one) for name, one in zip(_SCALING, values, strict=True)}
 
 
 def write_checkpoint(
@@ -155,6 +188,11 @@ def read_checkpoint(path: Path, *, prefix: str = "") -> TensorFile:
             "is not a uvast checkpoint", where=path, remedy="name a file that uvast train wrote"
         )
     return TensorFile(path, tensors, metadata)
+
+
+def read_scaling(path: Path) -> Scaling | None:
+    """How a checkpoint's model wants its features scaled; None if not at all."""
+    return read_checkpoint(path, prefix=SCALING_PREFIX).scaling
 
 
 def load_model(path: Path) -> tuple[nn.Module, ModelCard]:
@@ -220,6 +258,4 @@ def _check_header_size(path: Path) -> None:
 
 
 def _unreadable(path: Path, reason: str) -> CheckpointError:
-    return CheckpointError(
-        f"cannot be read ({reason})", where=path, remedy="train again or restore the file"
-    )
+    return CheckpointError(f"cannot be read ({reason})", where=path, remedy=_AGAIN)

@@ -11,6 +11,9 @@ from uvast.errors import ConfigError
 from uvast.files import read_text, read_toml
 
 FOLDER = Path(__file__).parent
+AUTO = "auto"
+"""The preset that has no file: it looks at the data first (`uvast.config.auto`)."""
+AUTO_SUMMARY = "Looks at the data, then starts from small: what uvast train takes if none is named."
 TOML_REMEDY = "correct the file"
 
 
@@ -33,6 +36,11 @@ def preset_summary(name: str) -> str:
 
 
 def _shipped(name: str) -> Path:
+    if name == AUTO:
+        raise ConfigError(
+            "preset 'auto' looks at the data, so it goes with a dataset alone",
+            remedy="see what it chooses with uvast train DATASET --plan, or name another preset",
+        )
     if name not in presets():
         raise ConfigError(
             f"no preset {name!r}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from itertools import chain, repeat, starmap
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.data.label_files import labels_text, mapping_text
+from uvast.data.labelled import LABELLED_FILE, UNLABELLED_WORD, labelled_text
 from uvast.data.timestamp_files import timestamps_json
 from uvast.data.timestamps import Annotation
 from uvast.errors import LabelError
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     from uvast.exchange.records import VideoAnnotations
     from uvast.segments import Segment
 
-UNLABELLED = "unlabelled"
-"""What stands in a label file where nobody has looked; no class."""
-
-MAPPING, TIMESTAMPS, LABELLED = "mapping.txt", "timestamps.json", "labelled.json"
+MAPPING, TIMESTAMPS = "mapping.txt", "timestamps.json"
 GROUND_TRUTH = "groundTruth"
 
 
@@ -37,7 +34,7 @@ class VideoLabels:
 
     Args:
         name: of the video.
-        labels: class names, `UNLABELLED` where nobody has looked, each with its number of frames;
+        labels: class names, `unlabelled` where nobody has looked, each with its number of frames;
             None if there are only clicks.
         timestamps: the clicks, or the middles of labelled segments.
         stretches: of frames `[start, end)` that somebody has looked at; None is the whole video.
@@ -57,9 +54,11 @@ def label_video(video: VideoAnnotations, times: FrameTimes, background: str) -> 
     Any interval makes a video fully labelled: what is observed and lies between intervals is
     `background`. Without intervals its points are timestamps.
     """
-    if UNLABELLED in video.labels:
+    if UNLABELLED_WORD in video.labels:
         raise LabelError(
-            f"{UNLABELLED!r} cannot be the name of an action", where=video.video, remedy="rename it"
+            f"{UNLABELLED_WORD!r} cannot be the name of an action",
+            where=video.video,
+            remedy="rename it",
         )
     return (_full if video.intervals else _clicked)(video, times, background)
 
@@ -78,11 +77,7 @@ def derived_files(videos: Sequence[VideoLabels], background: str) -> dict[str, s
         files[MAPPING] = mapping_text(_classes(videos, background))
     stretches = {v.name: v.stretches for v in videos if v.stretches is not None}
     if stretches:
-        lines = (
-            f"{json.dumps(name, ensure_ascii=False)}: {json.dumps(spans)}"
-            for name, spans in stretches.items()
-        )
-        files[LABELLED] = "{\n  " + ",\n  ".join(lines) + "\n}\n"
+        files[LABELLED_FILE] = labelled_text(stretches)
     return files
 
 
@@ -97,8 +92,8 @@ def _full(video: VideoAnnotations, times: FrameTimes, background: str) -> VideoL
     runs = Segmentation.from_labels(found.labels).segments
     known = [run for run in runs if run.action != UNKNOWN]
     if not known:
-        raise LabelError("nobody has looked at any of its frames", where=video.video)
-    names = (*found.names, UNLABELLED)  # the place of UNKNOWN, -1, is the last
+        raise LabelError("none of its frames has been looked at", where=video.video)
+    names = (*found.names, UNLABELLED_WORD)  # the place of UNKNOWN, -1, is the last
     notes = list(found.notes)
     ignored = point_labels(video)
     if ignored:

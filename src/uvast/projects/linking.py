@@ -13,11 +13,11 @@ from uvast.errors import ConfigError, CorruptFileError, UvastError
 from uvast.features.sources import VIDEO_SUFFIXES
 from uvast.features.tables import TABLE_SUFFIXES
 from uvast.features.video_file import fingerprint, video_info
-from uvast.files import missing, unreadable
+from uvast.files import checked, missing, unreadable
 from uvast.projects.videos import ProjectVideo, plain_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     OnProgress = Callable[[int, int], None]
 
@@ -110,31 +110,22 @@ def unique_names(paths: Sequence[Path], taken: Collection[str]) -> list[str]:
             chosen = f"{parents.pop(0)}_{chosen}"
         name, number = plain_name(chosen), 2
         while name.casefold() in used:
-            name, number = plain_name(f"{chosen[:200]}_{number}"), number + 1
+            name, number = plain_name(f"{chosen[:50]}_{number}"), number + 1
         used.add(name.casefold())
         names.append(name)
     return names
 
 
-def own_features(project: Path) -> list[ProjectVideo]:
-    """The feature files in a project's folder, for those that belong to no video."""
-    stems, _ = listed_stems(project / "features", ".npy")
-    paths = [project.absolute() / "features" / f"{stem}.npy" for stem in sorted(stems)]
-    return [_bare(path) for path in paths if plain_name(path.stem) == path.stem]
-
-
-def link(
-    before: Sequence[ProjectVideo], found: Sequence[ProjectVideo], own: Sequence[ProjectVideo]
-) -> Linked:
+def link(before: Sequence[ProjectVideo], found: Sequence[ProjectVideo], features: Path) -> Linked:
     """Adds files to the videos of a project.
 
     A file is known by its content: one whose link is broken gets the new path. A video whose name
-    has features but no video yet is the video of these.
+    has features but no video yet is the video of these; other features stand for themselves.
 
     Args:
         before: the videos so far.
         found: files, by their stems.
-        own: feature files in the project's folder.
+        features: the project's folder of feature files.
     """
     videos = {video.name: video for video in before}
     by_content = {_content(video): video.name for video in before}
@@ -152,10 +143,10 @@ def link(
     taken = [video.name for video in before if video.is_video or video.is_table]
     names = unique_names([video.path for video in new.values()], taken)
     videos |= {name: replace(one, name=name) for name, one in zip(names, new.values(), strict=True)}
-    bare = [video for video in own if video.name not in videos]
-    videos |= {video.name: video for video in bare}
-    added = (*names, *(video.name for video in bare))
-    return Linked(tuple(videos.values()), added, tuple(errors))
+    stems, _ = listed_stems(features, ".npy")
+    bare = [stem for stem in sorted(stems - videos.keys()) if plain_name(stem) == stem]
+    videos |= {stem: _bare(features.absolute() / f"{stem}.npy") for stem in bare}
+    return Linked(tuple(videos.values()), (*names, *bare), tuple(errors))
 
 
 def _head(path: Path) -> ProjectVideo:
@@ -163,13 +154,22 @@ def _head(path: Path) -> ProjectVideo:
         if not path.is_file():
             raise missing(path)
         return _bare(path)
-    info = video_info(path)
-    return ProjectVideo(name=path.stem, **vars(info))
+    return _checked(path, vars(video_info(path)))
 
 
 def _bare(path: Path) -> ProjectVideo:
     """A file without pictures."""
-    return ProjectVideo(path.stem, path, path.stat().st_size, fingerprint(path))
+    values = {"path": path, "n_bytes": path.stat().st_size, "fingerprint": fingerprint(path)}
+    return _checked(path, values)
+
+
+def _checked(path: Path, values: Mapping[str, object]) -> ProjectVideo:
+    """What can be written to videos.json and read again; a container may tell nonsense."""
+    if str(path).encode(errors="ignore").decode() != str(path):
+        what = "has a path that is not UTF-8 text"
+        raise CorruptFileError(what, where=path, remedy="rename the file or its folder")
+    named = {**values, "name": plain_name(path.stem) or "video"}
+    return checked(named, ProjectVideo, where=path, remedy="convert it again or leave it out")
 
 
 def _content(video: ProjectVideo) -> tuple[int, str]:

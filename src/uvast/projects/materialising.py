@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from uvast.data.dataset import BACKGROUND
+from uvast.data.classes import BACKGROUND
 from uvast.data.faults import some
+from uvast.data.labelled import LABELLED_FILE
 from uvast.data.spec import read_spec
 from uvast.data.video_names import listed_stems
 from uvast.errors import LabelError
 from uvast.projects.derived import write_derived
 from uvast.projects.labels import (
     GROUND_TRUTH,
-    LABELLED,
     MAPPING,
     TIMESTAMPS,
     derived_files,
@@ -48,7 +48,7 @@ def materialise(project: Project) -> tuple[str, ...]:
         except LabelError as error:
             notes.append(f"left out: {error}")
     texts, _ = listed_stems(project.path / GROUND_TRUTH, ".txt")
-    stale = (*(f"{GROUND_TRUTH}/{name}.txt" for name in texts), TIMESTAMPS, MAPPING, LABELLED)
+    stale = (*(f"{GROUND_TRUTH}/{name}.txt" for name in texts), TIMESTAMPS, MAPPING, LABELLED_FILE)
     write_derived(project.path, derived_files(labelled, background), stale)
     return (*notes, *_notes(labelled, bare))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from uvast.data.dataset import Dataset
+from uvast.data.labelled import LABELLED_FILE
 from uvast.data.spec import read_spec
 from uvast.data.video_names import VideoNames
 from uvast.errors import (
@@ -22,11 +23,11 @@ from uvast.errors import (
 from uvast.exchange import native
 from uvast.exchange.frame_times import ConstantRate, PresentationTimes, exact_rate
 from uvast.exchange.source import Source, Target
-from uvast.features.card import card_path, read_card
+from uvast.features.card import card_path, read_card, write_card
 from uvast.files import is_present, missing, read_bytes, unwritable, write_bytes
 from uvast.projects.derived import foreign
-from uvast.projects.labels import GROUND_TRUTH, LABELLED, MAPPING, TIMESTAMPS
-from uvast.projects.linking import Linked, link, own_features, read_sources
+from uvast.projects.labels import GROUND_TRUTH, MAPPING, TIMESTAMPS
+from uvast.projects.linking import Linked, link, read_sources
 from uvast.projects.materialising import materialise
 from uvast.projects.numbered_runs import newest_run, next_run
 from uvast.projects.videos import VIDEOS_FILE, ProjectVideo, read_videos, write_videos
@@ -92,7 +93,7 @@ class Project:
         project = cls(Path(path))
         if is_project(project.path):
             raise OutputError("is a project already", where=project.path, remedy="open it")
-        for name in (GROUND_TRUTH, MAPPING, TIMESTAMPS, LABELLED):
+        for name in (GROUND_TRUTH, MAPPING, TIMESTAMPS, LABELLED_FILE):
             if is_present(project.path / name):
                 raise foreign(project.path / name)
         found, errors = read_sources(sources, project.path, on_progress)
@@ -266,7 +267,18 @@ class Project:
         """Brings videos.json up to date."""
         with self._locked():
             before = self.videos if is_project(self.path) else ()
-            linked = link(before, found, own_features(self.path))
+            linked = link(before, found, self.path / "features")
             if linked.videos != before or not is_project(self.path):
                 write_videos(self.path, linked.videos)
+                self._follow(before)
         return linked
+
+    def _follow(self, before: Sequence[ProjectVideo]) -> None:
+        """The features of videos that have moved know the new place: pictures come from there."""
+        old = {video.name: video.path for video in before}
+        for video in self.videos:
+            if video.name in old and video.path != old[video.name]:
+                card = self.card(video.name)
+                if card is not None and card.fingerprint == video.fingerprint:
+                    path = card_path(self.features_path(video.name))
+                    write_card(path, card.model_copy(update={"source": str(video.path)}))

@@ -3,6 +3,7 @@
 content     the records a report is made of
 sources     which of the three a path is
 of_run, of_predictions, of_benchmark      a path to a `Report`
+of_agreement       two annotators, compared, to a `Report`
 page, figures      a `Report` to an HTML file, or to PNG and SVG files
 palette     the colours of classes, shared by both
 action_times       the time spent in each action, also as CSV

@@ -11,6 +11,7 @@ import numpy as np
 
 from uvast.errors import printable
 from uvast.files import write_text
+from uvast.segments import UNLABELLED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,8 +49,9 @@ def action_times(videos: Sequence[Segmentation], vocabulary: Vocabulary) -> list
     n_segments, n_frames = np.zeros((2, len(vocabulary)), dtype=np.int64)
     for video in videos:
         merged = video.merged()
-        np.add.at(n_segments, merged.transcript, 1)
-        np.add.at(n_frames, merged.transcript, merged.durations)
+        known = merged.transcript != UNLABELLED
+        np.add.at(n_segments, merged.transcript[known], 1)
+        np.add.at(n_frames, merged.transcript[known], merged.durations[known])
     total = int(n_frames.sum())
     return [
         ActionTime(action, int(n_segments[action]), int(n_frames[action]), n_frames[action] / total)

@@ -31,10 +31,12 @@ def has_attention(segmenter: Segmenter) -> bool:
 def attention_maps(segmenters: Mapping[str, Segmenter], dataset: Dataset, name: str) -> Attention:
     """The target and one map a model, of one video with its true transcript as input.
 
+    Of a video that is labelled in part, its longest labelled stretch is taken.
     Long segments are cut into chunks as in the first model's training, so that a row is what the
     decoder was trained to look at. The models come by title, each with a transcript decoder.
     """
     first = next(iter(segmenters.values()))
+    name = max(dataset.samples(name), key=dataset.source_frames, default=name)
     video = _seen_by(first, dataset, name)
     true = Segmentation.from_labels(video.labels if video.labels is not None else [])
     fraction = first.priors.chunk_fraction
@@ -55,8 +57,7 @@ def _weights(segmenter: Segmenter, video: Video, rows: Segmentation) -> NDArray[
     """Weights over the frames `(S, T)`, the mean over layers and heads."""
     model = segmenter.module
     assert isinstance(model, Uvast), "only models with a decoder are asked"
-    features = np.ascontiguousarray(segmenter.checked(video).features)
-    encoded = model.encode(torch.from_numpy(features)[None].to(segmenter.device), None)
+    encoded = segmenter.encode_batch([video]).encoded
     tokens = np.concatenate(([segmenter.vocabulary.sos], rows.transcript))
     decoded = model.decode(
         encoded, None, torch.from_numpy(tokens)[None].to(segmenter.device), need_weights=True

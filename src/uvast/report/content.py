@@ -49,7 +49,7 @@ class Timeline:
     Args:
         name: the video.
         tracks: one for each decoding.
-        true: its ground truth, if it has one.
+        true: its ground truth, if it has one; `UNLABELLED` where nobody looked.
         scores: of each decoding on this video; empty without a truth.
         clicks: the annotated frames, if there are any.
         split: whose test side it is on; a video on two of them has two timelines.
@@ -129,13 +129,23 @@ class BenchmarkRow:
     spreads: Mapping[str, float]
 
 
+@dataclass(frozen=True)
+class TextTable:
+    """A table as it is read: a heading, names of columns, and rows that begin with a name."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Report:
     """Everything a page shows; what is None or empty is left out.
 
     Facts are the page's first lines, notes are sentences that a reader has to know. Predictions are
     compared by decoding, pseudo-segmentations of training videos by method. The files are those
-    that configure a run, name to text. A benchmark has no vocabulary.
+    that configure a run, name to text. A benchmark has no vocabulary. Two annotators have tables of
+    their agreement, and their timelines are called as they are.
     """
 
     title: str
@@ -149,3 +159,5 @@ class Report:
     charts: tuple[Chart, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     benchmark: tuple[BenchmarkRow, ...] = ()
+    agreement: tuple[TextTable, ...] = ()
+    timelines_are: str = "Decoding"

@@ -11,7 +11,7 @@ from uvast.report.content import SCORE_NAMES, score_values
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from uvast.report.content import BenchmarkRow, Chart, Comparison
+    from uvast.report.content import BenchmarkRow, Chart, Comparison, TextTable
 
 _LONGEST = 1_000
 _WIDTH, _HEIGHT = 320.0, 130.0
@@ -47,6 +47,15 @@ def table(
         f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{''.join(body)}</tbody></table></div>"
     )
+
+
+def text_table(one: TextTable) -> str:
+    """A table of texts; all but the first of each row are numbers."""
+    rows = [
+        ([escape(printable(row[0]))], [escape(printable(cell)) for cell in row[1:]])
+        for row in one.rows
+    ]
+    return table(list(map(printable, one.columns)), rows, caption=printable(one.title))
 
 
 def scores_table(comparison: Comparison, *, caption: str) -> str:

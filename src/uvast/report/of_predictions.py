@@ -10,8 +10,12 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uvast.data import Dataset, Timestamps
-from uvast.data.dataset import BACKGROUND
+import numpy as np
+
+from uvast.data import Dataset
+from uvast.data.classes import BACKGROUND
+from uvast.data.label_files import read_labels
+from uvast.data.labelled import LABELLED_FILE, encode_stretches, unlabelled_note
 from uvast.errors import MissingFileError
 from uvast.evaluation import Track, folder_of_split
 from uvast.evaluation.evaluate import prediction_files, read_for_dataset, sides_to_score
@@ -27,13 +31,16 @@ from uvast.report.provenance import (
     predicted_split,
     trained_on,
     training_note,
+    unfamiliar_files,
+    unfamiliar_note,
 )
-from uvast.segments import Segmentation
+from uvast.segments import UNLABELLED, Segmentation
 from uvast.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from uvast.data import Timestamps
     from uvast.inference.output import Manifest
     from uvast.report.compare import Tracks
     from uvast.report.content import Comparison
@@ -44,7 +51,7 @@ LABELS = "groundTruth"
 """A folder with such a folder holds labels, as a dataset does and as `pseudo-label` writes them."""
 
 _ENDS = (*SUFFIXES, ".txt", "")
-_OTHERS = (MANIFEST, "mapping.txt", "timestamps.json", "timestamps.csv")
+_OTHERS = (MANIFEST, LABELLED_FILE, "mapping.txt", "timestamps.json", "timestamps.csv")
 _SPLIT = re.compile(r"split_?(\d{1,6})", re.ASCII)
 
 
@@ -75,12 +82,13 @@ def report_predictions(
     names = {name for of_split in files.values() for name in of_split}
     labelled = [] if own_labels else [name for name in names if data.has_labels(name)]
     truths = {name: data.source_segmentation(name) for name in labelled}
-    learned = {
-        number: learned_by_model(manifest_of(folder_of_split(folder, number)), data.path)
-        for number in files
-    }
+    manifests = {number: manifest_of(folder_of_split(folder, number)) for number in files}
+    strange = [file for one in manifests.values() for file in unfamiliar_files(one, names)]
+    learned = {number: learned_by_model(one, data.path) for number, one in manifests.items()}
+    tracks = _read(files, data, truths, Dataset.open(folder) if holds_labels else None)
+    truths = _known_to_both(truths, tracks)
     comparison = compare(
-        {folder.resolve().name: _read(files, data, truths)},
+        {folder.resolve().name: tracks},
         truths,
         data.vocabulary,
         clicks=clicks_of(data, names if holds_labels else names - set(truths)),
@@ -95,7 +103,7 @@ def report_predictions(
             "Videos": videos_in_words(comparison, split),
             **pictures,
         },
-        notes=notes_of(comparison, data),
+        notes=notes_of(comparison, data, strange),
         vocabulary=data.vocabulary,
         frames_per_second=data.spec.frames_per_second,
         comparison=comparison,
@@ -129,7 +137,9 @@ def _of_bare_files(folder: Path, manifest: Manifest | None) -> Report:
             "Videos": videos_in_words(comparison, None),
             **pictures,
         },
-        notes=notes_of(comparison),
+        notes=notes_of(
+            comparison, None, unfamiliar_files(manifest, (v.name for v in comparison.videos))
+        ),
         vocabulary=vocabulary,
         frames_per_second=rates.pop() if len(rates) == 1 else None,
         comparison=comparison,
@@ -197,8 +207,17 @@ def _videos(folder: Path) -> list[str]:
     return sorted({one.stem for one in own})
 
 
-def _read(files: Files, data: Dataset, truths: Mapping[str, Segmentation]) -> Tracks:
+def _read(
+    files: Files, data: Dataset, truths: Mapping[str, Segmentation], labels: Dataset | None
+) -> Tracks:
+    """Reads predictions, or labels: of a folder of `labels` some videos may be labelled in part."""
+
     def track(name: str, path: Path) -> Track:
+        stretches = None if labels is None else labels.labelled.of(name)
+        if stretches is not None:
+            lines, place = read_labels(path), str(path)
+            ids = encode_stretches(lines, stretches, data.vocabulary, where=place)
+            return Track(Segmentation.from_labels(ids))
         n_frames = truths[name].n_frames if name in truths else data.source_frames(name)
         return read_for_dataset(path, data, name, n_frames)
 
@@ -208,6 +227,19 @@ def _read(files: Files, data: Dataset, truths: Mapping[str, Segmentation]) -> Tr
     }
 
 
+def _known_to_both(truths: Mapping[str, Segmentation], tracks: Tracks) -> dict[str, Segmentation]:
+    """Truths that are unlabelled where labels to compare with them are; those of nothing go."""
+    found = dict(truths)
+    for of_split in tracks.values():
+        for name in of_split.keys() & found.keys():
+            other = of_split[name].segmentation
+            if UNLABELLED in other.transcript:
+                labels = found[name].labels
+                is_known = other.labels[: len(labels)] != UNLABELLED
+                found[name] = Segmentation.from_labels(np.where(is_known, labels, UNLABELLED))
+    return {name: one for name, one in found.items() if one.labelled_parts()}
+
+
 def clicks_of(
     dataset: Dataset, names: Iterable[str], path: Path | str | None = None
 ) -> dict[str, Timestamps]:
@@ -215,11 +247,8 @@ def clicks_of(
     wanted = set(names)
     if not wanted or (path is None and not dataset.has_timestamps()):
         return {}
-    annotated, rate = dataset.timestamps(path), dataset.spec.sampling_rate
-    return {
-        name: Timestamps(annotated[name].frames * rate, annotated[name].transcript)
-        for name in wanted & set(annotated)
-    }
+    annotated = dataset.source_timestamps(dataset.timestamps(path))
+    return {name: annotated[name] for name in wanted & set(annotated)}
 
 
 def videos_in_words(comparison: Comparison, split: int | None) -> str:
@@ -234,10 +263,20 @@ def videos_in_words(comparison: Comparison, split: int | None) -> str:
     return f"{len(names)} video{'s' * (len(names) != 1)}{side}{scored}"
 
 
-def notes_of(comparison: Comparison, dataset: Dataset | None = None) -> tuple[str, ...]:
-    """Sentences about scores that are no results, and about what was trimmed."""
+def notes_of(
+    comparison: Comparison, dataset: Dataset | None = None, unfamiliar: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Sentences about scores that are no results, strange files, what stays out or was trimmed."""
     scored = [one for one in comparison.videos if one.scores]
     notes = [training_note(len(scored), sum(one.in_training for one in scored))]
-    trimmed = None if dataset is None else dataset.trim_summary()
-    notes.append(None if trimmed is None else f"{trimmed}.")
+    notes.append(unfamiliar_note(unfamiliar))
+    if dataset is not None:
+        bare = dict.fromkeys(one.name for one in comparison.videos if one.true is None)
+        partial = dict.fromkeys(one.name for one in scored)
+        summaries = (
+            unlabelled_note(list(bare)) if scored else None,
+            dataset.partial_summary(partial),
+            dataset.trim_summary(),
+        )
+        notes += [f"{one}." for one in summaries if one is not None]
     return tuple(note for note in notes if note is not None)

@@ -80,7 +80,7 @@ def report_run(
     """
     folder, _, info = RunFolder.open(run)
     segmenter = load(run, device=device)
-    data = Dataset.open(dataset or info.dataset)
+    data = Dataset.open(dataset or info.dataset).at_rate(segmenter.sampling_rate)
     if data.vocabulary.names != segmenter.vocabulary.names:
         raise ConfigError(
             "has other classes than the model",
@@ -96,8 +96,11 @@ def report_run(
     if video is not None:
         data.source_labels(video)
     by_clicks = info.supervision == "timestamps"
+    tracks, strange = _predictions(
+        segmenter, data, names, chosen, workers=workers, progress=progress
+    )
     comparison = compare(
-        _predictions(segmenter, data, names, chosen, workers=workers, progress=progress),
+        tracks,
         truths,
         data.vocabulary,
         clicks=clicks_of(data, names if by_clicks else set(names) - set(truths), info.timestamps),
@@ -108,11 +111,11 @@ def report_run(
     wanted = by_clicks if pseudo_labels is None else pseudo_labels
     options, clicks = segmenter.config.supervision, info.timestamps
     return Report(
-        title=run.resolve().name,
+        title=_title(run.resolve()),
         facts=_facts(run, segmenter, data, info)
         | {"Videos": videos_in_words(comparison, split)}
         | pictures,
-        notes=notes_of(comparison, data),
+        notes=notes_of(comparison, data, [str(data.features_path(name)) for name in strange]),
         vocabulary=data.vocabulary,
         frames_per_second=data.spec.frames_per_second,
         comparison=comparison,
@@ -144,11 +147,15 @@ def _predictions(
     *,
     workers: int,
     progress: Callable[[int, int], None] | None,
-) -> dict[str, dict[int | None, dict[str, Track]]]:
-    """Decoding to video to track, under one side; the first video that fails is an error."""
+) -> tuple[dict[str, dict[int | None, dict[str, Track]]], list[str]]:
+    """Decoding to video to track, under one side; the first video that fails is an error.
+
+    And the videos whose features are not of the kind that the model was trained on.
+    """
     options = {name: segmenter.options(**changes) for name, changes in decodings.items()}
     sources = [DatasetVideo(dataset, name, segmenter.sampling_rate) for name in names]
     tracks: dict[str, dict[str, Track]] = {decoding: {} for decoding in decodings}
+    strange: set[str] = set()
     outcomes = segment_with_decodings(segmenter, sources, options, workers=workers)
     for n_done, (decoding, outcome) in enumerate(outcomes, start=1):
         if outcome.error is not None:
@@ -156,10 +163,12 @@ def _predictions(
         found = outcome.prediction
         assert found is not None, "what is no error is a prediction"
         assert found.segmentation is not None, "bare transcripts are not shown"
+        if not outcome.is_familiar:
+            strange.add(outcome.name)
         tracks[decoding][outcome.name] = Track(found.segmentation, found.confidences)
         if progress is not None:
             progress(n_done, len(names) * len(decodings))
-    return {decoding: {None: of_videos} for decoding, of_videos in tracks.items()}
+    return {decoding: {None: of_videos} for decoding, of_videos in tracks.items()}, sorted(strange)
 
 
 def _main(segmenter: Segmenter, decodings: Decodings) -> int:
@@ -230,6 +239,13 @@ def _distinct_names(folders: Iterable[Path]) -> list[str]:
     while len({one[-n_parts:] for one in parts}) < n_folders:
         n_parts += 1
     return [str(Path(*one[-n_parts:])) for one in parts]
+
+
+def _title(run: Path) -> str:
+    """The folder's name; a project's runs, whose names are numbers, are called by the project."""
+    if run.name.isdecimal() and run.parent.name == "runs":
+        return f"{run.parent.parent.name}, run {run.name}"
+    return run.name
 
 
 def _facts(run: Path, segmenter: Segmenter, dataset: Dataset, info: RunInfo) -> dict[str, str]:

@@ -19,6 +19,7 @@ from uvast.report.fragments import (
     file_details,
     note_list,
     scores_table,
+    text_table,
 )
 from uvast.report.payload import page_json
 
@@ -52,7 +53,7 @@ def page(report: Report) -> str:
         style_hash=_hash(style),
         script=script,
         script_hash=_hash(script),
-        summary=_template("summary.html") if report.comparison is not None else "",
+        summary=_summary(report) if report.comparison is not None else "",
         navigation="".join(f'<a href="#{key}">{escape(title)}</a>' for key, title, _ in sections),
         facts=facts_list(report.facts),
         notes=note_list(report.notes),
@@ -70,6 +71,8 @@ def _sections(report: Report) -> Iterator[tuple[str, str, str]]:
     """Key, title and HTML of each section with something to show."""
     comparison, attention, pseudo_labels = report.comparison, report.attention, report.pseudo_labels
     scored = comparison is not None and bool(comparison.scores)
+    if report.agreement:
+        yield "agreement", "Agreement", "".join(map(text_table, report.agreement))
     if report.benchmark:
         yield "benchmark", "Scores", benchmark_table(report.benchmark)
     if comparison is not None and scored:
@@ -91,6 +94,10 @@ def _sections(report: Report) -> Iterator[tuple[str, str, str]]:
         yield "training", "Training", f'<div class="charts">{charts}</div>'
     if report.files:
         yield "configuration", "Configuration", file_details(report.files)
+
+
+def _summary(report: Report) -> str:
+    return Template(_template("summary.html")).substitute(what=escape(report.timelines_are))
 
 
 def _scores(comparison: Comparison, vocabulary: Vocabulary | None) -> str:

@@ -44,6 +44,10 @@ class ClassStyle:
     ink: str
 
 
+UNLABELLED_STYLE = ClassStyle("#ffffff", "rising", BACKGROUND)
+"""Frames that nobody looked at: blank but for a hatching, so that they are not background."""
+
+
 def class_styles(vocabulary: Vocabulary) -> tuple[ClassStyle, ...]:
     """The look of each class; background is grey, and from the 61st action on looks recur."""
     greys = (_style(BACKGROUND, pattern) for pattern in cycle(PATTERNS))

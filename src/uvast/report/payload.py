@@ -1,8 +1,8 @@
 """What the page's script draws, as compact JSON.
 
-A segmentation is one flat list, `[action, frames, action, frames, …]`; scores are rounded to one
-decimal, confidences to percents; a map of attention and pictures are bytes in base64. A thousand
-videos without pictures are about a megabyte, and so are the pictures.
+A segmentation is one flat list, `[action, frames, action, frames, …]`, unlabelled frames are -1;
+scores are rounded to one decimal, confidences to percents; a map of attention and pictures are
+bytes in base64. A thousand videos without pictures are about a megabyte, and so are the pictures.
 """
 
 from __future__ import annotations

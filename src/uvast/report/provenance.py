@@ -9,6 +9,8 @@ from uvast.data import Dataset
 from uvast.runs import RunFolder, is_run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from uvast.inference.output import Manifest
     from uvast.runs import RunInfo
 
@@ -76,3 +78,22 @@ def training_note(n_scored: int, n_learned: int) -> str | None:
     if n_learned == n_scored:
         which = "All videos scored were" if n_scored > 1 else "The video scored was"
     return f"{which} used in training: these scores do not tell how the model does on new videos."
+
+
+def unfamiliar_files(manifest: Manifest | None, videos: Iterable[str]) -> list[str]:
+    """The feature files of those videos that were not of the kind the model was trained on."""
+    if manifest is None:
+        return []
+    wanted = set(manifest.unfamiliar) & set(videos)
+    return sorted(manifest.videos.get(name, name) for name in wanted)
+
+
+def unfamiliar_note(files: Sequence[str]) -> str | None:
+    """A sentence about such files; None if there are none."""
+    if not files:
+        return None
+    others = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return (
+        f"The features in {files[0]}{others} are far from those the model was trained on: check "
+        "their units, the order of their columns, and how they were extracted."
+    )

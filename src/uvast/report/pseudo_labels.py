@@ -34,10 +34,12 @@ def compare_pseudo_labels(
 ) -> Comparison | None:
     """Pseudo-segmentations of training videos, scored where they have labels; None without clicks.
 
-    The metric, prior and method are the run's; `timestamps` None reads the dataset's own file.
+    Each labelled stretch of a video is one of its own. The metric, prior and method are the run's;
+    `timestamps` None reads the dataset's own file.
     """
     annotated = dataset.timestamps(timestamps)
-    known = {name: annotated[name] for name in sorted(names) if name in annotated}
+    samples = [sample for name in sorted(names) for sample in dataset.samples(name)]
+    known = {name: annotated[name] for name in samples if name in annotated}
     if not known:
         return None
     # where some have labels, only these are taken: they can be scored
@@ -49,7 +51,7 @@ def compare_pseudo_labels(
         for row, options in methods_to_compare(used).items()
         if options.method in (*_CHEAP, used.method)
     }
-    rate = dataset.spec.sampling_rate
+    rate = dataset.sampling_rate
     made = {
         row: make_pseudo_labels(dataset, known, options, videos=chosen)
         for row, options in methods.items()

@@ -12,7 +12,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from uvast.errors import printable
 from uvast.report.compare import evenly, order_of_videos
-from uvast.segments import Segmentation
+from uvast.report.palette import UNLABELLED_STYLE
+from uvast.segments import UNLABELLED, Segmentation
 from uvast.times import format_time
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def draw_timelines(
     used = np.unique(np.concatenate([one.transcript for one in shown])).tolist()
     figure.legend(
         handles=[
-            Patch(label=plain(vocabulary.names[action]), **look(styles[action])) for action in used
+            Patch(label=_name(vocabulary, action), **look(_style(styles, action)))
+            for action in used
         ],
         loc="upper center",
         bbox_to_anchor=(0.5, 0),
@@ -160,8 +162,16 @@ def _draw_segments(axes: Axes, one: Segmentation, styles: Sequence[ClassStyle], 
             one.durations[its],
             0.8,
             left=one.starts[its],
-            **look(styles[action]),
+            **look(_style(styles, action)),
         )
+
+
+def _style(styles: Sequence[ClassStyle], action: int) -> ClassStyle:
+    return UNLABELLED_STYLE if action == UNLABELLED else styles[action]
+
+
+def _name(vocabulary: Vocabulary, action: int) -> str:
+    return "unlabelled" if action == UNLABELLED else plain(vocabulary.names[action])
 
 
 def look(style: ClassStyle) -> dict[str, Any]:

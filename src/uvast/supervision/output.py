@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from uvast.data import annotate, write_spec, write_timestamps
 from uvast.data.label_files import write_labels, write_mapping
+from uvast.data.labelled import LABELLED_FILE, UNLABELLED_WORD, write_labelled
 from uvast.errors import OutputError
 from uvast.files import check_absent, is_present, open_file, recover, swap, temporary_folder
 
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from uvast.data import Dataset, Timestamps
+    from uvast.data.labelled import Span
     from uvast.segments import Segmentation
 
-OUTPUTS = ("groundTruth", "mapping.txt", "dataset.toml", "timestamps.json")
+OUTPUTS = ("groundTruth", "mapping.txt", "dataset.toml", "timestamps.json", LABELLED_FILE)
 
 
 def check_output(out: Path, dataset: Dataset, timestamps: Path | None, *, overwrite: bool) -> None:
@@ -53,7 +55,7 @@ def write_pseudo_labels(
 
     Whenever the process is killed, `groundTruth` is the old folder or the whole new one; other
     files in `out` stay. Pseudo-segmentations are at the source rate, timestamps that were `drawn`
-    and are kept with them at the model's rate.
+    and are kept with them at the model's rate; both are by sample (see `Dataset.samples`).
     """
     with temporary_folder(out) as new:
         _write_files(new, dataset, labelled, drawn)
@@ -73,14 +75,33 @@ def _write_files(
     labelled: Mapping[str, Segmentation],
     drawn: Mapping[str, Timestamps] | None,
 ) -> None:
-    spec, classes = dataset.spec, dataset.vocabulary
-    for name, one in labelled.items():
-        write_labels(folder / "groundTruth" / f"{name}.txt", classes.decode(one.labels))
+    classes = dataset.vocabulary
+    spans: dict[str, list[Span]] = {}
+    for video, parts in _by_video(dataset, labelled).items():
+        labels = [UNLABELLED_WORD] * dataset.source_frames(video)
+        for start, one in parts.items():
+            labels[start : start + one.n_frames] = classes.decode(one.labels)
+        ends = [(start, start + one.n_frames) for start, one in parts.items()]
+        if ends != [(0, len(labels))]:
+            spans[video] = ends
+        write_labels(folder / "groundTruth" / f"{video}.txt", labels)
+    if spans:
+        write_labelled(folder / LABELLED_FILE, spans)
     write_mapping(folder / "mapping.txt", classes.names)
-    write_spec(folder, replace(spec, timestamps_rate="source"))
+    write_spec(folder, replace(dataset.spec, timestamps_rate="source"))
     if drawn is not None:
-        annotations = {
-            name: annotate(entry, classes, sampling_rate=spec.sampling_rate)
-            for name, entry in drawn.items()
-        }
+        frames = dataset.source_timestamps(drawn)
+        annotations = {name: annotate(entry, classes) for name, entry in frames.items()}
         write_timestamps(folder / "timestamps.json", annotations)
+
+
+def _by_video(
+    dataset: Dataset, labelled: Mapping[str, Segmentation]
+) -> dict[str, dict[int, Segmentation]]:
+    """The pseudo-segmentations of each video by the source frame at which they start."""
+    found: dict[str, dict[int, Segmentation]] = {}
+    for sample, one in labelled.items():
+        stretch = dataset.labelled.find(sample)
+        start = 0 if stretch is None else stretch.start
+        found.setdefault(dataset.video_of(sample), {})[start] = one
+    return found

@@ -69,8 +69,8 @@ class JoinedFeatures(Mapping[str, Features]):
 
 
 def full_segmentations(dataset: Dataset, names: Iterable[str]) -> dict[str, Segmentation]:
-    """The ground truth of videos at the model's rate."""
-    rate = dataset.spec.sampling_rate
+    """The ground truth of samples (see `Dataset.samples`) at the model's rate."""
+    rate = dataset.sampling_rate
     return {name: Segmentation.from_labels(dataset.source_labels(name)[::rate]) for name in names}
 
 
@@ -83,15 +83,16 @@ def pseudo_segmentations(
     features: Mapping[str, Features] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Segmentation]:
-    """Pseudo-segmentations of videos at the model's rate; no labels are read (see `Dataset.video`).
+    """Pseudo-segmentations of samples at the model's rate; no labels are read.
 
-    Neighbouring timestamps with one label become one segment. Frames of a segment without a
-    timestamp go to its neighbours.
+    Samples are videos, or stretches of them (see `Dataset.samples`, `Dataset.video`). Neighbouring
+    timestamps with one label become one segment. Frames of a segment without a timestamp go to its
+    neighbours.
 
     Args:
         dataset: where the videos are.
-        names: which videos.
-        timestamps: of each video, at the model's rate.
+        names: which samples.
+        timestamps: of each sample, at the model's rate.
         options: how to label the frames between.
         features: `(T, F)` of each video at the model's rate, such as a model's encoder features;
             None reads the dataset's own.
@@ -105,7 +106,7 @@ def pseudo_segmentations(
     def n_frames(name: str) -> int:
         if features is not None:
             return len(features[name])
-        return -(-dataset.source_frames(name) // dataset.spec.sampling_rate)
+        return -(-dataset.source_frames(name) // dataset.sampling_rate)
 
     if options.method == "class-model" and entries:
         durations = class_model_durations(

@@ -1,6 +1,15 @@
 """Training: losses, one loop, two stages."""
 
-from uvast.training.train import resume, train
+from uvast.training.estimate import expected_seconds
+from uvast.training.train import plan_training, resume, train
 from uvast.training.watching import EpochReport, Plan, Watcher
 
-__all__ = ["EpochReport", "Plan", "Watcher", "resume", "train"]
+__all__ = [
+    "EpochReport",
+    "Plan",
+    "Watcher",
+    "expected_seconds",
+    "plan_training",
+    "resume",
+    "train",
+]

@@ -15,21 +15,32 @@ if TYPE_CHECKING:
     import torch
 
     from uvast.config import Config
-    from uvast.data import Batch, Dataset, Timestamps
+    from uvast.data import Batch, Dataset, Scaling, Timestamps
     from uvast.segments import Segmentation
     from uvast.training.distributed import Processes
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What a run learns from: features, and targets of the training and validation videos.
+    """What a run learns from.
 
-    `timestamps` are what pseudo-segmentations were made from; there are none with full labels.
+    Args:
+        dataset: has the features.
+        segmentations: the target of each sample (see `Dataset.samples`).
+        timestamps: what pseudo-segmentations were made from; there are none with full labels.
+        train: the samples to learn from.
+        validation: those that are held out.
+        notes: what stays out, one sentence each.
+        scaling: fitted on the training videos; None leaves features as they are.
     """
 
     dataset: Dataset
     segmentations: Mapping[str, Segmentation]
     timestamps: Mapping[str, Timestamps]
+    train: tuple[str, ...]
+    validation: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    scaling: Scaling | None = None
 
 
 @dataclass(frozen=True)
@@ -62,8 +73,9 @@ def draw_epoch(
     epoch: int,
     device: torch.device,
     processes: Processes,
+    scaling: Scaling | None = None,
 ) -> EpochBatches:
-    """Draws an epoch (counted from 0) over the videos that have targets.
+    """Draws an epoch (counted from 0) over the samples that have targets.
 
     Chunks, noise and dark spans are for stage 1 alone.
     """
@@ -81,6 +93,7 @@ def draw_epoch(
         frame_dropping=train.frame_dropping if first else train.alignment_frame_dropping,
         bucketing=train.batch_size > 1,
         pin_memory=device.type == "cuda",
+        scaling=scaling,
         rank=processes.rank,
         n_ranks=processes.count,
     )

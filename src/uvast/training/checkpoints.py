@@ -18,6 +18,7 @@ from uvast.models.checkpoint import (
     check_weights,
     model_tensors,
     read_checkpoint,
+    scaling_tensors,
     write_checkpoint,
 )
 from uvast.training.resuming import AGAIN, State, read_state, read_targets, target_tensors
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from uvast.config import Config
-    from uvast.data import Dataset
+    from uvast.data import Dataset, Scaling
     from uvast.models.checkpoint import TensorFile
     from uvast.runs import RunFolder, RunInfo
     from uvast.training.distributed import Processes
@@ -45,6 +46,7 @@ class Checkpoints:
     _dataset: Dataset
     _model: nn.Module
     _processes: Processes
+    _scaling: Scaling | None = None
     _saved_at: float = field(default_factory=time.monotonic, init=False)
 
     @property
@@ -88,7 +90,7 @@ class Checkpoints:
     def write_best(self, state: State) -> None:
         """Writes the model to use."""
         if self._processes.is_first:
-            write_checkpoint(self._folder.best, model_tensors(self._model), self._card(state))
+            write_checkpoint(self._folder.best, self._model_tensors(), self._card(state))
         self._processes.wait()  # the others may read it next
 
     def write_last(self, state: State, loop: Mapping[str, Tensor]) -> None:
@@ -96,7 +98,7 @@ class Checkpoints:
         self._saved_at = time.monotonic()
         if not self._processes.is_first:
             return
-        tensors = {**model_tensors(self._model), **loop}
+        tensors = {**self._model_tensors(), **loop}
         if self._config.supervision.refresh_every:
             tensors |= target_tensors(state.targets)
         progress = state.progress
@@ -104,6 +106,9 @@ class Checkpoints:
         if not progress.finished:
             card = dataclasses.replace(card, epoch=progress.epoch, selection="newest")
         write_checkpoint(self._folder.last, tensors, card, extra={"progress": progress.as_json()})
+
+    def _model_tensors(self) -> dict[str, Tensor]:
+        return {**model_tensors(self._model), **scaling_tensors(self._scaling)}
 
     def _card(self, state: State) -> ModelCard:
         """Of the model to use: of the epoch that validation chose, or of the last one."""
@@ -115,7 +120,7 @@ class Checkpoints:
             kind=config.model.kind,
             dimensions=dataclasses.asdict(as_frame_model(self._model).dimensions),
             vocabulary=self._dataset.vocabulary,
-            sampling_rate=spec.sampling_rate,
+            sampling_rate=self._dataset.sampling_rate,
             frames_per_second=spec.frames_per_second,
             supervision=config.supervision.kind,
             stage=2 if has_alignment else 1,

@@ -65,7 +65,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class State:
-    """Where a run stands, beside its weights; targets are those of the training videos."""
+    """Where a run stands, beside its weights; targets are those of the training samples."""
 
     progress: Progress
     priors: Priors

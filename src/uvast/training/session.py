@@ -57,8 +57,9 @@ class Session:
         self._device = device
         self._processes = processes
         self._watcher = watcher
-        self._validation = ValidationPart(data.dataset, info.validation, data.segmentations)
-        targets = {name: data.segmentations[name] for name in info.train}
+        self._info = info
+        self._validation = ValidationPart(data.dataset, data.validation, data.segmentations)
+        targets = {name: data.segmentations[name] for name in data.train}
         dataset = data.dataset
         priors = _fitted_priors(targets, config, dataset.vocabulary)
         self._state = State(Progress(), priors, targets)
@@ -67,7 +68,9 @@ class Session:
         self._model = build_model(
             config.model, n_features=dataset.n_features, n_classes=len(dataset.vocabulary)
         ).to(device)
-        self._checkpoints = Checkpoints(folder, config, info, dataset, self._model, processes)
+        self._checkpoints = Checkpoints(
+            folder, config, info, dataset, self._model, processes, data.scaling
+        )
         objective = stage_one_objective(self._model, dataset.vocabulary, config.loss)
         self._stage_one_objective = objective
         _check(config, self._model)
@@ -80,8 +83,9 @@ class Session:
         if isinstance(self._model, Uvast) and train.alignment_epochs:
             epochs[2] = train.alignment_epochs
         left = self._state.progress.left_of(epochs)
-        n_videos, n_validation = len(self._state.targets), len(self._validation)
-        self._watcher.begin(Plan(kind, n_videos, str(self._device), left, n_validation))
+        n_videos, n_validation = len(self._info.train), len(self._info.validation)
+        device, notes = str(self._device), self._data.notes
+        self._watcher.begin(Plan(kind, n_videos, device, left, n_validation, notes))
         if 1 in left:
             self._stage_one(last_stage=2 not in left)
         if 2 in left:
@@ -150,6 +154,7 @@ class Session:
             epoch=epoch,
             device=self._device,
             processes=self._processes,
+            scaling=self._data.scaling,
         )
         report = loop.run_epoch(epoch, drawn, self._watcher)
         self._state = self._state.having(epoch=epoch + 1)
@@ -194,9 +199,13 @@ class Session:
         return self._processes.from_first(priors)
 
     def _segmenter(self) -> Segmenter:
-        vocabulary, priors = self._data.dataset.vocabulary, self._state.priors
-        model = self._model.eval()
-        return Segmenter(model, vocabulary=vocabulary, config=self._config, priors=priors)
+        return Segmenter(
+            self._model.eval(),
+            vocabulary=self._data.dataset.vocabulary,
+            config=self._config,
+            priors=self._state.priors,
+            scaling=self._data.scaling,
+        )
 
 
 def _fitted_priors(

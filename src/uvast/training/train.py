@@ -7,18 +7,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uvast.config import Config, load_config
-from uvast.data import Dataset, validation_part
+from uvast.config import Config, load_config, parse_setting
+from uvast.config.auto import BASE, AutoPlan, plan
+from uvast.data import Dataset, fit_scaling, validation_part
+from uvast.data.facts import found_supervision, read_facts
 from uvast.devices import choose_device
-from uvast.errors import ConfigError, InputError, LabelError, SplitError
+from uvast.errors import CheckpointError, ConfigError, InputError, LabelError, SplitError
 from uvast.features.record import common_extractor
 from uvast.files import write_text
+from uvast.models.checkpoint import read_scaling
 from uvast.runs import RunFolder, RunInfo, versions
 from uvast.supervision import full_segmentations, pseudo_segmentations
 from uvast.training.batches import TrainingData
 from uvast.training.distributed import Processes, join_processes, own_device
 from uvast.training.refresh import pseudo_label_options
 from uvast.training.resuming import read_state
+from uvast.training.samples import find_samples
 from uvast.training.session import Session
 from uvast.training.watching import Silent
 
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
     import torch
 
     from uvast.config import TrainConfig
+    from uvast.data import Scaling, Timestamps
+    from uvast.training.samples import Samples
     from uvast.training.watching import Watcher
 
 RESUMABLE = ("train.alignment_epochs", "train.checkpoint_seconds", "train.workers")
@@ -55,9 +61,9 @@ def train(
     Args:
         dataset: a dataset or its folder.
         out: the run folder to make.
-        config: all settings; the defaults are the paper's.
+        config: all settings; None chooses them by `plan_training`.
         split: train on this split's training side; None takes every video, but for the part that
-            `train.validation` holds out.
+            `train.validation` holds out. Videos without labels (or timestamps) stay out.
         timestamps: the timestamps file for timestamp supervision; None finds the dataset's own.
         device: `auto`, `cpu`, `cuda`, …
         watcher: told of every step and epoch, for progress.
@@ -69,9 +75,11 @@ def train(
         raise ConfigError(
             f"config is {config!r}", remedy='pass a Config, such as uvast.load_config("demo")'
         )
-    config = config or Config()
     data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
-    share, names, held_out = _parts(data, split, config.train)
+    config = config or plan_training(data, split=split, timestamps=timestamps).config
+    data = data.at_rate(config.train.sampling_rate)
+    samples = _samples(data, config, data.side(split, "train"), timestamps)
+    share, names, held_out = _parts(samples.videos, data.spec.group_by, split, config.train)
     config = config.replaced(**{"train.validation": share})
     info = RunInfo(
         dataset=str(data.path.resolve()),
@@ -90,7 +98,7 @@ def train(
         if processes.is_first:  # the others may come when it has begun the run
             folder.check_free()
         session = _session(
-            folder, config, info, data, device=chosen, processes=processes, watcher=watcher
+            folder, config, info, data, samples, device=chosen, processes=processes, watcher=watcher
         )
         if processes.is_first:
             folder.create(config, info)
@@ -98,6 +106,38 @@ def train(
         with _alone(folder, processes):
             session.run()
     return folder
+
+
+def plan_training(
+    dataset: Dataset | Path | str,
+    *,
+    split: int | None = None,
+    timestamps: Path | str | None = None,
+    settings: Sequence[str] = (),
+) -> AutoPlan:
+    """Preset `auto`: looks at the videos to learn from, and chooses all settings of a run.
+
+    Args:
+        dataset: a dataset or its folder.
+        split: whose training side is looked at; None takes every video.
+        timestamps: the timestamps file, if the run learns from one of its own.
+        settings: what is not to be chosen, such as `train.epochs=20`.
+    """
+    data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
+    config = load_config(BASE, settings=settings)
+    side = data.side(split, "train")
+    if not any(parse_setting(one)[0] == "supervision.kind" for one in settings):
+        config = config.replaced(**{"supervision.kind": found_supervision(data, side)})
+    samples = _samples(data, config, side, timestamps)
+    _, names, held_out = _parts(samples.videos, data.spec.group_by, split, config.train)
+    facts = read_facts(
+        data,
+        samples.of(names),
+        supervision=config.supervision.kind,
+        timestamps=timestamps,
+        n_validation=len(held_out),
+    )
+    return plan(facts, settings)
 
 
 def resume(
@@ -124,27 +164,35 @@ def resume(
             where=run,
             remedy=f"start a new run, or change only {', '.join(RESUMABLE)}",
         )
-    config = load_config(file=folder.path / "config.toml", settings=settings)
+    config = load_config(file=folder.path / "config.toml", settings=settings, of_run=True)
     if settings:
         _check_changeable(folder, config)
     chosen = own_device(choose_device(device))
     with join_processes(chosen) as processes, _alone(folder, processes):
         if settings and processes.is_first:
             write_text(folder.path / "config.toml", config.as_toml())
-        data = Dataset.open(info.dataset)
+        data = Dataset.open(info.dataset).at_rate(config.train.sampling_rate)
+        samples = _samples(data, config, (*info.train, *info.validation), info.timestamps)
         session = _session(
-            folder, config, info, data, device=chosen, processes=processes, watcher=watcher
+            folder, config, info, data, samples, device=chosen, processes=processes, watcher=watcher
         )
         session.run()
     return folder
 
 
+def _samples(
+    dataset: Dataset, config: Config, names: Sequence[str], timestamps: Path | str | None
+) -> Samples:
+    """What a run can learn from, of the videos on its side."""
+    by_clicks = config.supervision.kind == "timestamps"
+    return find_samples(dataset, names, dataset.timestamps(timestamps) if by_clicks else None)
+
+
 def _parts(
-    dataset: Dataset, split: int | None, config: TrainConfig
+    names: tuple[str, ...], group_by: str | None, split: int | None, config: TrainConfig
 ) -> tuple[float, tuple[str, ...], tuple[str, ...]]:
     """The share of the validation part, the videos to learn from, and those of the part."""
-    names = dataset.side(split, "train")
-    divide = partial(validation_part, names, group_by=dataset.spec.group_by, seed=config.seed)
+    divide = partial(validation_part, names, group_by=group_by, seed=config.seed)
     if config.validation != "auto":
         share = config.validation
         return (share, *divide(share)) if share else (0.0, names, ())
@@ -185,6 +233,7 @@ def _session(
     config: Config,
     info: RunInfo,
     dataset: Dataset,
+    samples: Samples,
     *,
     device: torch.device,
     processes: Processes,
@@ -193,33 +242,62 @@ def _session(
     """A session that only the first process's watcher follows."""
     if watcher is None or not processes.is_first:
         watcher = Silent()
-    data = _training_data(dataset, config, info, watcher)
+    data = _training_data(folder, dataset, config, info, samples, watcher)
     return Session(folder, config, info, data, device=device, processes=processes, watcher=watcher)
 
 
 def _training_data(
-    dataset: Dataset, config: Config, info: RunInfo, watcher: Watcher
+    folder: RunFolder,
+    dataset: Dataset,
+    config: Config,
+    info: RunInfo,
+    samples: Samples,
+    watcher: Watcher,
 ) -> TrainingData:
     """Targets of the training and validation videos; ground truth only if supervision is full."""
     if not info.train:
         raise SplitError("no videos to train on", where=dataset.path, remedy="check the split")
-    names = (*info.train, *info.validation)
-    for name in names:
-        dataset.source_frames_of_features(name)  # a missing file is found now, not in an epoch
-    if config.supervision.kind == "full":
-        if dataset.has_timestamps() and not any(map(dataset.has_labels, names)):
+    for video in (*info.train, *info.validation):
+        dataset.source_frames_of_features(video)  # a missing file is found now, not in an epoch
+        if video not in samples.by_video:
             raise LabelError(
-                "has timestamps but no labels",
+                f"has no labels of video {video} any more, on which the run was begun",
                 where=dataset.path,
-                remedy="pass --supervision timestamps",
+                remedy="restore them or start a new run",
             )
-        return TrainingData(dataset, full_segmentations(dataset, names), {})
-    timestamps = dataset.timestamps(info.timestamps)
-    targets = pseudo_segmentations(
-        dataset,
-        names,
-        timestamps,
-        pseudo_label_options(config.supervision),
-        progress=watcher.pseudo_labels,
-    )
-    return TrainingData(dataset, targets, {name: timestamps[name] for name in names})
+    train, validation = samples.of(info.train), samples.of(info.validation)
+    names = (*train, *validation)
+    timestamps: dict[str, Timestamps] = {}
+    if config.supervision.kind == "full":
+        targets = full_segmentations(dataset, names)
+    else:
+        clicks = dataset.timestamps(info.timestamps)
+        timestamps = {name: clicks[name] for name in names}
+        targets = pseudo_segmentations(
+            dataset,
+            names,
+            timestamps,
+            pseudo_label_options(config.supervision),
+            progress=watcher.pseudo_labels,
+        )
+    scaling = _scaling(folder, dataset, config, train)
+    return TrainingData(dataset, targets, timestamps, train, validation, samples.notes, scaling)
+
+
+def _scaling(
+    folder: RunFolder, dataset: Dataset, config: Config, samples: Sequence[str]
+) -> Scaling | None:
+    """That of the run so far, else fitted on the samples it learns from."""
+    if not folder.last.exists():
+        if not config.train.scaling:
+            return None
+        return fit_scaling(dataset.video(name, labels=False) for name in samples)
+    kept = read_scaling(folder.last)
+    if kept is not None and kept.n_features != dataset.n_features:
+        raise CheckpointError(
+            f"does not fit the dataset (features of width {kept.n_features}, "
+            f"not {dataset.n_features})",
+            where=folder.last,
+            remedy="if its features have changed, start a new run",
+        )
+    return kept

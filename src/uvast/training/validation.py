@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ValidationPart:
-    """Videos of the training side that are not trained on; truths are at the model's rate."""
+    """Samples of the training side that are not trained on; truths are at the model's rate."""
 
     def __init__(
         self, dataset: Dataset, names: Sequence[str], truths: Mapping[str, Segmentation]

@@ -36,7 +36,8 @@ class Plan:
     """What a run is about to do.
 
     `epochs` has the epochs that are left of each stage and is empty if the run is finished;
-    `n_validation` more videos are held out to score and choose the model.
+    `n_validation` more videos are held out to score and choose the model; `notes` tell which
+    videos and stretches stay out.
     """
 
     model: str
@@ -44,6 +45,7 @@ class Plan:
     device: str
     epochs: dict[int, int]
     n_validation: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class Watcher(Protocol):

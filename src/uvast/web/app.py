@@ -78,7 +78,7 @@ class App:
         while not self._over.wait(SECONDS_BETWEEN_SAVES):
             try:
                 self.store.refresh()
-                self.store.save()
+                self.store.save(rested=True)
                 self.jobs.step()
                 self._tell_progress()
                 if self.overview.refresh():

@@ -42,8 +42,13 @@ class Item:
     by: str = field(default="", compare=False)
 
     @cached_property
+    def order(self) -> tuple[object, ...]:
+        """By time first; kept, because long videos have thousands."""
+        return (*self.event.order, self.id)
+
+    @cached_property
     def json(self) -> bytes:
-        """As the page gets it; kept, because long videos have thousands."""
+        """As the page gets it; kept, too."""
         event = self.event
         shown = {
             "id": self.id,
@@ -133,7 +138,7 @@ class Document:
     @cached_property
     def ordered(self) -> tuple[Item, ...]:
         """In order of time."""
-        return tuple(sorted(self.items.values(), key=lambda one: (one.event.order, one.id)))
+        return tuple(sorted(self.items.values(), key=lambda one: one.order))
 
     @cached_property
     def clicks(self) -> tuple[Item, ...]:

@@ -52,6 +52,8 @@ class Overview:
             "next": next_to_label(self._app),
         }
         is_new = facts != self._facts or slow != self._slow
+        if facts == self._facts:
+            facts = self._facts  # the very same records: rows are kept by them
         self._facts, self._slow = facts, slow
         return is_new
 
@@ -80,7 +82,7 @@ class Overview:
 
     def _row(self, name: str, document: Document, facts: _Facts) -> bytes:
         known = self._rows.get(name)
-        if known is None or known[0] is not document or known[1] != facts:
+        if known is None or known[0] is not document or known[1] is not facts:
             content = json.dumps(_row_view(document, facts), ensure_ascii=False).encode()
             known = self._rows[name] = document, facts, content
         return known[2]

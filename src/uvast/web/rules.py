@@ -32,9 +32,9 @@ def check(events: Mapping[str, Event], moved: Collection[str], times: FrameTimes
 def _check_frames(
     events: Mapping[str, Event], moved: Collection[str], times: FrameTimes | None
 ) -> None:
-    ids = [id_ for id_, event in events.items() if event.is_point]
-    if not any(id_ in moved for id_ in ids):
+    if not any(events[id_].is_point for id_ in moved if id_ in events):
         return
+    ids = [id_ for id_, event in events.items() if event.is_point]
     seconds = [events[id_].start for id_ in ids]
     frames = seconds if times is None else times.frames_at(seconds).tolist()
     holders: dict[float, str] = {}
@@ -54,6 +54,8 @@ def _check_overlaps(events: Mapping[str, Event], moved: Collection[str]) -> None
     If a moved segment overlaps any other, it also overlaps the one that lasts longest at its
     start, or a later one overlaps it while it is that one.
     """
+    if not any(events[id_].end is not None for id_ in moved if id_ in events):
+        return
     longest: dict[str, str] = {}
     segments = [(event.start, id_) for id_, event in events.items() if event.end is not None]
     for start, id_ in sorted(segments):

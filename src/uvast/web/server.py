@@ -65,5 +65,6 @@ def make_asgi(app: App, static: Path = STATIC) -> Starlette:
         exception_handlers={UvastError: on_error, HTTPException: on_http_error, Exception: on_bug},
         lifespan=lifespan,
     )
+    asgi.router.redirect_slashes = False
     asgi.state.uvast = app
     return asgi

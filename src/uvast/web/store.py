@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from uvast.web.journal import Kind
 
 LARGE_JOURNAL = 16 * 2**20
+SECONDS_AT_REST = 0.8
+LONGEST_UNSAVED = 10.0
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class _Place:
         hash: of its content, empty without a file.
         stat: what the system said of it then.
         dirty: whether the document says more than the file.
+        dirty_at: since when.
+        changed_at: when the document was last changed.
         fault: why the file, which another program wrote, cannot be read.
     """
 
@@ -67,6 +71,20 @@ class _Place:
     stat: tuple[int, ...] = ()
     dirty: bool = False
     fault: UvastError | None = None
+    dirty_at: float = 0.0
+    changed_at: float = 0.0
+
+    def touch(self) -> None:
+        """The document has changed."""
+        self.changed_at = time.monotonic()
+        if not self.dirty:
+            self.dirty, self.dirty_at = True, self.changed_at
+
+    def is_due(self, now: float, *, rested: bool) -> bool:
+        """Whether to save it; a long video that is being changed takes too long to do so often."""
+        if not rested or not self.dirty:
+            return self.dirty
+        return now - self.changed_at > SECONDS_AT_REST or now - self.dirty_at > LONGEST_UNSAVED
 
 
 class Store:
@@ -94,6 +112,7 @@ class Store:
         self._places: dict[str, _Place] = {}
         self._classes: Classes = ()
         self._classes_dirty = False
+        self._known_classes: tuple[int, Classes] = (-1, ())
         self._history = History()
         self._number = 0
         self._load()
@@ -127,8 +146,11 @@ class Store:
     def classes(self) -> Classes:
         """The table, with every label that is used."""
         with self._lock:
-            labels = [one.labels for one in self._documents.values()]
-            return with_labels(self._classes, frozenset().union(*labels))
+            if self._known_classes[0] != self._number:
+                labels = [one.labels for one in self._documents.values()]
+                found = with_labels(self._classes, frozenset().union(*labels))
+                self._known_classes = self._number, found
+            return self._known_classes[1]
 
     def change(
         self, video: str, changes: Sequence[Change], author: str, *, seen: int, scene: Scene
@@ -189,14 +211,21 @@ class Store:
         with self._lock:
             self._read_outside(names)
 
-    def save(self) -> None:
-        """Brings `annotations/` up to date with all that was acknowledged."""
+    def save(self, *, rested: bool = False) -> None:
+        """Brings `annotations/` up to date with all that was acknowledged.
+
+        Args:
+            rested: leaves out videos that somebody is changing right now, for a while.
+        """
         with self._lock:
-            self._read_outside([name for name, place in self._places.items() if place.dirty])
+            now = time.monotonic()
+            due = [name for name, one in self._places.items() if one.is_due(now, rested=rested)]
+            self._read_outside(due)
             if self._classes_dirty:
                 self._shelf.save_classes(SavedClasses(self._classes, self._number))
                 self._classes_dirty = False
-            for name, place in self._places.items():
+            for name in due:
+                place = self._places[name]
                 if place.dirty and place.fault is None:
                     document = self._documents[name]
                     place.hash = self._shelf.save(document, self._number, place.hash)
@@ -284,7 +313,7 @@ class Store:
         self._number = entry.number
         self._documents.update(edited)
         for name in edited:
-            self._places.setdefault(name, _Place()).dirty = True
+            self._places.setdefault(name, _Place()).touch()
         if classes is not None:
             self._classes, self._classes_dirty = classes.after, True
         self._history.note(entry)

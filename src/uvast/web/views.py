@@ -21,7 +21,7 @@ def video_json(app: App, name: str) -> bytes:
     video = app.project.video(name)
     document = app.store.document(name)
     head = json.dumps(_about(app, video, document), ensure_ascii=False).encode()
-    events = b", ".join(item.json for item in document.ordered)
+    events = b", ".join([item.json for item in document.ordered])
     return b'{"events": [' + events + b"], " + head[1:]
 
 

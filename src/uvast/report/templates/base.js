@@ -79,11 +79,20 @@ const fills = data.classes.map((style) => {
   return make("canvas").getContext("2d").createPattern(tile(style), "repeat");
 });
 
+// An action of -1 stands for frames that nobody labelled: blank, but for a hatching.
+function fillOf(action) {
+  if (action >= 0) return fills[action];
+  const style = { colour: colour("--surface"), pattern: "rising", ink: colour("--line") };
+  return make("canvas").getContext("2d").createPattern(tile(style), "repeat");
+}
+
+function nameOf(action) { return action < 0 ? "unlabelled" : data.classes[action].name; }
+
 function swatch(action) {
   const element = make("canvas", "swatch");
   element.width = 36; element.height = 26;
   const pen = element.getContext("2d");
-  pen.fillStyle = fills[action];
+  pen.fillStyle = fillOf(action);
   pen.fillRect(0, 0, 36, 26);
   element.setAttribute("aria-hidden", "true");
   return element;

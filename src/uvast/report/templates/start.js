@@ -2,9 +2,13 @@
 function fillLegend() {
   const legend = byId("legend");
   legend.open = data.classes.length <= 20;
-  legend.querySelector("ul").append(...data.classes.map((one, action) => {
+  const actions = data.classes.map((_, action) => action);
+  const shown = [data.comparison, data.pseudoLabels].flatMap((one) => one?.videos ?? []);
+  const runs = shown.flatMap((video) => [video.truth ?? [], ...video.tracks]);
+  if (runs.some((one) => one.some((action, i) => i % 2 === 0 && action < 0))) actions.push(-1);
+  legend.querySelector("ul").append(...actions.map((action) => {
     const item = make("li");
-    item.append(swatch(action), make("span", "", one.name));
+    item.append(swatch(action), make("span", "", nameOf(action)));
     return item;
   }));
 }

@@ -3,6 +3,7 @@ function addUp(tracks) {
   const times = data.classes.map(() => ({ segments: 0, frames: 0 }));
   for (const runs of tracks) {
     for (let i = 0; i < runs.length; i += 2) {
+      if (runs[i] < 0) continue;
       // neighbours of one action are one segment
       if (runs[i] !== runs[i - 2]) times[runs[i]].segments += 1;
       times[runs[i]].frames += runs[i + 1];

@@ -31,7 +31,7 @@ function drawSegments({ pen, width, height }, track, heights) {
   track.starts.forEach((start, i) => {
     const left = start / track.frames * width, right = track.ends[i] / track.frames * width;
     const top = heights && track.sure ? height * (1 - Math.max(track.sure[i], 15) / 100) : 0;
-    pen.fillStyle = fills[track.actions[i]];
+    pen.fillStyle = fillOf(track.actions[i]);
     // What a segment lacks of certainty is pale. A little overlap hides the seam between neighbours.
     pen.globalAlpha = 0.25;
     if (top) pen.fillRect(left, 0, right - left + 0.5, top);
@@ -69,7 +69,7 @@ function makeTrack(name, track, { moved = () => {}, heights = false } = {}) {
   function describe(index) {
     at = index;
     const start = track.starts[index], end = track.ends[index];
-    const label = data.classes[track.actions[index]].name;
+    const label = nameOf(track.actions[index]);
     const place = track.points ? moment(start) : span(start, end);
     const text = track.sure ? `${place} · ${track.sure[index]} % sure` : place;
     bar.setAttribute("aria-valuenow", String(index + 1));

@@ -1,0 +1,84 @@
+"""`uvast export`: the labels of a project, or predictions, in any tool's format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from uvast.cli.console import results
+from uvast.cli.convert import (
+    BackgroundOption,
+    FpsOption,
+    GapRule,
+    GapsOption,
+    OverlapRule,
+    constant_times,
+    tell,
+    written_line,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from uvast.exchange import Format, FrameTimes, VideoAnnotations
+
+    Records = tuple[tuple[VideoAnnotations, ...], Callable[[str], FrameTimes | None]]
+
+
+def export(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PROJECT|PREDICTIONS",
+            help="A project, or what uvast segment wrote: a folder or a file.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="A new file, or a folder with a file a video.")],
+    write_as: Annotated[
+        str | None,
+        typer.Option("--to", metavar="FORMAT", help="Of --out.", show_default="by its suffix"),
+    ] = None,
+    fps: FpsOption = None,
+    overlaps: Annotated[
+        OverlapRule, typer.Option(help="Which interval counts, where a format holds one.")
+    ] = OverlapRule.error,
+    gaps: GapsOption = GapRule.background,
+    background: BackgroundOption = "background",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what exists.")] = False,
+) -> None:
+    """Export the labels of a project, or predictions, for another tool.
+
+    Formats are those of `uvast convert`. What a format cannot hold is listed.
+
+    Example: `uvast export my-project --to elan --out elan/`
+
+    Predictions, to be corrected in Label Studio:
+    `uvast export predictions/ --to label-studio-predictions --out tasks.json`
+    """
+    from uvast.exchange import Target, format_for, format_named, write_annotations
+
+    kind = format_for(out) if write_as is None else format_named(write_as, "--to")
+    videos, times_of = _records(source, kind, fps)
+    target = Target(str(out), times_of, gaps.value, background, overlaps.value)
+    files, warnings = write_annotations(out, videos, kind, target, overwrite=overwrite)
+    tell(warnings)
+    results.print(written_line(files, out, videos))
+
+
+def _records(source: Path, kind: Format, fps: str | None) -> Records:
+    from uvast.exchange import parse_rate, read_annotations
+    from uvast.projects import Project, is_project
+    from uvast.projects.exports import exported, exported_times
+    from uvast.projects.video_times import predicted_times
+
+    if is_project(source):
+        project = Project.open(source)
+        times = exported_times(project, None if fps is None else parse_rate(fps))
+        return exported(project, kind), times
+    times = constant_times(fps)
+    reading = read_annotations(source, times_of=times)
+    tell(reading.warnings)
+    return reading.videos, predicted_times(source) if fps is None else times

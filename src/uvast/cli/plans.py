@@ -1,0 +1,52 @@
+"""What `uvast train` says before it trains with preset `auto`."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import TYPE_CHECKING
+
+from uvast.cli.console import note, print_json
+from uvast.presets import AUTO
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from uvast.config.auto import AutoPlan
+
+
+def leaves_all_to_data(preset: str | None, file: Path | None, changes: Collection[str]) -> bool:
+    """Whether the options of a training mean preset `auto`: it has no other model than its own."""
+    return preset in (None, AUTO) and file is None and "model.kind" not in changes
+
+
+def say_plan(plan: AutoPlan, device: str, *, as_json: bool = False) -> None:
+    """Tells the plan and the time it will take; with `as_json` also to scripts, on stdout."""
+    from uvast.devices import choose_device
+    from uvast.training import expected_seconds
+
+    if os.environ.get("RANK", "0") != "0":  # of several processes the first one tells
+        return
+    for sentence in plan.sentences:
+        note(sentence)
+    chosen = choose_device(device)
+    seconds = expected_seconds(plan.config, plan.facts, chosen)
+    note(f"this will take {_in_words(seconds)} ({chosen})")
+    if as_json:
+        print_json(
+            {
+                "facts": dataclasses.asdict(plan.facts),
+                "config": plan.config.as_dict(),
+                "sentences": plan.sentences,
+                "seconds": round(seconds, 1),
+                "device": str(chosen),
+            }
+        )
+
+
+def _in_words(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    if minutes <= 1:
+        return "about a minute" if minutes else "less than a minute"
+    return f"about {minutes} minutes" if minutes < 120 else f"about {minutes / 60:.0f} hours"

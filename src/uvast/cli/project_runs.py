@@ -1,0 +1,52 @@
+"""What `uvast train` does by itself for a project: its labels, its supervision, its run folder."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uvast.cli.options import refresh_labels
+from uvast.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def needs_no_place(dataset: Path) -> bool:
+    """Whether a run can go without `--out`, to the next folder of a project."""
+    from uvast.projects import is_project
+
+    if not is_project(dataset):
+        return False
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ConfigError(
+            "several processes have to agree on the run's folder", remedy="pass --out RUN"
+        )
+    return True
+
+
+def own_supervision(dataset: Path) -> dict[str, str]:
+    """The settings that the labels of a project ask for; it learns from clicks if it has no more.
+
+    Its label files are brought up to date first.
+    """
+    from uvast.projects import Project
+
+    by_clicks = refresh_labels(dataset) and Project.open(dataset).has_only_clicks
+    return {"supervision.kind": "=timestamps"} if by_clicks else {}
+
+
+@contextmanager
+def run_place(dataset: Path, out: Path | None) -> Iterator[Path]:
+    """The run folder; that of a project goes again if nothing has come of it."""
+    from uvast.projects import Project
+
+    run = out or Project.open(dataset).next_run()
+    try:
+        yield run
+    finally:
+        if out is None:
+            with suppress(OSError):  # only an empty folder can be removed
+                run.rmdir()

@@ -1,0 +1,56 @@
+"""The classes of a dataset: those of `mapping.txt`, else those that occur."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from uvast.data.label_files import read_labels, read_mapping
+from uvast.data.spec import SPEC_FILE
+from uvast.data.timestamp_files import read_timestamps
+from uvast.errors import ConfigError, DataError, MissingFileError
+from uvast.files import is_present
+from uvast.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from uvast.data.dataset import Dataset
+    from uvast.data.faults import OnFault
+
+BACKGROUND = "background"
+"""The class that Edit and F1 leave out where dataset.toml does not say."""
+
+
+def read_vocabulary(dataset: Dataset, on_fault: OnFault) -> Vocabulary:
+    """The classes, and which of them are background; see `Dataset.vocabulary`."""
+    mapping = dataset.path / "mapping.txt"
+    names = read_mapping(mapping, on_fault) if is_present(mapping) else _derived(dataset)
+    wanted = dataset.spec.background
+    if wanted is None:
+        wanted = tuple(name for name in names if name == BACKGROUND)
+    unknown = [name for name in wanted if name not in names]
+    if unknown:
+        what = f"background names classes that do not exist: {', '.join(unknown)}"
+        remedy = f"choose from {', '.join(names)}"
+        on_fault(ConfigError(what, where=dataset.path / SPEC_FILE, remedy=remedy))
+    background = tuple(name for name in wanted if name in names)
+    return Vocabulary(names, background)
+
+
+def _derived(dataset: Dataset) -> tuple[str, ...]:
+    """The labels of all labelled frames, else those of the timestamps."""
+    labels: set[str] = set()
+    for name in filter(dataset.has_labels, dataset.names):
+        with suppress(DataError):  # an error when the video is used
+            lines, stretches = read_labels(dataset.labels_path(name)), dataset.labelled.of(name)
+            parts = [lines] if stretches is None else [lines[one.frames] for one in stretches]
+            labels.update(*parts)
+    if not labels and dataset.has_timestamps():
+        annotations = read_timestamps(dataset.timestamps_path).values()
+        labels = {entry.label for entries in annotations for entry in entries if entry.label}
+    if not labels:
+        raise MissingFileError(
+            "has neither mapping.txt nor labels to tell its classes",
+            where=dataset.path,
+            remedy="add mapping.txt with lines 'id name'",
+        )
+    return tuple(sorted(labels))

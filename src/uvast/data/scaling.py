@@ -1,0 +1,151 @@
+"""Features brought to one scale: each channel's mean and deviation, as the training side has them.
+
+Sums are float64 and taken over a block of frames at a time: a long video costs little memory, and
+channels far away from 0 lose nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uvast.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from uvast.data.video import Video
+
+Features = NDArray[np.floating[Any]]
+Channels = NDArray[np.float64]
+
+_BLOCK = 2**16
+"""Values that are worked on together: they fit into a processor's cache."""
+
+_RESOLUTION = 4 * float(np.finfo(np.float32).eps)
+"""A deviation below this share of a channel's magnitude is what rounding to float32 leaves."""
+
+_LEAST_DEVIATION = 1e-30
+"""A smaller one is a rounding error around 0."""
+
+_FARTHEST, _WIDEST, _FLATTEST = 6.0, 2.0, 0.03
+"""The limits of `is_familiar`, chosen on four real datasets: with three training videos or more,
+none of their other videos is beyond one (the farthest has 5.4 of 6), and all are in other units."""
+
+_ENOUGH_FRAMES = 100
+"""In fewer, nothing may have moved."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Each channel over `n_frames` frames: its mean and its sum of squared deviations `(F,)`."""
+
+    n_frames: int
+    mean: Channels
+    squares: Channels
+
+    @classmethod
+    def of(cls, features: Features) -> Moments:
+        """Of features `(T, F)`."""
+        parts = (_block_moments(features[rows]) for rows in _blocks(features))
+        return reduce(cls.merged, parts)
+
+    def merged(self, other: Moments) -> Moments:
+        """Of the frames of both (Chan, Golub and LeVeque 1983): no difference of large sums."""
+        n_frames = self.n_frames + other.n_frames
+        apart = other.mean - self.mean
+        share = other.n_frames / n_frames
+        squares = self.squares + other.squares + apart**2 * (self.n_frames * share)
+        return Moments(n_frames, self.mean + apart * share, squares)
+
+    @property
+    def deviation(self) -> Channels:
+        """The standard deviation `(F,)`."""
+        return np.sqrt(self.squares / self.n_frames)
+
+    @property
+    def is_constant(self) -> NDArray[np.bool_]:
+        """Which channels `(F,)` have one value but for rounding."""
+        floor = np.maximum(_RESOLUTION * np.abs(self.mean), _LEAST_DEVIATION)
+        return np.asarray(self.deviation <= floor)
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """How features are scaled to mean 0 and deviation 1.
+
+    Args:
+        mean: of each channel `(F,)`.
+        deviation: of each channel `(F,)`, above 0; infinite for a constant one, which becomes 0.
+    """
+
+    mean: Channels
+    deviation: Channels
+
+    def __post_init__(self) -> None:
+        if self.mean.ndim != 1 or self.mean.shape != self.deviation.shape:
+            raise InputError(
+                f"means of shape {self.mean.shape} and deviations of shape {self.deviation.shape}"
+            )
+        if not np.isfinite(self.mean).all() or not (self.deviation > 0).all():
+            raise InputError("means have to be finite and deviations above 0")
+
+    @property
+    def n_features(self) -> int:
+        """F."""
+        return len(self.mean)
+
+    def scaled(self, features: Features, out: NDArray[np.float32] | None = None) -> Features:
+        """Features `(T, F)` scaled to float32, into `out` if given, else in their memory order."""
+        if out is None:
+            out = np.empty_like(features, dtype=np.float32)
+        with np.errstate(over="ignore"):  # such a value is infinite, and the model's outputs NaN
+            for rows in _blocks(features):
+                block = features[rows] - self.mean
+                block /= self.deviation
+                out[rows] = block
+        return out
+
+    def is_familiar(self, features: Features) -> bool:
+        """Whether features `(T, F)` of a video may be of the kind that this was fitted on.
+
+        They are not if their distances from the mean are too large on average, if channels are far
+        too large and far too small side by side, or if most of them hardly move.
+        """
+        varied = np.isfinite(self.deviation)
+        if not varied.any():
+            return True
+        moments = Moments.of(features)
+        scale = self.deviation[varied]
+        moved = moments.deviation[varied] / scale
+        distance = np.hypot(moved, (moments.mean - self.mean)[varied] / scale)
+        spread = np.abs(np.log(np.maximum(distance, _LEAST_DEVIATION))).mean()
+        is_flat = len(features) >= _ENOUGH_FRAMES and np.median(moved) < _FLATTEST
+        return not (distance.mean() > _FARTHEST or spread > _WIDEST or is_flat)
+
+
+def fit_scaling(videos: Iterable[Video]) -> Scaling:
+    """The scaling of videos, one at a time: those that a model learns from, never the test side."""
+    moments = reduce(Moments.merged, (Moments.of(video.features) for video in videos))
+    deviation = np.where(moments.is_constant, np.inf, moments.deviation)
+    return Scaling(moments.mean, deviation)
+
+
+def _block_moments(features: Features) -> Moments:
+    values = features.astype(np.float64)
+    mean = values.mean(axis=0)
+    values -= mean
+    # the mean itself is rounded: what it misses comes back with the sum
+    missed = values.mean(axis=0)
+    squares = np.einsum("tf,tf->f", values, values) - len(values) * missed**2
+    return Moments(len(values), mean + missed, np.maximum(squares, 0))
+
+
+def _blocks(features: Features) -> Iterator[slice]:
+    """Rows that together have about `_BLOCK` values."""
+    n_rows = max(1, _BLOCK // max(1, features.shape[1]))
+    return (slice(start, start + n_rows) for start in range(0, len(features), n_rows))

@@ -1,0 +1,272 @@
+"""Imported labels: all of them or none, and every import can be undone.
+
+PROJECT/imports/N/import.json       when, from which files, into which videos
+PROJECT/imports/N/before/NAME.json  what a video had before; absent if nothing
+PROJECT/imports/N/after/NAME.json   what it had afterwards
+
+All annotations change in one step: the folder is made anew beside the old one, and the two swap
+places. The record is there before that: one that never took effect, because its process was
+killed, is known by annotations that are still those from before.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from filelock import FileLock
+from pydantic import Field
+
+from uvast.errors import LabelError, OutputError
+from uvast.exchange import native
+from uvast.exchange.records import merged
+from uvast.exchange.rules import without_overlaps
+from uvast.exchange.source import Target
+from uvast.files import (
+    is_present,
+    read_bytes,
+    read_record,
+    recover,
+    swap,
+    temporary_folder,
+    unwritable,
+    write_bytes,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from uvast.exchange.overlaps import Overlaps
+    from uvast.exchange.records import VideoAnnotations
+    from uvast.projects.incoming import Incoming
+    from uvast.projects.project import Project
+
+ANNOTATIONS, IMPORTS = "annotations", "imports"
+_RECORD = "import.json"
+
+Existing = Literal["refuse", "add", "replace"]
+"""What happens to videos that have annotations already."""
+
+_Text = Annotated[str, Field(min_length=1, max_length=10_000)]
+
+
+@dataclass(frozen=True)
+class ImportRecord:
+    """One import.
+
+    Args:
+        format: the mark of such files.
+        version: of the format.
+        when: date and time in UTC.
+        files: that were read.
+        videos: whose annotations changed.
+    """
+
+    format: Literal["uvast import"]
+    version: Literal[1]
+    when: _Text
+    files: Annotated[tuple[_Text, ...], Field(max_length=1_000_000)]
+    videos: Annotated[tuple[_Text, ...], Field(max_length=1_000_000)]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import did.
+
+    Args:
+        number: of the import, from 1.
+        videos: the annotations that these videos have now.
+        notes: what was changed on the way, one sentence each.
+    """
+
+    number: int
+    videos: tuple[VideoAnnotations, ...]
+    notes: tuple[str, ...] = ()
+
+
+def import_labels(
+    project: Project,
+    incoming: Incoming,
+    *,
+    existing: Existing = "refuse",
+    overlaps: Overlaps = "error",
+) -> Imported:
+    """Puts annotations into a project, all or none.
+
+    Args:
+        project: where to.
+        incoming: one record a video.
+        existing: what happens to videos that have annotations: an error, both are kept, or the
+            new ones take their place.
+        overlaps: which of several intervals counts.
+    """
+    with _locked(project):
+        wanted = [_joined(project, video, existing) for video in incoming.videos]
+        ruled = without_overlaps(wanted, overlaps)
+        new = {video.video: _content(video) for video in ruled.videos}
+        record = ImportRecord(
+            "uvast import",
+            1,
+            datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            tuple(str(file.absolute()) for file in incoming.files),
+            tuple(new),
+        )
+        number = _remember(project, record, new)
+        _replace(project, new)
+    return Imported(number, ruled.videos, ruled.notes)
+
+
+def undo_import(project: Project, *, drop_changes: bool = False) -> tuple[int, ImportRecord]:
+    """Takes the last import back; again, the one before it.
+
+    Args:
+        project: where from.
+        drop_changes: also if annotations of its videos were changed since, which are lost then.
+
+    Returns:
+        its number and record.
+    """
+    with _locked(project):
+        numbers = _numbers(project)
+        if not numbers:
+            raise LabelError(
+                "there is no import to undo",
+                where=project.path,
+                remedy="import labels with uvast import",
+            )
+        folder = project.path / IMPORTS / str(numbers[-1])
+        record = _read(folder)
+        changed = [n for n in record.videos if _now(project, n) != _kept(folder, "after", n)]
+        if changed and not drop_changes:
+            raise OutputError(
+                f"annotations of {changed[0]} were changed after import {numbers[-1]}"
+                + (f", and of {len(changed) - 1} more videos" if len(changed) > 1 else ""),
+                where=project.path,
+                remedy="keep them, or lose those changes with --undo --replace",
+            )
+        _replace(project, {name: _kept(folder, "before", name) for name in record.videos})
+        _forget(folder)
+    return numbers[-1], record
+
+
+def _joined(project: Project, video: VideoAnnotations, existing: Existing) -> VideoAnnotations:
+    """The annotations that a video shall have."""
+    before = project.annotations(video.video)
+    if before is None or not before.events or existing == "replace":
+        both = video
+    elif existing == "add":
+        (both,) = merged((before, video))
+    else:
+        raise OutputError(
+            f"video {video.video} has annotations already",
+            where=project.path,
+            remedy="keep both with --add, or put the new ones in their place with --replace",
+        )
+    return replace(both, events=tuple(dict.fromkeys(both.events)))  # nothing twice
+
+
+def _remember(project: Project, record: ImportRecord, new: Mapping[str, bytes]) -> int:
+    """Keeps what was there and what will be; whole or not at all."""
+    imports = project.path / IMPORTS
+    number = max(_numbers(project), default=0) + 1
+    with temporary_folder(imports) as folder:
+        made = folder / "import"
+        write_json(made / _RECORD, asdict(record))
+        for name, content in new.items():
+            before = _now(project, name)
+            if before is not None:
+                write_bytes(made / "before" / f"{name}.json", before)
+            write_bytes(made / "after" / f"{name}.json", content)
+        made.rename(imports / str(number))
+    return number
+
+
+def _replace(project: Project, new: Mapping[str, bytes | None]) -> None:
+    """Puts annotations of several videos in place in one step; None takes them away."""
+    place = project.path / ANNOTATIONS
+    with temporary_folder(project.path) as folder:
+        made = folder / ANNOTATIONS
+        if place.is_dir():
+            shutil.copytree(place, made)
+        else:
+            made.mkdir()
+        copied = _states(made)
+        for name, content in new.items():
+            path = made / f"{name}.json"
+            if content is None:
+                path.unlink(missing_ok=True)
+            else:
+                write_bytes(path, content)
+        swap(made, place)
+        if made.is_dir():  # the old folder: what another process wrote meanwhile goes along
+            for name, state in _states(made).items():
+                if copied.get(name) != state and name.removesuffix(".json") not in new:
+                    shutil.copy2(made / name, place / name)
+
+
+def _states(folder: Path) -> dict[str, tuple[int, int]]:
+    """Time and size of each file; a copy has those of the original."""
+    files = [path for path in folder.iterdir() if path.suffix == ".json"]
+    return {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in files}
+
+
+def _numbers(project: Project) -> list[int]:
+    """Of the imports, in order; the last one is taken away if it never took effect."""
+    imports = project.path / IMPORTS
+    names = [one.name for one in imports.iterdir()] if imports.is_dir() else []
+    numbers = sorted(int(name) for name in names if name.isascii() and name.isdecimal())
+    if numbers:
+        last = imports / str(numbers[-1])
+        videos = _read(last).videos
+        now = [_now(project, name) for name in videos]
+        after = [_kept(last, "after", name) for name in videos]
+        if now != after and now == [_kept(last, "before", name) for name in videos]:
+            _forget(last)
+            return numbers[:-1]
+    return numbers
+
+
+def _forget(folder: Path) -> None:
+    with temporary_folder(folder.parent) as bin_:
+        folder.rename(bin_ / folder.name)
+
+
+def _read(folder: Path) -> ImportRecord:
+    remedy = "remove this folder; the annotations stay as they are"
+    record = read_record(folder / _RECORD, ImportRecord, remedy=remedy)
+    known = {path.stem for path in (folder / "after").glob("*.json")}
+    if known != set(record.videos):
+        raise LabelError("does not fit the files beside it", where=folder / _RECORD, remedy=remedy)
+    return record
+
+
+def _now(project: Project, name: str) -> bytes | None:
+    return _bytes(project.path / ANNOTATIONS / f"{name}.json")
+
+
+def _kept(folder: Path, side: Literal["before", "after"], name: str) -> bytes | None:
+    return _bytes(folder / side / f"{name}.json")
+
+
+def _bytes(path: Path) -> bytes | None:
+    return read_bytes(path) if is_present(path) else None
+
+
+def _content(video: VideoAnnotations) -> bytes:
+    return native.write((video,), Target(video.video)).content
+
+
+@contextmanager
+def _locked(project: Project) -> Iterator[None]:
+    """One import at a time; a swap that was killed half-way is put right first."""
+    try:
+        with FileLock(project.path / ".imports.lock"):
+            recover(project.path / ANNOTATIONS)
+            yield
+    except OSError as error:
+        raise unwritable(project.path, error) from error

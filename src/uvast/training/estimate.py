@@ -1,0 +1,78 @@
+"""How long a run will take: a few steps of the real loop on noise, before it begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from uvast.data import Video, collate
+from uvast.models import Uvast
+from uvast.models.build import build_model
+from uvast.segments import Segmentation, round_durations
+from uvast.training.batches import EpochBatches
+from uvast.training.distributed import Processes
+from uvast.training.loop import Loop
+from uvast.training.objectives import StageTwo, stage_one_objective
+from uvast.training.watching import Silent
+from uvast.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from uvast.config import Config
+    from uvast.config.auto import DataFacts
+    from uvast.data import Batch
+    from uvast.training.objectives import Objective
+
+MOST_FRAMES = 1000
+"""Measured at once; a step takes about as long for each frame of a longer video."""
+N_STEPS = 2
+DECODED = 1.5
+"""Steps of training that the decoding of a video takes, about: `best` beside the decoder alone."""
+
+
+def expected_seconds(config: Config, facts: DataFacts, device: torch.device) -> float:
+    """What all epochs and validations will take, about; a second or so is spent on finding out.
+
+    Reading files and making pseudo-labels is left out.
+    """
+    n_frames = max(1, round(facts.n_frames / facts.n_videos / (config.train.sampling_rate or 1)))
+    measured = min(n_frames, MOST_FRAMES)
+    batch = _noise(facts, measured).to(device)
+    devices = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices):
+        model = build_model(
+            config.model, n_features=facts.n_features, n_classes=facts.n_classes
+        ).to(device)
+        classes = Vocabulary(tuple(map(str, range(facts.n_classes))))
+        epochs = {1: config.train.epochs}
+        step = _step(config, stage_one_objective(model, classes, config.loss), 1, batch)
+        seconds = config.train.epochs * facts.n_videos * step
+        if isinstance(model, Uvast) and config.train.alignment_epochs:
+            epochs[2] = config.train.alignment_epochs
+            seconds += (
+                epochs[2] * facts.n_videos * _step(config, StageTwo(model, classes), 2, batch)
+            )
+    n_validations = sum(-(-n // config.train.validate_every) for n in epochs.values())
+    seconds += n_validations * facts.n_validation * DECODED * step
+    return seconds * n_frames / measured
+
+
+def _step(config: Config, objective: Objective, stage: int, batch: Batch) -> float:
+    """Seconds of a step with a video; the first one, which warms up, does not count."""
+    loop = Loop(objective, config.train, stage=stage, epochs=2, processes=Processes())
+    n_batches = config.train.accumulation
+    loop.run_epoch(0, EpochBatches(1, iter([batch] * n_batches)), Silent())
+    drawn = EpochBatches(N_STEPS, iter([batch] * (N_STEPS * n_batches)))
+    return loop.run_epoch(1, drawn, Silent()).seconds / (N_STEPS * n_batches)
+
+
+def _noise(facts: DataFacts, n_frames: int) -> Batch:
+    """A video of so many frames with segments as many as are usual; all random."""
+    generator = np.random.default_rng(0)
+    n_segments = min(max(1, round(facts.n_segments / facts.n_videos)), n_frames)
+    transcript = np.arange(n_segments) % facts.n_classes
+    durations = round_durations(np.full(n_segments, 1 / n_segments), n_frames)
+    features = generator.standard_normal((n_frames, facts.n_features)).astype(np.float32)
+    video = Video("noise", features, None, n_frames)
+    return collate([video], [Segmentation(transcript, durations)])

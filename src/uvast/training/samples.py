@@ -1,0 +1,115 @@
+"""Which of a dataset's videos, or stretches of them, a run can learn from, and which stay out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from uvast.data.faults import some
+from uvast.data.labelled import N_LISTED, unlabelled_note
+from uvast.errors import LabelError, TimestampError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from uvast.data import Dataset, Timestamps
+
+LEAST_FRAMES = 4
+"""Frames at the model's rate that a stretch needs; a whole video may have fewer."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What can be learned from.
+
+    Args:
+        by_video: the samples of each video that has some, see `Dataset.samples`.
+        notes: which videos and stretches stay out, and why.
+    """
+
+    by_video: Mapping[str, tuple[str, ...]]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def videos(self) -> tuple[str, ...]:
+        """The videos with samples."""
+        return tuple(self.by_video)
+
+    def of(self, videos: Iterable[str]) -> tuple[str, ...]:
+        """All samples of some videos."""
+        return tuple(sample for video in videos for sample in self.by_video[video])
+
+
+def find_samples(
+    dataset: Dataset, videos: Sequence[str], timestamps: Mapping[str, Timestamps] | None
+) -> Samples:
+    """The samples of some videos; an error if there are none at all.
+
+    Args:
+        dataset: where the videos are.
+        videos: those that are asked for.
+        timestamps: by sample, for timestamp supervision; None for full labels.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    bare, short, unclicked = [], [], []
+    for video in videos:
+        samples = dataset.samples(video)
+        if timestamps is None:
+            has_any = dataset.has_labels(video)
+        else:
+            has_any = any(sample in timestamps for sample in samples)
+        if not has_any:
+            bare.append(video)
+            continue
+        kept = []
+        for sample in samples:
+            if sample != video and _n_frames(dataset, sample) < LEAST_FRAMES:
+                short.append(sample)
+            elif timestamps is not None and sample not in timestamps:
+                unclicked.append(sample)
+            else:
+                kept.append(sample)
+        if kept:
+            found[video] = tuple(kept)
+    if videos and not found:
+        raise _nothing(dataset, timestamps is None)
+    notes = (
+        unlabelled_note(bare, lack="labels" if timestamps is None else "timestamps"),
+        dataset.partial_summary(found),
+        _stretches_note(short, f"shorter than {LEAST_FRAMES} frames"),
+        _stretches_note(unclicked, "without a timestamp"),
+    )
+    return Samples(found, tuple(note for note in notes if note is not None))
+
+
+def _n_frames(dataset: Dataset, sample: str) -> int:
+    """At the model's rate."""
+    return -(-dataset.source_frames(sample) // dataset.sampling_rate)
+
+
+def _stretches_note(stretches: Sequence[str], what: str) -> str | None:
+    if not stretches:
+        return None
+    which = "1 stretch" if len(stretches) == 1 else f"{len(stretches)} stretches"
+    stays = "stays" if len(stretches) == 1 else "stay"
+    return f"{which} {what} {stays} out: {some(stretches, N_LISTED)}"
+
+
+def _nothing(dataset: Dataset, is_full: bool) -> LabelError | TimestampError:
+    if not is_full:
+        return TimestampError(
+            "has no timestamps for any of the videos to train on",
+            where=dataset.path,
+            remedy="annotate one frame of each of their actions",
+        )
+    if dataset.has_timestamps():
+        return LabelError(
+            "has timestamps but no labels",
+            where=dataset.path,
+            remedy="pass --supervision timestamps",
+        )
+    return LabelError(
+        "has no labels for any of the videos to train on",
+        where=dataset.path,
+        remedy="label some of them",
+    )

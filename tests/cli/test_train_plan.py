@@ -1,0 +1,71 @@
+"""What `uvast train` says and does where nobody chose its settings."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from in_process import uvast
+
+from uvast.config import load_config, parse_config
+from uvast.runs import RunFolder
+
+TINY = (
+    *("--set", "model.width=16", "--set", "model.attention_width=8"),
+    *("--set", "model.n_encoder_layers=4", "--set", "model.decoder_feedforward=32"),
+)
+
+
+@pytest.mark.parametrize("preset", [(), ("--preset", "auto")], ids=["none", "auto"])
+def test_the_plan_is_told_and_kept(tiny_path, tmp_path, preset):
+    run = tmp_path / "run"
+    done = uvast(
+        *("train", tiny_path, "--split", 1, "--epochs", 2, "--sampling-rate", 2),
+        *(*TINY, *preset, "--device", "cpu", "--out", run),
+    )
+    assert done.returncode == 0, done.stderr
+    first, rate, epochs, stage, spans, minutes, training, *_ = done.stderr.splitlines()
+    assert first.startswith("4 videos with labels: ")
+    assert rate == "the model sees every 2nd frame, as you asked"
+    assert epochs == "2 epochs, as you asked"
+    assert stage.startswith("no stage 2")
+    assert spans.startswith("no dark spans")
+    assert minutes == "this will take less than a minute (cpu)"
+    assert training == "training uvast on 4 videos (cpu): 2 epochs of stage 1"
+    _, config, _ = RunFolder.open(run)
+    assert (config.train.sampling_rate, config.train.epochs) == (2, 2)
+    small = load_config("small")
+    assert config.decode == small.decode
+    assert config.train.feature_noise == small.train.feature_noise
+
+
+def test_a_plan_alone_trains_nothing(tiny_path):
+    done = uvast("train", tiny_path, "--plan", *TINY, "--device", "cpu")
+    assert done.returncode == 0, done.stderr
+    plan = json.loads(done.stdout)
+    assert plan["sentences"] == done.stderr.splitlines()[:-1]
+    assert plan["facts"]["n_videos"] == 8
+    assert plan["seconds"] > 0
+    config = parse_config(plan["config"], where="plan")
+    assert (config.train.epochs, config.model.width) == (300, 16)
+
+
+def test_a_run_that_goes_on_is_not_planned_again(tmp_path):
+    done = uvast("train", "--resume", tmp_path, "--plan")
+    assert done.returncode == 2
+    assert "--resume: a resumed run has its dataset and settings already" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--plan", "--preset", "small"), "--plan: only preset auto plans; leave out --preset"),
+        (("--plan", "--model", "asformer"), "--plan: only preset auto plans; leave out --preset"),
+        (("--preset", "auto", "--model", "asformer", "--out", "run"), "preset 'auto' looks at the"),
+        (("--out", "run", "--sampling-rate", "2", "--set", "train.sampling_rate=3"), "set twice"),
+    ],
+)
+def test_options_that_do_not_go_together(tiny_path, options, sentence):
+    done = uvast("train", tiny_path, *options)
+    assert done.returncode == 2
+    assert sentence in done.stderr
