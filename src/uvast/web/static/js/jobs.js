@@ -4,15 +4,9 @@ import { get, post } from "./api.js";
 import { chart } from "./chart.js";
 import { dialog } from "./asking.js";
 import { fill, h, textButton } from "./dom.js";
-import { field, select } from "./exchange.js";
+import { KINDS, openPlan } from "./plan.js";
 import { span } from "./times.js";
 
-const KINDS = {
-  extract: ["Features", "What the model sees of each video. Needed once for every video."],
-  train: ["Train", "Learns from the clicks or segments of all videos."],
-  segment: ["Segment", "Finds the actions in all videos with the newest model."],
-  report: ["Report", "One page about a model: scores, pictures, where it errs."],
-};
 const STATES = {
   queued: "waiting",
   running: "running",
@@ -21,50 +15,14 @@ const STATES = {
   cancelled: "cancelled",
 };
 
-/** The options of each kind of work. @returns {Record<string, HTMLElement>} */
-function options(kind, project) {
-  const runs = () => select(
-    "Model",
-    [
-      ["", "The newest"],
-      ...project.runs.filter((one) => one.finished).map((one) => [one.name, one.name]),
-    ],
-  );
-  const number = (label, more) => h(
-    "input",
-    { type: "number", min: 1, placeholder: "its own choice", "aria-label": label, ...more },
-  );
-  switch (kind) {
-    case "extract":
-      return {
-        extractor: select(
-          "Extractor",
-          [
-            ["", "Its own choice"],
-            ["pixels", "Pixels: fast, rough"],
-            ["appearance", "Appearance: objects and places"],
-            ["i3d", "I3D: movements, slow"],
-            ["appearance,i3d", "Both"],
-          ],
-        ),
-      };
-    case "train":
-      return { epochs: number("Epochs", { step: 1 }) };
-    default:
-      return { run: runs() };
-  }
-}
-
-const LABELS = { extractor: "Extractor", epochs: "Epochs", run: "Model" };
-
 export class JobsView {
   /**
    * @param {import("./store.js").Store} store
-   * @param {string[]} _path
+   * @param {string[]} path what to open at once
    * @param {import("./notices.js").Notices} notices
    */
-  constructor(store, _path, notices) {
-    Object.assign(this, { store, notices });
+  constructor(store, [first], notices) {
+    Object.assign(this, { store, notices, first });
     /** @type {Map<number, any>} jobs with their curves */
     this.whole = new Map();
     this.opened = null;
@@ -99,56 +57,29 @@ export class JobsView {
     this.leave.forEach((stop) => stop());
   }
 
-  /** Says what would be done, before it is done. */
-  #plan(kind) {
-    const fields = options(kind, this.store.project);
-    const sentences = h("ul", { class: "plan", "aria-live": "polite" });
-    const fault = h("p", { class: "fault", role: "alert" });
-    const start = textButton("Start", () => this.#start(wanted(), box, fault), { class: "main" });
-    const wanted = () => {
-      const values = Object.entries(fields).filter(([, input]) => input.value);
-      return {
-        kind,
-        author: this.store.author,
-        ...Object.fromEntries(
-          values.map(
-            ([name, input]) => [name, input.type === "number" ? Number(input.value) : input.value],
-          ),
-        ),
-      };
-    };
-    const plan = async () => {
-      try {
-        fill(sentences, (await post("/api/plan", wanted())).plan.map((one) => h("li", {}, one)));
-        fill(fault);
-        start.disabled = false;
-      } catch (error) {
-        fill(sentences);
-        fill(fault, error.message);
-        start.disabled = true;
-      }
-    };
-    for (const input of Object.values(fields)) input.addEventListener("change", plan);
-    const box = dialog(
-      KINDS[kind][0],
-      Object.entries(fields).map(([name, input]) => field(LABELS[name], input)),
-      h("h3", {}, "The plan"),
-      sentences,
-      fault,
-      h("footer", {}, start),
-    );
-    plan();
+  /** Opens the plan that the address names. */
+  mount() {
+    if (KINDS[this.first]) this.#plan(this.first);
   }
 
-  async #start(wanted, box, fault) {
-    try {
-      const job = await post("/api/jobs", wanted);
-      this.opened = job.number;
-      this.whole.set(job.number, job);
-      box.close();
-      await this.store.load();
-    } catch (error) {
-      fill(fault, error.message);
+  #plan(kind, run) {
+    openPlan(this.store, kind, (job) => this.#started(job), run);
+  }
+
+  async #started(job) {
+    this.opened = job.number;
+    this.whole.set(job.number, job);
+    await this.store.load().catch(() => {});
+  }
+
+  /** The page about a model, or the plan to write it. */
+  #report(run) {
+    const number = run.name.replace(/\D/g, "");
+    const written = (job) => job.kind === "report" && job.state === "done" && job.output === number;
+    if (!this.store.project.jobs.some(written)) this.#plan("report", run.name);
+    else {
+      const page = h("iframe", { src: `/report/${number}`, title: `Report of ${run.name}` });
+      dialog(`Report of ${run.name}`, page).classList.add("whole");
     }
   }
 
@@ -238,12 +169,8 @@ export class JobsView {
   }
 
   #run(run) {
-    const scores = run.scores
-      ? Object.entries(run.scores).filter(([, value]) => value !== null && value !== undefined).map(
-        ([name, value]) => `${name} ${Number(value).toFixed(1)}`,
-      ).join(", ")
-      : "no validation";
-    const number = run.name.replace(/\D/g, "");
+    const known = Object.entries(run.scores ?? {}).filter(([, value]) => typeof value === "number");
+    const scores = known.map(([name, value]) => `${name} ${value.toFixed(1)}`).join(", ");
     return h(
       "div",
       { class: "run panel" },
@@ -253,10 +180,8 @@ export class JobsView {
         { class: `state ${run.finished ? "done" : "running"}` },
         run.finished ? "finished" : "not finished",
       ),
-      h("span", { class: "hint" }, scores),
-      run.finished
-        ? h("a", { href: `/report/${number}`, target: "_blank", rel: "noopener" }, "report")
-        : null,
+      h("span", { class: "hint" }, scores || "no validation"),
+      run.finished ? textButton("Report", () => this.#report(run)) : null,
     );
   }
 }

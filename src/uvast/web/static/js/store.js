@@ -15,6 +15,8 @@ export class VideoDocument {
     this.server = state;
     /** @type {import("./applied.js").Change[][]} batches that are on their way */
     this.waiting = [];
+    /** the events when the last batch was sent: what is new then is ours */
+    this.base = state.events;
     this.heard = state.version;
     this.cached = null;
   }
@@ -148,7 +150,7 @@ export class Store {
    */
   change(name, changes) {
     const found = this.documents.get(name);
-    let batch = changes.map(
+    const batch = changes.map(
       (one) => (one.do === "add" || one.do === "split" ? { ...one, as: newId() } : one),
     );
     if (!batch.length) return batch;
@@ -169,6 +171,7 @@ export class Store {
     if (batch.some(isOrphan)) {
       throw new ApiError("That event was not made, so it cannot be changed.", 422);
     }
+    found.base = found.server.events;
     const body = {
       version: found.server.version,
       author: this.author,
@@ -179,10 +182,10 @@ export class Store {
 
   #acknowledged(name, found, state) {
     const batch = found.waiting.shift();
-    const names = namesGiven(batch, found.server.events, state.events);
+    const names = namesGiven(batch, found.base, state.events);
     found.waiting = found.waiting.map((other) => other.map((one) => renamed(one, names)));
-    found.server = state;
     found.cached = null;
+    found.replace(state);
     if (names.size) this.tell("renamed", names);
     this.tell("video", name);
     if (found.heard > state.version) this.refetch(name).catch(() => {});

@@ -93,9 +93,11 @@ export class VideosView {
     );
     const n = (state) => videos.filter((one) => one.state === state).length;
     const parts = Object.keys(STATES).filter(n).map((state) => `${n(state)} ${STATES[state]}`);
+    const bare = videos.filter((one) => !one.has_features).length;
     fill(
       this.summary,
       videos.length ? `${count(videos.length, "video")}: ${parts.join(", ")}` : null,
+      bare ? [`; ${bare} without features. `, h("a", { href: "#/jobs/extract" }, "Compute")] : null,
     );
     this.next.hidden = !next;
     if (next) {
