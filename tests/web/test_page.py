@@ -273,6 +273,43 @@ def test_an_avi_gets_its_proxy(app: Served, opened: Opener) -> None:
         assert shown_number(page, number) == number
 
 
+def test_features_alone_are_a_heat_map_to_click_at(browser: Browser, tmp_path: Path) -> None:
+    features = np.random.default_rng(4).normal(size=(100, 8)).astype(np.float32)
+    (tmp_path / "features").mkdir()
+    np.save(tmp_path / "features" / "mouse.npy", features)
+    (tmp_path / "dataset.toml").write_text("frames_per_second = 10\n")
+    with served(Project.create(tmp_path, [])[0]) as app:
+        add_classes(app, "sniff")
+        page = browser.new_page()
+        page.goto(app.app.door.link)
+        page.goto(f"{app.app.door.address}/#/annotate/mouse")
+        expect(page.locator(".class-list [data-label=sniff]")).to_be_visible()
+        until(page, "document.querySelector('.heat').width > 50")
+        page.keyboard.press("Space")
+        until(page, f"{SCENE}.head.seconds > 0.3")
+        page.keyboard.press("Space")
+        page.keyboard.press("1")
+        saved(page)
+        assert clicks(app, "mouse") == [("sniff", player(page, "head.seconds"))]
+        page.close()
+
+
+def test_keys_can_be_changed_and_are_remembered(app: Served, opened: Opener) -> None:
+    page = opened("annotate/even")
+    page.keyboard.press("?")
+    key = page.get_by_role("button", name="Key of: One second on")
+    key.press("Enter")
+    page.keyboard.press("b")
+    expect(page.locator("dialog .fault")).to_contain_text("Split the segment here")
+    key.press("Enter")
+    page.keyboard.press("d")
+    expect(key).to_have_text("D")
+    page.reload()
+    until(page, f"{SCENE}.seconds > 0 && document.querySelector('.screen').dataset.busy == 'no'")
+    page.keyboard.press("d")
+    until(page, f"{SCENE}.head.seconds == 1")
+
+
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_fits(app: Served, opened: Opener, size: tuple[int, int], scheme: str) -> None:

@@ -5,9 +5,13 @@ import { ClassPanel, Inspector, VideoPanel } from "./panels.js";
 import { Workspace } from "./workspace.js";
 
 export class AnnotateView {
-  /** @param {import("./store.js").Store} store @param {string[]} path the name of the video */
-  constructor(store, [name]) {
+  /**
+   * @param {import("./store.js").Store} store
+   * @param {string[]} path the name of the video, and the moment to begin with
+   */
+  constructor(store, [name, seconds]) {
     this.store = store;
+    this.begin = Number(seconds) || 0;
     this.name = name;
     this.workspace = new Workspace(store, () => this.#update());
     this.classes = new ClassPanel(
@@ -44,6 +48,7 @@ export class AnnotateView {
   async mount() {
     try {
       await this.workspace.load(this.name);
+      if (this.begin) this.workspace.goTo(this.begin);
     } catch (error) {
       fill(
         this.element,

@@ -126,6 +126,6 @@ function mergeClass(store, one, change) {
 }
 
 async function removeClass(one, change) {
-  const sentence = "It goes out of the list. One that has events stays: merge it, or relabel them first.";
+  const sentence = "One that has events stays in the list: merge it, or relabel them first.";
   if (await confirmed(`Delete ${one.name}?`, sentence, "Delete")) change("delete", {});
 }

@@ -98,7 +98,7 @@ export class JobsView {
     const { jobs, runs } = this.store.project;
     this.opened ??= jobs.find((one) => one.state === "running")?.number ?? jobs[0]?.number ?? null;
     if (this.opened !== null && !this.whole.has(this.opened)) this.#fetch(this.opened);
-    fill(this.list, jobs.map((one) => this.#row({ ...one, ...this.whole.get(one.number) })));
+    fill(this.list, jobs.map((one) => this.#row(this.#newest(one))));
     if (!jobs.length) {
       fill(
         this.list,
@@ -115,9 +115,15 @@ export class JobsView {
     );
   }
 
+  /** What is known of a job: its own news are quicker than the list, until its state changes. */
+  #newest(one) {
+    const whole = this.whole.get(one.number);
+    return whole?.state === one.state ? { ...one, ...whole } : { ...whole, ...one };
+  }
+
   #row(job) {
     const open = job.number === this.opened;
-    const title = `${KINDS[job.kind]?.[0] ?? "Copy for the browser"}${job.video ? `: ${job.video}` : ""}`;
+    const title = KINDS[job.kind]?.[0] ?? `Copy for the browser: ${job.video}`;
     const busy = job.state === "running" || job.state === "queued";
     const left = job.seconds_left === null ? "" : `, ${span(job.seconds_left)} left`;
     const head = textButton(

@@ -139,7 +139,9 @@ export class ReviewView {
 
   #draw() {
     const left = this.queue.filter((one) => !one.done).length;
-    fill(this.title, `Review `, h("small", {}, `${count(left, "segment")} left`));
+    const { video, why } = this.queue[this.place];
+    const about = `${count(left, "segment")} left. ${video}: ${why}`;
+    fill(this.title, "Review ", h("small", { title: about }, about));
     const { workspace } = this;
     fill(
       this.buttons,

@@ -80,7 +80,13 @@ export class Screen {
 
   #features(state) {
     const map = new HeatMap(state.name, state.seconds ?? 0);
-    fill(this.element, map.element);
+    const rateless = h(
+      "div",
+      { class: "screen-note" },
+      "These features have no rate, so there is no time to click at: ",
+      "write frames_per_second = 15, or whatever it is, into the project's dataset.toml.",
+    );
+    fill(this.element, map.element, state.seconds ? null : rateless);
     this.player = new SilentPlayer(this.table, () => {
       map.show(this.player.seconds);
       this.onchange();

@@ -113,7 +113,7 @@ export class VideosView {
         ),
         h(
           "a",
-          { class: "button main", href: `#/annotate/${encodeURIComponent(next.video)}` },
+          { class: "button main", href: `#/annotate/${encodeURIComponent(next.video)}/${next.seconds ?? 0}` },
           "Go there",
         ),
       );
