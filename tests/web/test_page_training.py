@@ -17,7 +17,7 @@ from uvast.web.changes import Add
 from uvast.web.routes.videos import scene_of
 
 ACTIONS = ("reach", "pour")
-LONG = 180_000
+LONG = 400_000
 
 
 @pytest.fixture(scope="module")

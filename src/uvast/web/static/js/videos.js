@@ -100,24 +100,7 @@ export class VideosView {
       bare ? [`; ${bare} without features. `, h("a", { href: "#/jobs/extract" }, "Compute")] : null,
     );
     this.next.hidden = !next;
-    if (next) {
-      fill(
-        this.next,
-        h(
-          "div",
-          {},
-          h("strong", {}, "Label next: "),
-          next.video,
-          next.seconds === null ? "" : ` at ${clock(next.seconds, 0)}`,
-          h("p", { class: "hint" }, next.why),
-        ),
-        h(
-          "a",
-          { class: "button main", href: `#/annotate/${encodeURIComponent(next.video)}/${next.seconds ?? 0}` },
-          "Go there",
-        ),
-      );
-    }
+    if (next) fill(this.next, ...proposal(next));
     fill(this.grid, shown.map((one) => card(one)));
     if (!videos.length) {
       fill(
@@ -131,6 +114,16 @@ export class VideosView {
       );
     }
   }
+}
+
+/** Where a click would teach most. */
+function proposal({ video, seconds, why }) {
+  const place = seconds === null ? "" : ` at ${clock(seconds, 0)}`;
+  const href = `#/annotate/${encodeURIComponent(video)}/${seconds ?? 0}`;
+  return [
+    h("div", {}, h("strong", {}, "Label next: "), video, place, h("p", { class: "hint" }, why)),
+    h("a", { class: "button main", href }, "Go there"),
+  ];
 }
 
 /** One video. */
