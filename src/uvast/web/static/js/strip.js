@@ -5,7 +5,8 @@ import { addressOf } from "./api.js";
 const N = 8;
 const NARROWEST = 78;
 const MOST_TILES = 80;
-const AT_ONCE = 2;
+const AT_ONCE = 1; // single pictures, which somebody waits for, go first
+const SECONDS_TO_RETRY = 5;
 
 export class Strip {
   /** @param {string} name of the video @param {number} seconds @param {() => void} onload */
@@ -64,7 +65,10 @@ export class Strip {
         this.#next();
       };
       tile.image.onload = () => over(true);
-      tile.image.onerror = () => over(false);
+      tile.image.onerror = () => {
+        setTimeout(() => this.tiles.delete(key), SECONDS_TO_RETRY * 1000);
+        over(false);
+      };
     }
   }
 
