@@ -1,6 +1,6 @@
 /** The view where work is done: video, timeline, classes. */
 
-import { fill, h, textButton } from "./dom.js";
+import { fill, h, renew, textButton } from "./dom.js";
 import { ClassPanel, Inspector, VideoPanel } from "./panels.js";
 import { Workspace } from "./workspace.js";
 
@@ -78,7 +78,8 @@ export class AnnotateView {
         class: workspace.mode === name ? "on" : "",
       },
     );
-    fill(this.modes, mode("clicks", "Clicks"), mode("segments", "Segments"));
+    const both = () => [mode("clicks", "Clicks"), mode("segments", "Segments")];
+    renew(this.modes, workspace.mode, both);
     for (const part of [this.classes, this.inspector, this.about]) part.update();
   }
 

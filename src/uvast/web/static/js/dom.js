@@ -48,6 +48,24 @@ export function fill(element, ...children) {
   element.replaceChildren(...nodes(children));
 }
 
+/**
+ * Fills an element only when what it shows has changed, and leaves the keyboard where it was:
+ * news of others come at any time.
+ * @param {Element} element
+ * @param {any} shown everything that the children depend on
+ * @param {() => Child} build
+ */
+export function renew(element, shown, build) {
+  const key = JSON.stringify(shown);
+  if (element.shown === key) return;
+  element.shown = key;
+  const name = (one) => one.getAttribute("aria-label") ?? one.textContent;
+  const active = element.contains(document.activeElement) ? name(document.activeElement) : null;
+  fill(element, build());
+  const controls = [...element.querySelectorAll("button, select, input")];
+  if (active !== null) controls.find((one) => name(one) === active)?.focus();
+}
+
 const ICONS = {
   play: "M7 4.5v15l12.5-7.5z",
   pause: "M6 4.5h4v15H6zM14 4.5h4v15h-4z",

@@ -25,7 +25,9 @@ export class JobsView {
     Object.assign(this, { store, notices, first });
     /** @type {Map<number, any>} jobs with their curves */
     this.whole = new Map();
-    this.opened = null;
+    /** @type {number | null | undefined} the job whose details are shown; undefined for any */
+    this.opened = undefined;
+    this.logIsOpen = false;
     this.list = h("div", { class: "job-list" });
     this.runs = h("div", { class: "runs" });
     const cards = Object.entries(KINDS).map(
@@ -47,7 +49,7 @@ export class JobsView {
       this.runs,
     );
     this.leave = [
-      store.on("project", () => this.update()),
+      store.on("project", () => this.#later()),
       store.on("job", (news) => this.#news(news)),
     ];
     this.update();
@@ -85,19 +87,26 @@ export class JobsView {
 
   async #news(news) {
     if (news.job === this.opened || news.state !== "running") await this.#fetch(news.job);
-    else this.update();
+    else this.#later();
+  }
+
+  /** News do not take away a button that somebody is pressing. */
+  #later() {
+    if (!this.list.matches(":active")) this.update();
   }
 
   async #fetch(number) {
     const job = await get(`/api/jobs/${number}`).catch(() => null);
     if (job) this.whole.set(number, job);
-    this.update();
+    this.#later();
   }
 
   update() {
     const { jobs, runs } = this.store.project;
-    this.opened ??= jobs.find((one) => one.state === "running")?.number ?? jobs[0]?.number ?? null;
-    if (this.opened !== null && !this.whole.has(this.opened)) this.#fetch(this.opened);
+    if (this.opened === undefined && jobs.length) {
+      this.opened = (jobs.find((one) => one.state === "running") ?? jobs[0]).number;
+    }
+    if (this.opened && !this.whole.has(this.opened)) this.#fetch(this.opened);
     fill(this.list, jobs.map((one) => this.#row(this.#newest(one))));
     if (!jobs.length) {
       fill(
@@ -163,15 +172,14 @@ export class JobsView {
       h("div", { class: "row" }, head, cancel),
       bar,
       job.error ? h("p", { class: "fault" }, job.error) : null,
-      open ? details(job) : null,
+      open ? this.#details(job) : null,
     );
   }
 
   #open(number) {
     this.opened = number;
-    this.opened === null
-      ? fill(this.list, this.store.project.jobs.map((one) => this.#row(one)))
-      : this.#fetch(number);
+    if (number === null) this.update();
+    else this.#fetch(number);
   }
 
   #run(run) {
@@ -190,23 +198,24 @@ export class JobsView {
       run.finished ? textButton("Report", () => this.#report(run)) : null,
     );
   }
-}
 
-/** The plan, curves and log of a job. */
-function details(job) {
-  const groups = new Map();
-  for (const [name, points] of Object.entries(job.curves ?? {})) {
-    const [title, curve] = name.includes(": ")
-      ? [name.slice(0, name.lastIndexOf(": ")), name.slice(name.lastIndexOf(": ") + 2)]
-      : ["", name];
-    groups.set(title, { ...groups.get(title), [curve]: points });
+  /** The plan, curves and log of a job. */
+  #details(job) {
+    const groups = new Map();
+    for (const [name, points] of Object.entries(job.curves ?? {})) {
+      const cut = name.lastIndexOf(": ");
+      const [title, curve] = [name.slice(0, Math.max(0, cut)), name.slice(cut < 0 ? 0 : cut + 2)];
+      groups.set(title, { ...groups.get(title), [curve]: points });
+    }
+    const log = h("details", { open: this.logIsOpen }, h("summary", {}, "Log"));
+    log.append(h("pre", {}, (job.log ?? []).join("\n")));
+    log.addEventListener("toggle", () => (this.logIsOpen = log.open));
+    return h(
+      "div",
+      { class: "details" },
+      h("ul", { class: "plan" }, (job.plan ?? []).map((one) => h("li", {}, one))),
+      h("div", { class: "charts" }, [...groups].map(([title, curves]) => chart(title, curves))),
+      job.log?.length ? log : null,
+    );
   }
-  const log = Array.isArray(job.log) ? job.log.join("\n") : job.log;
-  return h(
-    "div",
-    { class: "details" },
-    h("ul", { class: "plan" }, (job.plan ?? []).map((one) => h("li", {}, one))),
-    h("div", { class: "charts" }, [...groups].map(([title, curves]) => chart(title, curves))),
-    log ? h("details", {}, h("summary", {}, "Log"), h("pre", {}, log)) : null,
-  );
 }

@@ -1,6 +1,6 @@
 /** The panels beside the video: classes, and what is selected. */
 
-import { button, fill, h, icon, setStyle, textButton } from "./dom.js";
+import { button, h, icon, renew, setStyle, textButton } from "./dom.js";
 import { editClasses } from "./classes.js";
 import { keyText } from "./keys.js";
 import { clock, count, span } from "./times.js";
@@ -36,17 +36,16 @@ export class ClassPanel {
     const counts = new Map();
     for (const one of state.events) counts.set(one.label, (counts.get(one.label) ?? 0) + 1);
     const { classes } = store.project;
-    fill(
-      this.list,
-      classes.map((one) => this.#row(one, counts.get(one.name) ?? 0, open?.label === one.name)),
-    );
-    if (!classes.length) {
-      fill(
-        this.list,
-        h("p", { class: "hint" }, "An action you want to find is a class: reach, cut, pour."),
-        textButton("Add the first class", () => editClasses(store), { class: "main" }),
-      );
-    }
+    const rows = classes.map((one) => [one, counts.get(one.name) ?? 0, open?.label === one.name]);
+    const build = () => (rows.length ? rows.map((one) => this.#row(...one)) : this.#first());
+    renew(this.list, rows, build);
+  }
+
+  #first() {
+    return [
+      h("p", { class: "hint" }, "An action you want to find is a class: reach, cut, pour."),
+      textButton("Add the first class", () => editClasses(this.workspace.store), { class: "main" }),
+    ];
   }
 
   #row(one, n, on) {
@@ -64,6 +63,10 @@ export class ClassPanel {
   }
 }
 
+const HINTS = {
+  clicks: "Play, and press a class's key once in each action.",
+  segments: "Press a class's key where an action begins, and again where it ends.",
+};
 const SUGGESTED = { prediction: "Model's segment", pseudo: "Segment from clicks" };
 
 /** What is selected, and what can be done with it. */
@@ -80,23 +83,15 @@ export class Inspector {
   update() {
     const { workspace } = this;
     const { item, draft } = workspace;
-    if (item) this.#show(item, item.end === null ? "Click" : "Segment", this.#itemButtons(item));
-    else if (draft) this.#show(draft, SUGGESTED[draft.from], this.#draftButtons());
-    else {
-      fill(
-        this.element,
-        h(
-          "p",
-          { class: "hint" },
-          workspace.mode === "clicks"
-            ? "Play, and press a class's key once in each action."
-            : "Press a class's key where an action begins, and again where it ends.",
-        ),
-      );
-    }
+    const { classes } = workspace.store.project;
+    renew(this.element, [item, draft, workspace.mode, classes], () => {
+      if (draft) return this.#about(draft, SUGGESTED[draft.from], this.#draftButtons());
+      if (!item) return h("p", { class: "hint" }, HINTS[workspace.mode]);
+      return this.#about(item, item.end === null ? "Click" : "Segment", this.#itemButtons(item));
+    });
   }
 
-  #show(one, kind, buttons) {
+  #about(one, kind, buttons) {
     const { workspace } = this;
     const names = workspace.store.project.classes.map((other) => other.name);
     if (!names.includes(one.label)) names.push(one.label);
@@ -110,17 +105,12 @@ export class Inspector {
       ? clock(one.start)
       : `${clock(one.start)} – ${clock(one.end)}, ${span(one.end - one.start)}`;
     const who = one.author ? `, ${one.author}` : "";
-    fill(
-      this.element,
-      h(
-        "header",
-        {},
-        h("h2", {}, kind),
-        h("span", { class: "times" }, times, who, one.pending ? ", not saved yet" : ""),
-      ),
+    const pending = one.pending ? ", not saved yet" : "";
+    return [
+      h("header", {}, h("h2", {}, kind), h("span", { class: "times" }, times, who, pending)),
       h("div", { class: "row" }, swatch(workspace.store.classOf(one.label).colour), choice),
       h("div", { class: "row" }, buttons),
-    );
+    ];
   }
 
   #draftButtons() {
@@ -154,77 +144,66 @@ export class VideoPanel {
   }
 
   update() {
-    const { state } = this.workspace;
-    const change = (one) => this.workspace.change([one]);
-    const n_clicks = state.events.filter((one) => one.end === null).length;
-    const n_segments = state.events.length - n_clicks;
+    const { events, observed, reviewed, pseudo, pseudo_by, prediction, has_features } =
+      this.workspace.state;
+    const n_clicks = events.filter((one) => one.end === null).length;
+    const n_segments = events.length - n_clicks;
+    const shown = {
+      n_clicks,
+      n_segments,
+      reviewed,
+      gaps: n_segments || observed !== null ? observed === null : null,
+      origin: prediction ? "prediction" : pseudo.length ? "pseudo" : null,
+      halfway: pseudo.length && pseudo_by === "midpoint" && !has_features,
+    };
+    renew(this.element, shown, () => this.#about(shown));
+  }
+
+  #about(shown) {
     const facts = [
-      n_clicks && count(n_clicks, "click"),
-      n_segments && count(n_segments, "segment"),
-      state.reviewed && "reviewed",
+      shown.n_clicks && count(shown.n_clicks, "click"),
+      shown.n_segments && count(shown.n_segments, "segment"),
+      shown.reviewed && "reviewed",
     ].filter(Boolean);
-    const tools = [];
-    if (state.prediction) {
-      tools.push(
-        textButton(
-          "Accept all of the model",
-          () => change({ do: "accept", from: "prediction", spans: null }),
-        ),
-      );
-      tools.push(
-        textButton(
-          "Model's segments to clicks",
-          () => change({ do: "clicks_from", from: "prediction" }),
-        ),
-      );
-    } else if (state.pseudo.length) tools.push(
-      textButton(
-        "Accept segments from clicks",
-        () => change({ do: "accept", from: "pseudo", spans: null }),
-      ),
-    );
-    if (n_segments || state.observed !== null) {
-      tools.push(
-        check(
-          "I looked at all of it: gaps are background",
-          state.observed === null,
-          (on) => change({ do: "observed", spans: on ? null : [] }),
-        ),
-      );
-    }
-    if (state.events.length) {
-      tools.push(
-        check(
-          "Reviewed: good to learn from",
-          state.reviewed,
-          (on) => change({ do: "reviewed", value: on }),
-        ),
-      );
-    }
-    fill(
-      this.element,
-      h(
-        "header",
-        {},
-        h("h2", {}, "Video"),
-        h("span", { class: "times" }, facts.join(", ") || "nothing yet"),
-      ),
-      h("div", { class: "column" }, tools),
-      state.pseudo.length
-        && state.pseudo_by === "midpoint"
-        && !state.has_features
-        ? h(
-          "p",
-          { class: "hint" },
-          "Edges halfway between clicks. With features they follow the video: see Train.",
-        )
-        : null,
-    );
+    const title = h("span", { class: "times" }, facts.join(", ") || "nothing yet");
+    const hint = "Edges halfway between clicks. With features they follow the video: see Train.";
+    return [
+      h("header", {}, h("h2", {}, "Video"), title),
+      h("div", { class: "column" }, this.#origins(shown.origin), this.#checks(shown)),
+      shown.halfway ? h("p", { class: "hint" }, hint) : null,
+    ];
+  }
+
+  #change(one) {
+    this.workspace.change([one]);
+  }
+
+  #origins(origin) {
+    if (!origin) return null;
+    const accept = () => this.#change({ do: "accept", from: origin, spans: null });
+    const click = () => this.#change({ do: "clicks_from", from: origin });
+    if (origin === "pseudo") return textButton("Accept segments from clicks", accept);
+    return [
+      textButton("Accept all of the model", accept),
+      textButton("Model's segments to clicks", click),
+    ];
+  }
+
+  #checks({ gaps, reviewed, n_clicks, n_segments }) {
+    const looked = (on) => this.#change({ do: "observed", spans: on ? null : [] });
+    const review = (on) => this.#change({ do: "reviewed", value: on });
+    return [
+      gaps === null ? null : check("I looked at all of it: gaps are background", gaps, looked),
+      n_clicks + n_segments ? check("Reviewed: good to learn from", reviewed, review) : null,
+    ];
   }
 }
 
 function check(text, on, onchange) {
-  const input = h("input", { type: "checkbox", checked: on });
-  input.addEventListener("change", () => (onchange(input.checked), input.blur()));
+  const input = h("input", { type: "checkbox", checked: on, "aria-label": text });
+  input.addEventListener("change", () => {
+    if (!input.matches(":focus-visible")) input.blur(); // the keyboard goes back to the player
+    onchange(input.checked);
+  });
   return h("label", { class: "check" }, input, text);
 }

@@ -113,7 +113,8 @@ export class VideoPlayer extends Transport {
     );
     this.watch = video.requestVideoFrameCallback((_now, data) => this.#onFrame(data.mediaTime));
     video.addEventListener("ended", () => this.pause());
-    video.addEventListener("loadeddata", () => this.seekFrame(this.frame), { once: true });
+    const first = () => this.playing || this.seekFrame(this.frame);
+    video.addEventListener("loadeddata", first, { once: true });
   }
 
   get settled() {
@@ -185,12 +186,21 @@ export class VideoPlayer extends Transport {
   }
 
   async #show(frame) {
+    if (this.playing && !this.backwards) return this.#jump(frame);
     if (this.shown === frame && !this.video.seeking && !this.playing) return true;
     for (const share of TRIES) {
       if (await this.#seekAndLook(frame, this.table.within(frame, share))) return true;
       if (this.wanted !== frame) return false;
     }
     return false;
+  }
+
+  /** While it plays, the next frames follow at once: no need to insist on this one. */
+  #jump(frame) {
+    return new Promise((resolve) => {
+      this.video.addEventListener("seeked", () => resolve(true), { once: true });
+      this.video.currentTime = this.table.within(frame);
+    });
   }
 
   /** Whether the browser shows the frame after a seek. */
