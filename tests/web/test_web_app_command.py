@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,13 @@ from uvast.web.serving import serve
 def test_a_folder_that_is_no_project(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="make a project with uvast init"):
         command.app(tmp_path, open_page=False)
+
+
+def test_the_server_starts_without_torch() -> None:
+    slow = "{'torch', 'numba', 'scipy', 'matplotlib'}"
+    code = f"import sys, uvast.web.serving; print(sorted({slow} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
 
 
 def test_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
