@@ -76,7 +76,9 @@ def served(project: Path, *, largest_file: int | None = None) -> Iterator[Served
         process.communicate()
 
 
-def rapid_edits(client: httpx.Client, n_edits: int, acknowledged: dict[str, float]) -> None:
+def rapid_edits(
+    client: httpx.Client, n_edits: int, acknowledged: dict[str, float], video: str = "cup"
+) -> None:
     """Adds, moves and deletes until it is done or the server is gone.
 
     `acknowledged` has the events that the server said it has, by id, after every answer.
@@ -90,7 +92,7 @@ def rapid_edits(client: httpx.Client, n_edits: int, acknowledged: dict[str, floa
             changes = [{"do": "delete", "id": present[number % len(present)]}]
         value = {"version": 10**6, "author": "anna", "changes": changes}
         try:
-            answer = client.post("/api/videos/cup/changes", json=value)
+            answer = client.post(f"/api/videos/{video}/changes", json=value)
         except httpx.TransportError:
             return
         if answer.status_code == 200:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from uvast.web.security import Door
 
 SECONDS_BETWEEN_SAVES = 1.0
+ROUNDS_BETWEEN_LOOKS = 3
+"""At the files of all videos, which is slow for hundreds; after a job at once."""
 
 
 @dataclass
@@ -56,6 +58,7 @@ class App:
         self.pseudo = PseudoSegmenter(self.project, self.media, self._tell_video)
         self.overview = Overview(self)
         self._changed_at = time.time()
+        self._files_changed = threading.Event()
         self._over = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="uvast saver", daemon=True)
 
@@ -75,13 +78,17 @@ class App:
 
     def _keep(self) -> None:
         """Saves what is new, and looks for what others changed, every second."""
+        n_rounds = 0
         while not self._over.wait(SECONDS_BETWEEN_SAVES):
             try:
                 self.store.refresh()
                 self.store.save(rested=True)
                 self.jobs.step()
                 self._tell_progress()
-                if self.overview.refresh():
+                n_rounds += 1
+                is_due = self._files_changed.is_set() or n_rounds % ROUNDS_BETWEEN_LOOKS == 0
+                self._files_changed.clear()
+                if is_due and self.overview.refresh():
                     self.news.tell({"project": self.store.number})
                 idle = all(job.is_over for job in self.jobs.all)
                 self.pseudo.step(self.store.number, self._changed_at, idle=idle)
@@ -103,6 +110,7 @@ class App:
 
     def _tell_job(self, job: Job) -> None:
         self.news.tell({"job": job.number, "state": job.state})
+        self._files_changed.set()
         if job.kind == "segment" and job.state == "done":
             keep_round(self)
 
