@@ -179,7 +179,7 @@ export class JobsView {
   #open(number) {
     this.opened = number;
     if (number === null) this.update();
-    else this.#fetch(number);
+    else this.#fetch(number).then(() => this.update());
   }
 
   #run(run) {
