@@ -1,12 +1,16 @@
-"""What the rooms' tests share: a small generated dataset, made once."""
+"""What the rooms' tests share: a small generated dataset, made once, and a browser."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
+from playwright.sync_api import Browser, sync_playwright
 
 from uvast.config import Config
 from uvast.data import Dataset, generate_dataset
@@ -50,3 +54,28 @@ def small_config() -> Config:
 def one_thread() -> None:
     """Two workers on two cores: torch's threads must not fight."""
     torch.set_num_threads(1)
+
+
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+"""Chromium asks no network and runs as root in a container."""
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = shutil.which("chromium")
+    if path is None:
+        # On a machine with Python alone the other tests still tell; CI installs a browser.
+        tell = pytest.fail if os.environ.get("CI") else pytest.skip
+        tell("these tests need chromium on the PATH: apt-get install chromium")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=list(QUIET))
+        yield running
+        running.close()

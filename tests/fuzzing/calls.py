@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import uvast
+from uvast.projects import Project
+from uvast.web.app import App
+from uvast.web.review import doubtful
+from uvast.web.round_scores import curve
+from uvast.web.security import Door
+from uvast.web.views import video_json
 
 
 def _dataset(path: str) -> None:
@@ -40,7 +46,24 @@ def _evaluate(folder: str, path: str) -> None:
     uvast.evaluate(folder, path, split=1)
 
 
+def _app(path: str) -> None:
+    """The browser app as it starts, and its first answers."""
+    project = Project.open(path)
+    app = App(project, Door("secret", "127.0.0.1", 1), "somebody")
+    try:
+        app.overview.json()
+        app.jobs.step()
+        for name in project.names:
+            if app.store.fault(name) is None:
+                video_json(app, name)
+        doubtful(app)
+        curve(app)
+    finally:
+        app.end()
+
+
 CALLS: dict[str, Callable[..., None]] = {
+    "app": _app,
     "config": _config,
     "dataset": _dataset,
     "evaluate": _evaluate,

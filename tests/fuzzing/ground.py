@@ -6,12 +6,14 @@ import csv
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 from uvast.features.card import FeatureCard, card_path, write_card
+from uvast.projects import Project
 
 VIDEO = "s01_task2_001"
 """On the test side of split 1."""
@@ -141,6 +143,36 @@ def _write_project(folder: Path) -> None:
         times = ConstantRate(Fraction(15), n_frames)
         labels = data.source_labels(name)
         project.write_annotations(from_frame_labels(name, labels, data.vocabulary.names, times))
+    _use_app(project)
+
+
+def _use_app(project: Project) -> None:
+    """What the browser app leaves: a change, a class, a finished job and a round."""
+    from uvast.files import write_json
+    from uvast.web.changes import Add, Reviewed
+    from uvast.web.classes import ClassChange
+    from uvast.web.drafts import Scene
+    from uvast.web.jobs import Job
+    from uvast.web.processes import ProcessId
+    from uvast.web.rounds import Round
+    from uvast.web.store import Store
+
+    store = Store(project)
+    click = Add(do="add", kind="click", label="reach", start=0.5)
+    store.change(VIDEO, [click], "anna", seen=0, scene=Scene())
+    store.change_classes(ClassChange(do="add", name="other"), "anna")
+    store.change(VIDEO, [Reviewed(do="reviewed", value=True)], "anna", seen=1, scene=Scene())
+    store.close()
+    gone = ProcessId(2**22, "1")
+    job = Job(1, "train", ("true",), state="running", process=gone, output="runs/1")
+    app = project.path / "app"
+    write_json(app / "jobs" / "1" / "job.json", asdict(job))
+    write_json(app / "jobs" / "1" / "progress.json", {"what": "x", "done": 1, "total": 2})
+    segments = [{"label": "reach", "start": 0, "end": 9, "confidence": 0.5, "entropy": 0.5}]
+    found = {"segments": segments, "frames_per_second": 15.0}
+    write_json(project.path / "predictions" / f"{VIDEO}.json", found)
+    kept = Round(0.0, "1", (), {VIDEO: (("reach", 0.0, 0.6),)})
+    write_json(app / "rounds" / "1.json", asdict(kept))
 
 
 def _rename(data: Path, old: str, new: str) -> None:

@@ -158,6 +158,19 @@ def _benchmark() -> list[Target]:
     return found
 
 
+_APP = (
+    ("project/app/journal.jsonl", "json lines"),
+    ("project/app/state.json", "json"),
+    (f"project/app/documents/{VIDEO}.json", "json"),
+    ("project/app/jobs/1/job.json", "json"),
+    ("project/app/jobs/1/progress.json", "json"),
+    ("project/app/rounds/1.json", "json"),
+    (f"project/annotations/{VIDEO}.json", "json"),
+    (f"project/predictions/{VIDEO}.json", "json"),
+)
+"""What the browser app reads."""
+
+
 def _project() -> list[Target]:
     check, train = "data check project", f"train project {LITTLE}"
     segment = "segment project project --out out"
@@ -173,6 +186,7 @@ def _project() -> list[Target]:
         (f"predictions/{VIDEO}.json", "json", ("import project predictions --replace",)),
         ("data/timestamps.json", "json", ("import project data/timestamps.json --replace",)),
         ("project/runs/1/last.safetensors", "safetensors", (segment,)),
+        *((file, kind, ("call app project",)) for file, kind in _APP),
     )
     return [Target(file, kind, one, ("project",)) for file, kind, words in rows for one in words]
 

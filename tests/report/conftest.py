@@ -1,10 +1,6 @@
-"""Reports of planted values, and a browser."""
+"""Reports of planted values."""
 
 from __future__ import annotations
-
-import os
-import shutil
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -18,34 +14,9 @@ from planted_report import (
     TRUTHS,
     tracks,
 )
-from playwright.sync_api import Browser, sync_playwright
 
 from uvast.report.compare import compare
 from uvast.report.content import Attention, BenchmarkRow, Chart, Report
-
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-"""Chromium asks no network and runs as root in a container."""
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    path = shutil.which("chromium")
-    if path is None:
-        # On a machine with Python alone the other tests still tell; CI installs a browser.
-        tell = pytest.fail if os.environ.get("CI") else pytest.skip
-        tell("these tests need chromium on the PATH: apt-get install chromium")
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=list(QUIET))
-        yield running
-        running.close()
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from uvast.errors import printable
+from uvast.files.progress import ProgressFile
 
 SECONDS_BETWEEN_LINES = 30.0
 """Without a terminal, progress is a plain line this often."""
@@ -108,6 +109,7 @@ class _Bars(Progress):
         super().__init__(*columns, **options)
         self._told_at = self.get_time()
         self._told = ""
+        self._file = ProgressFile.wanted()
 
     def start(self) -> None:
         """Shows nothing, not even an empty line, until there is a task."""
@@ -138,6 +140,9 @@ class _Bars(Progress):
 
     def _tell_now_and_then(self, task_id: TaskID) -> None:
         now = self.get_time()
+        if self._file is not None:
+            task = self._tasks[task_id]
+            self._file.tell(task.description, task.completed, task.total, task.time_remaining)
         if self.disable and now - self._told_at >= SECONDS_BETWEEN_LINES:
             self._told_at = now
             self._tell(self._tasks[task_id])

@@ -34,6 +34,7 @@ from uvast.cli import (
     sweep,
     train,
 )
+from uvast.cli import app as app_command
 from uvast.cli.console import note, notes
 from uvast.cli.start import INTERRUPTED, stop_at_once
 from uvast.errors import UvastError, printable
@@ -82,6 +83,7 @@ app.command("extract")(extract.extract)
 app.command("train")(train.train)
 app.command("segment")(segment.segment)
 app.command("overlay")(overlay.overlay)
+app.command("app")(app_command.app)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
 app.command("benchmark")(benchmark.benchmark)

@@ -27,6 +27,7 @@ def video_writer(
     height: int,
     rate: float,
     quality: int = 23,
+    preset: str = "veryfast",
     key_seconds: float = 1.0,
     n_threads: int = 1,
 ) -> Iterator[Callable[[Pictures, float], None]]:
@@ -38,6 +39,7 @@ def video_writer(
         height: in pixels, even.
         rate: the nominal frames a second.
         quality: x264's constant rate factor; less is better and larger.
+        preset: x264's; faster ones make larger files.
         key_seconds: between pictures that can be jumped to.
         n_threads: of the encoder.
     """
@@ -49,7 +51,7 @@ def video_writer(
             stream.codec_context.time_base = TIME_BASE
             stream.codec_context.gop_size = max(1, round(rate * key_seconds))
             stream.codec_context.thread_count = n_threads
-            stream.options = {"preset": "veryfast", "crf": str(quality)}
+            stream.options = {"preset": preset, "crf": str(quality)}
 
             def write(picture: Pictures, seconds: float) -> None:
                 frame = av.VideoFrame.from_ndarray(picture, format="rgb24")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from av.container import InputContainer
     from av.filter import Graph
+    from av.packet import Packet
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
     from numpy.typing import NDArray
@@ -175,14 +176,18 @@ class FrameReader:
 
 
 class Clock:
-    """When frames are shown, in seconds since the start of the video."""
+    """When frames are shown, in seconds since the start of the video.
+
+    Attributes:
+        by_order: whether frames are shown in the order of the file.
+    """
 
     def __init__(self, container: InputContainer, rate: float) -> None:
         names = container.format.name.split(",")
         # AVI stores no presentation times: frames are shown one after the other
-        self._by_order = "avi" in names
+        self.by_order = "avi" in names
         clocked = any(name in names for name in _CLOCKED)
-        self._start = None if self._by_order else 0.0 if clocked else _start(container)
+        self._start = None if self.by_order else 0.0 if clocked else _start(container)
         self._step = 1 / rate
 
     @property
@@ -190,9 +195,9 @@ class Clock:
         """What its own clock shows at the start of the video, once a frame has come."""
         return self._start or 0.0
 
-    def time(self, frame: VideoFrame, last: float) -> float:
+    def time(self, frame: VideoFrame | Packet[VideoStream], last: float) -> float:
         """Of a frame that comes after one at `last`; -inf if none came before."""
-        stamp = frame.dts if self._by_order else frame.pts
+        stamp = frame.dts if self.by_order else frame.pts
         time = None if stamp is None else _seconds(stamp, frame)
         if time is not None:
             if self._start is None:
@@ -294,9 +299,27 @@ def presentation_times(path: Path) -> NDArray[np.float64]:
     return reader.times
 
 
+def packet_times(path: Path) -> NDArray[np.float64]:
+    """As `presentation_times`, by the packets alone: nothing is decoded, so that it takes moments.
+
+    A packet that cannot be decoded counts as well.
+    """
+    with open_video(path) as (container, stream):
+        clock = Clock(container, nominal_rate(stream))
+        packets = [one for one in container.demux(stream) if one.size and not one.is_discard]
+        if not clock.by_order:
+            packets.sort(key=lambda one: np.inf if one.pts is None else one.pts)
+        times = array("d")
+        for packet in packets:
+            times.append(clock.time(packet, times[-1] if times else -np.inf))
+        if not times:
+            raise no_pictures(path)
+        return np.array(times, dtype=np.float64)
+
+
 def _start(container: InputContainer) -> float:
     return (container.start_time or 0) / 1e6
 
 
-def _seconds(stamp: int | None, frame: VideoFrame) -> float:
+def _seconds(stamp: int | None, frame: VideoFrame | Packet[VideoStream]) -> float:
     return float(stamp * (frame.time_base or 0)) if stamp else 0.0

@@ -66,6 +66,24 @@ def film_strip(path: Path, times: Sequence[float], width: int = WIDTH) -> list[b
         return pictures
 
 
+def exact_picture(path: Path, seconds: float, width: int | None = None) -> Pictures:
+    """The frame that a player shows at a moment `(H, W, 3)`, however long decoding takes.
+
+    Args:
+        path: the video.
+        seconds: since its start.
+        width: in pixels; None for the video's own.
+    """
+    with open_video(path) as (container, stream):
+        player = _Player(container, stream, 1)
+        if player.frame is None:
+            raise no_pictures(path)
+        wide, high = shown_size(player.frame, stream)
+        width = width or wide
+        height = min(max(1, round(width * high / wide)), _TALLEST * width)
+        return Scaler(Picture(height, width), stream)(player.exactly_at(seconds))
+
+
 class _Player:
     """Goes through a video, and jumps where that is quicker.
 
@@ -96,6 +114,17 @@ class _Player:
         if seconds - self._time <= self._most_seconds:
             while self._next is not None and self._next[1] <= seconds + self._slack:
                 self._advance(self._next)
+        assert self.frame is not None, "looked at first"
+        return self.frame
+
+    def exactly_at(self, seconds: float) -> VideoFrame:
+        """The frame that is shown at a moment, whatever the way to it."""
+        if seconds + self._slack < self._time or seconds > self._time + 1.0:
+            self._seek(seconds, backward=True)
+            if self._time > seconds + self._slack:  # a file without an index: from the start
+                self._seek(0.0, backward=True)
+        while self._next is not None and self._next[1] <= seconds + self._slack:
+            self._advance(self._next)
         assert self.frame is not None, "looked at first"
         return self.frame
 

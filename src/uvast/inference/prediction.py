@@ -10,6 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from uvast.inference.doubts import Doubts
     from uvast.segments import IntArray, Segmentation
     from uvast.vocabulary import Vocabulary
 
@@ -65,6 +66,7 @@ class Prediction:
         edges: when each source frame starts and the last one ends, in seconds `(T + 1,)`, if known
             better than by the rate.
         complete: False if the decoder was stopped by `max_segments`.
+        doubts: where the frame head is unsure; None without a segmentation.
     """
 
     transcript: IntArray
@@ -75,6 +77,7 @@ class Prediction:
     frames_per_second: float | None = None
     edges: NDArray[np.float64] | None = None
     complete: bool = True
+    doubts: Doubts | None = None
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -115,7 +118,11 @@ class Prediction:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        segments = [segment._asdict() for segment in self.segments]
+        segments: list[dict[str, Any]] = [segment._asdict() for segment in self.segments]
+        if self.doubts is not None:
+            both = zip(self.doubts.entropies.tolist(), self.doubts.agreements.tolist(), strict=True)
+            for segment, (entropy, agreement) in zip(segments, both, strict=True):
+                segment |= {"entropy": entropy, "agreement": agreement}
         return {
             "confidence": _rounded(self.confidence),
             "complete": self.complete,
@@ -123,7 +130,18 @@ class Prediction:
             "frames_per_second": self.frames_per_second,
             "transcript": list(self.actions),
             "segments": [{k: _rounded(v) for k, v in one.items()} for one in segments],
+            "band": self._band(),
         }
+
+    def _band(self) -> dict[str, Any] | None:
+        """The probability over time, if the time is known."""
+        if self.doubts is None or self.segmentation is None:
+            return None
+        seconds = self._seconds(self.segmentation.n_frames)
+        if not seconds:
+            return None
+        values = [_rounded(value) for value in self.doubts.band.tolist()]
+        return {"step": seconds / len(values), "probability": values}
 
 
 def _rounded(value: object) -> object:

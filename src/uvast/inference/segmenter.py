@@ -15,6 +15,7 @@ from uvast.data import collate
 from uvast.devices import choose_device
 from uvast.errors import CheckpointError, FeatureError
 from uvast.inference.decoder import Decoder
+from uvast.inference.doubts import Doubts
 from uvast.inference.from_video import extracted
 from uvast.inference.inputs import FeatureFile, video_of_array
 from uvast.inference.named_decodings import check_effect, parse_decode_setting
@@ -206,12 +207,14 @@ class Segmenter:
         self, frames: FramePrediction, decoded: DecodedVideo, video: Video
     ) -> Prediction:
         segmentation, confidences, confidence = decoded.segmentation, np.zeros(0), None
+        doubts = None
         if segmentation is not None:
             labels = segmentation.labels[:, None]
             chosen = np.take_along_axis(frames.log_probabilities, labels, 1)[:, 0]
             chosen = np.exp(chosen.astype(np.float64))
             confidences = np.add.reduceat(chosen, segmentation.starts) / segmentation.durations
             confidence = float(chosen.mean())
+            doubts = Doubts.of(frames.log_probabilities, segmentation)
             segmentation = segmentation.upsampled(video.sampling_rate, video.source_frames)
         return Prediction(
             transcript=decoded.transcript,
@@ -222,6 +225,7 @@ class Segmenter:
             frames_per_second=video.frames_per_second or self.frames_per_second,
             edges=video.edges,
             complete=decoded.complete,
+            doubts=doubts,
         )
 
     def is_familiar(self, video: Video) -> bool:

@@ -4,7 +4,13 @@ Shapes: T frames, S segments, F features. A pseudo-segmentation is inferred from
 takes the place of the ground truth in training.
 """
 
-from uvast.supervision.class_model import class_model_durations
+from uvast.supervision.class_model import (
+    ClassModel,
+    VideoView,
+    class_model_durations,
+    cut_again,
+    fit_class_model,
+)
 from uvast.supervision.k_medoids import constrained_k_medoids, unconstrained_k_medoids
 from uvast.supervision.targets import (
     JoinedFeatures,
@@ -14,10 +20,14 @@ from uvast.supervision.targets import (
 )
 
 __all__ = [
+    "ClassModel",
     "JoinedFeatures",
     "PseudoLabelOptions",
+    "VideoView",
     "class_model_durations",
     "constrained_k_medoids",
+    "cut_again",
+    "fit_class_model",
     "full_segmentations",
     "pseudo_segmentations",
     "unconstrained_k_medoids",

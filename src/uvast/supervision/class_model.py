@@ -23,7 +23,7 @@ from uvast.supervision.k_medoids import best_cut, constrained_k_medoids
 from uvast.supervision.moving_average import moving_average
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -66,10 +66,25 @@ def class_model_durations(
         n_rounds: the most rounds; they end early when no cut moves.
         progress: told how many readings of a video are done, and how many there are at most.
     """
+    return fit_class_model(
+        read, timestamps, metric=metric, prior=prior, n_rounds=n_rounds, progress=progress
+    )[0]
+
+
+def fit_class_model(
+    read: Read,
+    timestamps: Mapping[str, Timestamps],
+    *,
+    metric: MetricName = "euclidean",
+    prior: float = 0.25,
+    n_rounds: int = N_ROUNDS,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[dict[str, IntArray], ClassModel]:
+    """As `class_model_durations`, with the class model of the last round, see `cut_again`."""
     durations: dict[str, IntArray] = {}
     scales: dict[str, _Scale] = {}
     n_classes = 1 + max(int(entry.transcript.max()) for entry in timestamps.values())
-    model: _ClassModel | None = None
+    model: ClassModel | None = None
     n_done, n_most = 0, (1 + n_rounds) * len(timestamps)
     for _ in range(1 + n_rounds):
         fit = _Fit(n_classes)
@@ -78,7 +93,7 @@ def class_model_durations(
             frames = _smoothed(read(name), len(entry))
             if name not in scales:
                 scales[name] = _Scale.of(frames)
-            video = _View(frames, scales[name], metric)
+            video = VideoView(frames, scales[name], metric)
             if model is None:
                 found = _start(video, entry.frames, prior)
             else:
@@ -92,7 +107,31 @@ def class_model_durations(
         if not moved:
             break
         model = fit.model()
-    return durations
+    assert model is not None, "the first round moves all cuts"
+    return durations, model
+
+
+def cut_again(
+    video: VideoView,
+    timestamps: Timestamps,
+    durations: IntArray,
+    model: ClassModel | None,
+    gaps: Iterable[int],
+    *,
+    prior: float = 0.25,
+) -> IntArray:
+    """Durations `(S,)` of one video after some of its timestamps changed, in moments.
+
+    Args:
+        video: its features.
+        timestamps: as they are now.
+        durations: the cuts so far, or a guess `(S,)`.
+        model: of the classes; None, or a class that it has not seen, leaves the choice to the
+            means of the segments.
+        gaps: the pairs of timestamps to cut between, by the left one's place.
+        prior: the weight of the pull to the midpoint.
+    """
+    return _cut(video, timestamps, durations, model, prior, gaps)
 
 
 def _smoothed(features: NDArray[np.floating[Any]], n_segments: int) -> FloatArray:
@@ -124,12 +163,20 @@ class _Scale:
 
 
 @dataclass(frozen=True)
-class _View:
+class VideoView:
     """A video's averaged features `(T, F)`, scaled a part at a time."""
 
     frames: FloatArray
     scale: _Scale
     metric: MetricName
+
+    @classmethod
+    def of(
+        cls, features: NDArray[np.floating[Any]], n_segments: int, metric: MetricName = "euclidean"
+    ) -> VideoView:
+        """Of a video's features `(T, F)`, averaged for about so many segments."""
+        frames = _smoothed(features, n_segments)
+        return cls(frames, _Scale.of(frames), metric)
 
     def local(self, part: slice) -> FloatArray:
         """To compare frames of this video, `(n, F)`."""
@@ -151,7 +198,7 @@ class _View:
         return TIE * (self.scale.largest if self.metric == "euclidean" else 1)
 
 
-def _start(video: _View, timestamps: IntArray, prior: float) -> IntArray:
+def _start(video: VideoView, timestamps: IntArray, prior: float) -> IntArray:
     """Durations `(S,)` by k-medoids.
 
     Its time is quadratic in the length of segments. Averaged frames differ little from their
@@ -168,11 +215,19 @@ def _start(video: _View, timestamps: IntArray, prior: float) -> IntArray:
 
 
 @dataclass(frozen=True)
-class _ClassModel:
-    """A diagonal Gaussian for each class: `means` and `variances` are `(C, F)`."""
+class ClassModel:
+    """A diagonal Gaussian for each class: `means` and `variances` are `(C, F)`.
+
+    `counts` are the frames that each was fitted on `(C,)`.
+    """
 
     means: FloatArray
     variances: FloatArray
+    counts: FloatArray
+
+    def knows(self, *classes: int) -> bool:
+        """Whether there were frames of all these classes."""
+        return all(one < len(self.counts) and self.counts[one] > 0 for one in classes)
 
     def difference(self, frames: FloatArray, left: int, right: int) -> FloatArray:
         """How much less likely frames `(n, F)` are in one class than in another, as logarithms."""
@@ -194,7 +249,7 @@ class _Fit:
         self._sums: FloatArray = np.zeros((n_classes, 0))
         self._squares: FloatArray = np.zeros((n_classes, 0))
 
-    def add(self, video: _View, transcript: IntArray, durations: IntArray) -> None:
+    def add(self, video: VideoView, transcript: IntArray, durations: IntArray) -> None:
         """Adds a video."""
         if not self._sums.size:
             self._sums = np.zeros((self._n_classes, video.frames.shape[1]))
@@ -205,31 +260,42 @@ class _Fit:
             self._sums[action] += frames.sum(axis=0)
             self._squares[action] += np.einsum("tf,tf->f", frames, frames)
 
-    def model(self) -> _ClassModel:
-        """The class model; a class without frames is never asked for."""
+    def model(self) -> ClassModel:
+        """The class model; a class without frames is not known."""
         counts = np.maximum(self._counts, 1)
         means = self._sums / counts
         variances = np.maximum(self._squares / counts - means**2, 0)
         overall = self._squares.sum(axis=0) / self._counts.sum()
         variances = (1 - _SHRINKAGE) * variances + _SHRINKAGE * overall
-        return _ClassModel(means, np.maximum(variances, _LEAST_VARIANCE))
+        return ClassModel(means, np.maximum(variances, _LEAST_VARIANCE), self._counts[:, 0])
 
 
 def _cut(
-    video: _View, timestamps: Timestamps, durations: IntArray, model: _ClassModel, prior: float
+    video: VideoView,
+    timestamps: Timestamps,
+    durations: IntArray,
+    model: ClassModel | None,
+    prior: float,
+    gaps: Iterable[int] | None = None,
 ) -> IntArray:
     """New durations `(S,)` from the means of the present segments and the class model."""
     frames, actions = timestamps.frames.tolist(), timestamps.transcript.tolist()
-    means = [video.local(part).mean(axis=0) for part in _parts(durations)]
-    cuts = [0]
-    for left in range(len(frames) - 1):
+    parts = _parts(durations)
+    means: dict[int, FloatArray] = {}
+    cuts = [part.start for part in parts]
+    for left in range(len(frames) - 1) if gaps is None else gaps:
         right = left + 1
+        for place in (left, right):
+            if place not in means:
+                means[place] = video.local(parts[place]).mean(axis=0)
         gap = slice(frames[left], frames[right])
         local = video.local(gap)
         closer = _distances(local, means[left]) - _distances(local, means[right])
-        alike = model.difference(video.shared(gap), actions[left], actions[right])
-        difference = _in_units(closer, video.tie) + _in_units(alike, TIE)
-        cuts.append(gap.start + best_cut(difference, prior, tie=TIE))
+        difference = _in_units(closer, video.tie)
+        if model is not None and model.knows(actions[left], actions[right]):
+            alike = model.difference(video.shared(gap), actions[left], actions[right])
+            difference = difference + _in_units(alike, TIE)
+        cuts[right] = gap.start + best_cut(difference, prior, tie=TIE)
     return np.diff(cuts, append=len(video.frames))
 
 

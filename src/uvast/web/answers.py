@@ -1,0 +1,105 @@
+"""Requests to typed records, and errors to one sentence with a status: never a traceback."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import sys
+import traceback
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import pydantic
+from anyio import to_thread
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from uvast.errors import InputError, MissingFileError, OutputError, UvastError
+from uvast.files import checked, parse_json
+from uvast.web.documents import ConflictError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+
+LARGEST_BODY = 16 * 2**20
+Record = TypeVar("Record")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class TooLargeError(UvastError):
+    """More than the server takes."""
+
+
+async def body(request: Request, record: type[Record]) -> Record:
+    """The JSON of a request as a record."""
+    content = await read_body(request, LARGEST_BODY)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise InputError("the request is not UTF-8 text") from None
+    value = parse_json(text or "{}", "the request", error=InputError, remedy="reload the page")
+    return checked(value, record, error=InputError, remedy="reload the page")
+
+
+def query(request: Request, record: type[Record]) -> Record:
+    """The query of a request as a record."""
+    try:
+        return pydantic.TypeAdapter(record).validate_strings(dict(request.query_params))
+    except pydantic.ValidationError as fault:
+        from uvast.files import first_fault
+
+        raise InputError(first_fault(fault), remedy="reload the page") from None
+
+
+async def read_body(request: Request, largest: int) -> bytes:
+    """All bytes of a request, which may not be more than `largest`."""
+    content = bytearray()
+    async for piece in request.stream():
+        content += piece
+        if len(content) > largest:
+            raise TooLargeError(f"the request is larger than {largest // 2**20} MB")
+    return bytes(content)
+
+
+async def in_thread(call: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+    """Runs what reads files or computes beside the event loop."""
+    return await to_thread.run_sync(functools.partial(call, *arguments, **options))
+
+
+def json_answer(content: bytes, status: int = 200) -> Response:
+    """JSON that is encoded already."""
+    return Response(content, status, media_type="application/json")
+
+
+def error_status(error: UvastError) -> int:
+    """The status that stands for an error."""
+    cause = error.__cause__
+    if isinstance(error, OutputError):
+        full = isinstance(cause, OSError) and cause.errno in (
+            errno.ENOSPC,
+            errno.EDQUOT,
+            errno.EFBIG,
+        )
+        return 507 if full else 409
+    kinds = ((ConflictError, 409), (MissingFileError, 404), (TooLargeError, 413), (InputError, 422))
+    return next((status for kind, status in kinds if isinstance(error, kind)), 422)
+
+
+async def on_error(_request: Request, error: Exception) -> Response:
+    """What the user could do something about."""
+    assert isinstance(error, UvastError), "registered for these"
+    return JSONResponse({"error": str(error)}, error_status(error))
+
+
+async def on_bug(_request: Request, error: Exception) -> Response:
+    """What nobody thought of: the terminal gets the traceback, the page one sentence."""
+    traceback.print_exception(error, file=sys.stderr)
+    return JSONResponse({"error": "the app made a mistake; its terminal says more"}, 500)
+
+
+async def on_http_error(_request: Request, error: Exception) -> Response:
+    """No such address, no such method."""
+    assert isinstance(error, HTTPException), "registered for these"
+    return JSONResponse({"error": f"{error.detail}".lower()}, error.status_code)

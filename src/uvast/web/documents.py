@@ -1,0 +1,250 @@
+"""What people said of one video, and how it changes: values, never in place.
+
+An edit holds every part it touches, before and after. So it can be checked (what it changes is
+still as it was), taken back (before and after exchanged) and replayed from a journal by one rule.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from uvast.errors import UvastError
+from uvast.exchange import Event, Span, VideoAnnotations
+from uvast.exchange.records import joined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Spans = tuple[Span, ...]
+
+
+class ConflictError(UvastError):
+    """Somebody else changed the same thing in the meantime."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """An event with a name that stays the same while it is moved and relabelled.
+
+    Args:
+        id: such as `e17`; never used twice in a video.
+        event: what happens when.
+        changed: the version of the document that changed it last.
+        by: who did.
+    """
+
+    id: str
+    event: Event
+    changed: int = field(default=0, compare=False)
+    by: str = field(default="", compare=False)
+
+    @cached_property
+    def order(self) -> tuple[object, ...]:
+        """By time first; kept, because long videos have thousands."""
+        return (*self.event.order, self.id)
+
+    @cached_property
+    def json(self) -> bytes:
+        """As the page gets it; kept, too."""
+        event = self.event
+        shown = {
+            "id": self.id,
+            "kind": "click" if event.is_point else "segment",
+            "label": event.label,
+            "start": event.start,
+            "end": event.end,
+            "author": event.annotator,
+        }
+        return json.dumps(shown, ensure_ascii=False).encode()
+
+
+class ItemEdit(NamedTuple):
+    """The id of an event, and the event before and after; None where there is none."""
+
+    id: str
+    before: Event | None
+    after: Event | None
+
+
+class SpansEdit(NamedTuple):
+    """What was said to be looked at, before and after."""
+
+    before: Spans | None
+    after: Spans | None
+
+
+class FlagEdit(NamedTuple):
+    """Whether the video was reviewed, before and after."""
+
+    before: bool
+    after: bool
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What becomes of a document; None for the parts that stay."""
+
+    items: tuple[ItemEdit, ...] = ()
+    looked_at: SpansEdit | None = None
+    reviewed: FlagEdit | None = None
+
+    @property
+    def inverse(self) -> Edit:
+        """Takes it back."""
+        return Edit(
+            tuple(ItemEdit(one.id, one.after, one.before) for one in self.items),
+            self.looked_at and SpansEdit(self.looked_at.after, self.looked_at.before),
+            self.reviewed and FlagEdit(self.reviewed.after, self.reviewed.before),
+        )
+
+    @property
+    def moved(self) -> frozenset[str]:
+        """The ids of events that are new or have new times."""
+        return frozenset(
+            id_
+            for id_, before, after in self.items
+            if after is not None
+            and (before is None or (before.start, before.end) != (after.start, after.end))
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.items) or self.looked_at is not None or self.reviewed is not None
+
+
+@dataclass(frozen=True)
+class Document:
+    """Everything people said of one video.
+
+    Args:
+        video: its name.
+        items: by id, in no order.
+        looked_at: the spans that somebody said to have looked at, beside the segments, which speak
+            for themselves; None for the whole video.
+        reviewed: whether a person accepted it as it is.
+        version: counts the edits.
+        n_ids: how many ids were given so far.
+    """
+
+    video: str
+    items: Mapping[str, Item] = field(default_factory=dict)
+    looked_at: Spans | None = ()
+    reviewed: bool = False
+    version: int = 0
+    n_ids: int = 0
+
+    @cached_property
+    def ordered(self) -> tuple[Item, ...]:
+        """In order of time."""
+        return tuple(sorted(self.items.values(), key=lambda one: one.order))
+
+    @cached_property
+    def clicks(self) -> tuple[Item, ...]:
+        """The moments, in order."""
+        return tuple(one for one in self.ordered if one.event.is_point)
+
+    @cached_property
+    def segments(self) -> tuple[Item, ...]:
+        """The stretches of time, in order."""
+        return tuple(one for one in self.ordered if not one.event.is_point)
+
+    @cached_property
+    def labels(self) -> frozenset[str]:
+        """The names that occur."""
+        return frozenset(one.event.label for one in self.items.values())
+
+    @cached_property
+    def observed(self) -> Spans | None:
+        """What counts as looked at; None for the whole video. Unlabelled is not background.
+
+        Clicks stand for the whole video unless somebody said otherwise; segments only for
+        themselves.
+        """
+        if self.looked_at is None or not (self.looked_at or self.segments):
+            return None
+        return joined((*self.looked_at, *spans_of(one.event for one in self.segments)))
+
+    @cached_property
+    def annotations(self) -> VideoAnnotations:
+        """As the project keeps it."""
+        return VideoAnnotations(
+            self.video, tuple(one.event for one in self.ordered), observed=self.observed
+        )
+
+    def edited(self, edit: Edit, author: str) -> Document:
+        """The next version; a `ConflictError` if something is not as it was before the edit."""
+        version = self.version + 1
+        items = dict(self.items)
+        n_ids = self.n_ids
+        for id_, before, after in edit.items:
+            present = items.get(id_)
+            if (None if present is None else present.event) != before:
+                raise self._conflict(present, before or after)
+            if after is None:
+                del items[id_]
+            else:
+                items[id_] = Item(id_, after, version, author)
+                n_ids = max(n_ids, id_number(id_))
+        if edit.looked_at is not None and edit.looked_at.before != self.looked_at:
+            raise ConflictError(
+                "what counts as looked at was changed in the meantime", where=self.video
+            )
+        if edit.reviewed is not None and edit.reviewed.before != self.reviewed:
+            raise ConflictError("its review was changed in the meantime", where=self.video)
+        return Document(
+            self.video,
+            items,
+            self.looked_at if edit.looked_at is None else edit.looked_at.after,
+            self.reviewed if edit.reviewed is None else edit.reviewed.after,
+            version,
+            n_ids,
+        )
+
+    def _conflict(self, present: Item | None, event: Event | None) -> ConflictError:
+        what = "an event" if event is None else f"{event.label!r} at {event.start:.2f} s"
+        if present is None:
+            return ConflictError(f"{what} was deleted in the meantime", where=self.video)
+        who = f" by {present.by}" if present.by else ""
+        return ConflictError(f"{what} was changed{who} in the meantime", where=self.video)
+
+
+def from_annotations(annotations: VideoAnnotations, like: Document) -> Edit:
+    """The edit that makes a document say what annotations do; equal events keep their ids.
+
+    The annotations come from a file that knows no ids: by another program, or an import.
+    """
+    left: dict[Event, list[str]] = {}
+    for item in like.ordered:
+        left.setdefault(item.event, []).append(item.id)
+    added = []
+    for event in annotations.events:
+        if ids := left.get(event):
+            ids.pop(0)
+        else:
+            added.append(event)
+    gone = [id_ for ids in left.values() for id_ in ids]
+    items = [ItemEdit(id_, like.items[id_].event, None) for id_ in gone]
+    items += [
+        ItemEdit(f"e{like.n_ids + number}", None, event)
+        for number, event in enumerate(added, start=1)
+    ]
+    looked_at = annotations.observed
+    if looked_at is not None and looked_at == joined(spans_of(annotations.intervals)):
+        looked_at = ()
+    if looked_at is None and not annotations.events:
+        looked_at = ()
+    changed = looked_at != like.looked_at
+    return Edit(tuple(items), SpansEdit(like.looked_at, looked_at) if changed else None)
+
+
+def spans_of(events: Iterable[Event]) -> Spans:
+    """The stretches of intervals."""
+    return tuple(Span(event.start, event.end) for event in events if event.end is not None)
+
+
+def id_number(id_: str) -> int:
+    """`e17` -> 17; 0 for what is no id."""
+    digits = id_[1:]
+    return int(digits) if digits.isdecimal() and len(digits) < 10 else 0

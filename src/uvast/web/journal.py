@@ -1,0 +1,136 @@
+"""The journal: every acknowledged edit, a line each, on the disk before anybody is told.
+
+A line is written whole or not at all: what a full disk leaves of it is cut off at once, what a
+kill leaves of it when the journal is next opened.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import pydantic
+from pydantic import Field
+
+from uvast.errors import CorruptFileError
+from uvast.files import first_fault, read_bytes, unreadable, unwritable, write_bytes
+from uvast.web.classes import ClassesEdit  # noqa: TC001 (pydantic reads both)
+from uvast.web.documents import Edit  # noqa: TC001
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LARGEST = 2**31
+_REMEDY = "move it away; annotations/ has everything up to the last save"
+
+Kind = Literal["change", "import", "classes", "outside", "undo", "redo"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What one person did at one time.
+
+    Args:
+        number: counts the entries of a project, from 1.
+        kind: `outside` is what another program wrote into `annotations/`.
+        author: who did it; empty for other programs.
+        at: when, in seconds since 1970.
+        videos: the edit of each video.
+        classes: what became of the classes.
+        of: the entry that was undone or redone.
+    """
+
+    number: Annotated[int, Field(ge=1, lt=2**53)]
+    kind: Kind
+    author: Annotated[str, Field(max_length=1000)]
+    at: float
+    videos: dict[str, Edit] = field(default_factory=dict)
+    classes: ClassesEdit | None = None
+    of: int | None = None
+
+    @property
+    def line(self) -> bytes:
+        """As it stands in the journal."""
+        return _ENTRY.dump_json(self, exclude_defaults=True) + b"\n"
+
+
+_ENTRY = pydantic.TypeAdapter(Entry)
+
+
+class Journal:
+    """The file; one process writes it at a time.
+
+    Args:
+        path: made if it does not exist.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            _sync_folder(path.parent)
+        except OSError as error:
+            raise unwritable(path, error) from error
+        self._n_bytes = os.fstat(self._file).st_size
+
+    def read(self) -> tuple[Entry, ...]:
+        """All entries; a line that was not written to its end was never acknowledged."""
+        content = read_bytes(self.path, largest=LARGEST)
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):
+            self._cut(len(whole))
+        entries = []
+        for number, line in enumerate(whole.splitlines(), start=1):
+            try:
+                entries.append(_ENTRY.validate_json(line))
+            except pydantic.ValidationError as fault:
+                place = f"{self.path}, line {number}"
+                raise CorruptFileError(first_fault(fault), where=place, remedy=_REMEDY) from None
+        return tuple(entries)
+
+    def append(self, entry: Entry) -> None:
+        """Writes an entry to the disk; if that fails the journal is as it was."""
+        line = entry.line
+        try:
+            left = memoryview(line)
+            while left:
+                left = left[os.write(self._file, left) :]
+            os.fsync(self._file)
+        except OSError as error:
+            self._cut(self._n_bytes)
+            raise unwritable(self.path, error) from error
+        self._n_bytes += len(line)
+
+    def keep_last(self, n_entries: int, *, larger_than: int) -> None:
+        """Drops all but the last entries of a large journal, whose documents are all saved."""
+        if self._n_bytes <= larger_than:
+            return
+        lines = read_bytes(self.path, largest=LARGEST).splitlines(keepends=True)
+        write_bytes(self.path, b"".join(lines[-n_entries:]))
+        self.close()
+        self._file = os.open(self.path, os.O_RDWR | os.O_APPEND)
+        self._n_bytes = os.fstat(self._file).st_size
+
+    def close(self) -> None:
+        """Gives the file back."""
+        os.close(self._file)
+
+    def _cut(self, n_bytes: int) -> None:
+        try:
+            os.ftruncate(self._file, n_bytes)
+            os.fsync(self._file)
+        except OSError as error:
+            raise unreadable(self.path, error, remedy="stop the app and check the disk") from error
+        self._n_bytes = n_bytes
+
+
+def _sync_folder(folder: Path) -> None:
+    """A new file's name is on the disk, too."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,70 @@
+"""Pictures of videos for the page: frame i exactly, film strips, the table of frame times."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.errors import InputError
+from uvast.features.extras import extra
+from uvast.features.frames import packet_times
+from uvast.features.pictures import exact_picture, film_strip
+from uvast.files import write_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from PIL.Image import Image
+
+_QUALITY = 85
+
+
+def frame_jpeg(path: Path, times: NDArray[np.float64], index: int, width: int | None) -> bytes:
+    """Frame `index` of a video as JPEG.
+
+    Args:
+        path: the video.
+        times: of its frames `(T,)`.
+        index: from 0.
+        width: of the picture, in pixels; None for its own.
+    """
+    if not 0 <= index < len(times):
+        raise InputError(f"frame {index} of {len(times)} frames", remedy="choose one of them")
+    # a little after its start: clocks are rounded
+    step = times[index + 1] - times[index] if index + 1 < len(times) else 0.0
+    picture = exact_picture(path, float(times[index] + 0.25 * step), width)
+    return _jpeg(extra("PIL.Image").fromarray(picture))
+
+
+def frame_at(times: NDArray[np.float64], seconds: float) -> int:
+    """The frame that is shown at a moment."""
+    found = int(np.searchsorted(times, seconds + 1e-6, side="right")) - 1
+    return min(max(found, 0), len(times) - 1)
+
+
+def strip_jpeg(path: Path, seconds: Sequence[float], width: int) -> bytes:
+    """Pictures at several moments side by side."""
+    images = extra("PIL.Image")
+    pictures = [images.open(io.BytesIO(one)) for one in film_strip(path, seconds, width)]
+    wide, tall = pictures[0].size
+    strip = images.new("RGB", (wide * len(pictures), tall))
+    for number, picture in enumerate(pictures):
+        strip.paste(picture, (number * wide, 0))
+    return _jpeg(strip)
+
+
+def frame_table(path: Path, kept: Path) -> NDArray[np.float64]:
+    """When each frame is shown `(T,)`; kept in a file of 8 bytes a frame."""
+    if not kept.is_file():
+        write_bytes(kept, packet_times(path).astype("<f8").tobytes())
+    return np.fromfile(kept, dtype="<f8")
+
+
+def _jpeg(image: Image) -> bytes:
+    content = io.BytesIO()
+    image.save(content, "JPEG", quality=_QUALITY)
+    return content.getvalue()

@@ -1,0 +1,182 @@
+"""From what a person asks for to the command that does it, told in sentences first."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from uvast.errors import ConfigError, InputError
+from uvast.presets import presets
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from uvast.web.app import App
+    from uvast.web.jobs import Job, Kind
+
+Extractor = Literal["pixels", "appearance", "i3d", "appearance,i3d"]
+
+
+@dataclass(frozen=True)
+class JobRequest:
+    """What a person asks for.
+
+    Args:
+        kind: the command, or `proxy`.
+        author: who asks.
+        video: of a proxy.
+        extractor: of `extract`; None for its own choice.
+        frames_per_second: of `extract`.
+        preset: of `train`; None for its own choice.
+        epochs: of `train`.
+        run: of `segment` and `report`, such as `runs/3`; None for the newest finished one.
+        device: where to compute.
+    """
+
+    kind: Literal["extract", "train", "segment", "report", "proxy"]
+    author: Annotated[str, Field(max_length=100)] = ""
+    video: Annotated[str, Field(max_length=1000)] | None = None
+    extractor: Extractor | None = None
+    frames_per_second: Annotated[float, Field(gt=0, le=1000)] | None = None
+    preset: Annotated[str, Field(max_length=100)] | None = None
+    epochs: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    run: Annotated[str, Field(pattern="^runs/[0-9]{1,9}$")] | None = None
+    device: Annotated[str, Field(pattern="^(auto|cpu|mps|cuda(:[0-9]{1,2})?)$")] = "auto"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A command, and what it will do.
+
+    Args:
+        kind: of the job.
+        command: its words; `{run}` stands for a new run folder.
+        sentences: for people.
+        output: where the result goes, relative to the project.
+        video: of a proxy.
+    """
+
+    kind: Kind
+    command: tuple[str, ...]
+    sentences: tuple[str, ...]
+    output: str = ""
+    video: str | None = None
+
+
+NEW_RUN = "{run}"
+
+
+def make_plan(app: App, wanted: JobRequest) -> Plan:
+    """What would be done; nothing is started or written."""
+    match wanted.kind:
+        case "proxy":
+            return _proxy(app, wanted)
+        case "extract":
+            return _extract(app, wanted)
+        case "train":
+            return _train(app, wanted)
+        case "segment" | "report":
+            return _with_model(app, wanted)
+
+
+def start_job(app: App, plan: Plan, author: str) -> Job:
+    """Queues it; labels are brought to disk first, a new run gets its folder."""
+    app.store.save()
+    command, output = plan.command, plan.output
+    if NEW_RUN in command:
+        run = app.project.next_run()
+        command = tuple(str(run) if word == NEW_RUN else word for word in command)
+        output = f"runs/{run.name}"
+    return app.jobs.add(
+        plan.kind,
+        command,
+        plan=plan.sentences,
+        author=author,
+        output=output,
+        video=plan.video,
+    )
+
+
+def _uvast(*words: object) -> tuple[str, ...]:
+    return (sys.executable, "-m", "uvast", *map(str, words))
+
+
+def _proxy(app: App, wanted: JobRequest) -> Plan:
+    if wanted.video is None:
+        raise InputError("a proxy of which video?", remedy="name it")
+    video = app.project.video(wanted.video)
+    source = app.project.source(video.name)
+    proxy = app.media.proxy(video)
+    command = (sys.executable, "-m", "uvast.web.proxies", str(source), str(proxy))
+    sentence = f"Makes a copy of {video.name} that browsers play; the original stays as it is."
+    return Plan("proxy", command, (sentence,), proxy.name, video.name)
+
+
+def _extract(app: App, wanted: JobRequest) -> Plan:
+    options: list[object] = [f"--device={wanted.device}"]
+    if wanted.extractor is not None:
+        options.append(f"--model={wanted.extractor}")
+    if wanted.frames_per_second is not None:
+        options.append(f"--fps={wanted.frames_per_second:g}")
+    names = [one.name for one in app.project.videos if one.is_video]
+    left = [name for name in names if not app.project.features_path(name).is_file()]
+    sentences = (
+        f"Computes features of {_count(len(left), 'video')}; {len(names) - len(left)} have theirs.",
+    )
+    return Plan("extract", _uvast("extract", app.project.path, *options), sentences, "features")
+
+
+def _train(app: App, wanted: JobRequest) -> Plan:
+    options: list[object] = [f"--device={wanted.device}", "--out", NEW_RUN]
+    if wanted.preset is not None:
+        if wanted.preset not in presets():
+            raise ConfigError(
+                f"no preset {wanted.preset!r}", remedy=f"choose from {', '.join(presets())}"
+            )
+        options.append(f"--preset={wanted.preset}")
+    if wanted.epochs is not None:
+        options.append(f"--epochs={wanted.epochs}")
+    documents = app.store.documents.values()
+    ready = [one for one in documents if app.project.features_path(one.video).is_file()]
+    segments = sum(bool(one.segments) for one in ready)
+    clicks = sum(bool(one.clicks) and not one.segments for one in ready)
+    if not segments + clicks:
+        raise InputError(
+            "no video has both labels and features yet",
+            remedy="click some actions, and extract the features",
+        )
+    how = "segments" if segments else "clicks"
+    n_learned = segments or clicks
+    sentences = [f"Learns from the {how} of {_count(n_learned, 'video')}."]
+    if segments and clicks:
+        sentences.append(f"{_count(clicks, 'video')} with clicks alone stay out.")
+    sentences.append("Goes to a new run folder; earlier models stay.")
+    return Plan("train", _uvast("train", app.project.path, *options), tuple(sentences))
+
+
+def _with_model(app: App, wanted: JobRequest) -> Plan:
+    run = app.project.newest_run() if wanted.run is None else app.project.path / wanted.run
+    name = f"runs/{run.name}"
+    if wanted.kind == "segment":
+        out = app.project.path / "predictions"
+        command = _uvast(
+            *("segment", run, app.project.path, "--out", out, "--format=json", "--overwrite"),
+            f"--device={wanted.device}",
+        )
+        n_videos = sum(app.project.features_path(one).is_file() for one in app.project.names)
+        sentence = f"Segments {_count(n_videos, 'video')} with the model of {name}."
+        return Plan("segment", command, (sentence,), "predictions")
+    page = _report_path(app, run.name)
+    command = _uvast(*("report", run, "--out", page, "--overwrite"), f"--device={wanted.device}")
+    return Plan("report", command, (f"Writes a page about {name}.",), run.name)
+
+
+def _report_path(app: App, run: str) -> Path:
+    return app.project.path / "app" / "cache" / "reports" / f"{run}.html"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"

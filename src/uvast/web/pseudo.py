@@ -1,0 +1,58 @@
+"""The pseudo-segmentation of one video after each change, at once.
+
+Only what lies between clicks that changed is cut again; see `uvast.web.cutting`. Without features
+segments end half-way between clicks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from uvast.exchange import Event, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from uvast.web.documents import Document
+
+
+@dataclass(frozen=True)
+class Pseudo:
+    """Segments in order, and what they were cut by: `features` or `midpoint`."""
+
+    segments: tuple[Event, ...] = ()
+    by: str = "midpoint"
+
+
+def stretches(document: Document, seconds: float | None) -> list[tuple[Span, list[Event]]]:
+    """The spans that were looked at, each with the clicks inside."""
+    clicks = [item.event for item in document.clicks]
+    if not clicks:
+        return []
+    end = seconds or clicks[-1].start + 1.0
+    spans = (Span(0.0, end),) if document.observed is None else document.observed
+    found = [(span, [c for c in clicks if span.start <= c.start < span.end]) for span in spans]
+    return [(span, inside) for span, inside in found if inside]
+
+
+def midpoints(document: Document, seconds: float | None) -> Pseudo:
+    """Cuts half-way between clicks."""
+    found: list[Event] = []
+    for span, clicks in stretches(document, seconds):
+        cuts = [(one.start + other.start) / 2 for one, other in pairwise(clicks)]
+        found += segments_of(span, clicks, cuts)
+    return Pseudo(tuple(found))
+
+
+def segments_of(span: Span, clicks: Sequence[Event], cuts: Sequence[float]) -> list[Event]:
+    """Clicks and the cuts between them to segments; neighbours of one class are one segment."""
+    found: list[Event] = []
+    edges = (span.start, *cuts, span.end)
+    for click, start, end in zip(clicks, edges[:-1], edges[1:], strict=True):
+        if found and found[-1].label == click.label:
+            found[-1] = Event(click.label, found[-1].start, end)
+        elif start < end:
+            found.append(Event(click.label, start, end))
+    return found

@@ -1,0 +1,1 @@
+"""Thin handlers, a file a subject: they read a request, call the app and answer."""

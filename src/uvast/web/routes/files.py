@@ -1,0 +1,173 @@
+"""Files in and out: videos, annotation files, exports; and the classes."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import quote, unquote
+
+from pydantic import Field
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from uvast.errors import InputError, MissingFileError
+from uvast.exchange import FORMATS
+from uvast.web.answers import body, in_thread, query, read_body
+from uvast.web.classes import ClassChange
+from uvast.web.interchange import Outgoing, incoming, outgoing
+from uvast.web.routes.videos import app_of, author_of
+from uvast.web.uploads import receive, safe_name
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from uvast.web.app import App
+
+LARGEST_ANNOTATIONS = 64 * 2**20
+N_EXPORTS = 20
+"""Downloads that are kept."""
+
+_Name = Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class ClassRequest(ClassChange):
+    """A change of the classes, and who makes it."""
+
+    author: Annotated[str, Field(max_length=100)] = ""
+
+
+@dataclass(frozen=True)
+class ImportQuery:
+    """How to read a file; see `uvast import`."""
+
+    author: Annotated[str, Field(max_length=100)] = ""
+    format: Annotated[str, Field(max_length=100)] | None = None
+    rate: Annotated[str, Field(max_length=100)] | None = None
+    overlaps: Literal["error", "first", "last", "longest"] = "error"
+    video: _Name | None = None
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """What to write; None for all videos."""
+
+    format: Annotated[str, Field(max_length=100)]
+    what: Literal["labels", "predictions"] = "labels"
+    videos: Annotated[list[_Name], Field(max_length=100_000)] | None = None
+
+
+async def post_classes(request: Request) -> Response:
+    """Changes the classes."""
+    app, wanted = app_of(request), await body(request, ClassRequest)
+    classes = await in_thread(app.store.change_classes, wanted, author_of(app, wanted.author))
+    return JSONResponse({"classes": [vars(one) for one in classes], "number": app.store.number})
+
+
+async def post_video(request: Request) -> Response:
+    """Takes a video in."""
+    app = app_of(request)
+    length = request.headers.get("content-length", "")
+    size = int(length) if length.isascii() and length.isdecimal() else None
+    name = safe_name(_file_name(request))
+    path = await receive(request.stream(), app.project.path / "videos", name, size)
+    added, errors = await in_thread(app.project.add_videos, [path])
+    if not added:
+        path.unlink(missing_ok=True)
+        if errors:
+            raise errors[0]
+        raise InputError(f"{name} is in the project already", remedy="nothing has to be done")
+    await in_thread(app.overview.refresh)
+    app.news.tell({"project": app.store.number})
+    return JSONResponse({"videos": added})
+
+
+async def post_import(request: Request) -> Response:
+    """Takes an annotation file in, as one change that can be undone."""
+    app, wanted = app_of(request), query(request, ImportQuery)
+    name = _file_name(request)
+    content = await read_body(request, LARGEST_ANNOTATIONS)
+
+    def take_in() -> dict[str, object]:
+        found = incoming(
+            app,
+            content,
+            name,
+            format_name=wanted.format,
+            rate=wanted.rate,
+            overlaps=wanted.overlaps,
+            video=wanted.video,
+        )
+        n_changed = app.store.take_in(found.videos, author_of(app, wanted.author))
+        names = [one.video for one in found.videos]
+        return {
+            "videos": names,
+            "changed": n_changed,
+            "notes": found.notes,
+            "number": app.store.number,
+        }
+
+    return JSONResponse(await in_thread(take_in))
+
+
+async def post_export(request: Request) -> Response:
+    """Makes a file to download."""
+    app, wanted = app_of(request), await body(request, ExportRequest)
+    names = app.project.names if wanted.videos is None else tuple(wanted.videos)
+    made = await in_thread(outgoing, app, wanted.format, wanted.what, names)
+    number = _keep(app, made)
+    answer = {"id": number, "address": f"/api/exports/{number}", "name": made.name}
+    return JSONResponse({**answer, "notes": made.notes})
+
+
+async def get_export(request: Request) -> Response:
+    """Downloads it."""
+    made = app_of(request).exports.get(request.path_params["id"])
+    if made is None:
+        raise MissingFileError("this export is gone", remedy="export again")
+    place = f"attachment; filename*=UTF-8''{quote(made.name)}"
+    return Response(
+        made.content,
+        media_type="application/octet-stream",
+        headers={"content-disposition": place},
+    )
+
+
+async def get_formats(_request: Request) -> Response:
+    """The formats, and which can be written."""
+    return JSONResponse(
+        [
+            {
+                "name": one.name,
+                "title": one.title,
+                "suffixes": one.suffixes,
+                "writes": one.write is not None,
+            }
+            for one in FORMATS
+        ]
+    )
+
+
+def _keep(app: App, made: Outgoing) -> str:
+    number = secrets.token_hex(8)
+    app.exports[number] = made
+    while len(app.exports) > N_EXPORTS:
+        app.exports.pop(next(iter(app.exports)))
+    return number
+
+
+def _file_name(request: Request) -> str:
+    name = unquote(request.headers.get("x-name", ""))
+    if not name.strip() or len(name) > 1000:
+        raise InputError("a file without a name", remedy="send its name as X-Name")
+    return name
+
+
+routes = [
+    Route("/api/classes", post_classes, methods=["POST"]),
+    Route("/api/videos", post_video, methods=["POST"]),
+    Route("/api/import", post_import, methods=["POST"]),
+    Route("/api/export", post_export, methods=["POST"]),
+    Route("/api/exports/{id}", get_export),
+    Route("/api/formats", get_formats),
+]

@@ -1,0 +1,174 @@
+"""Documents on disk: `app/documents/NAME.json` with ids, `annotations/NAME.json` for everybody.
+
+The first is written before the second, and says what the second was and will be. So whenever the
+process is killed, the next one can tell its own half-finished save from another program's work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import pydantic
+from pydantic import Field
+
+from uvast.exchange import Event, Span, Target, native
+from uvast.files import is_present, read_bytes, read_record, write_bytes
+from uvast.web.classes import Classes  # noqa: TC001 (pydantic reads it)
+from uvast.web.documents import Document, Item
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from uvast.projects import Project
+
+N_BACKUPS = 10
+SECONDS_BETWEEN_BACKUPS = 600.0
+_REMEDY = "remove it; annotations/ has what people said"
+
+_Hash = Annotated[str, Field(max_length=64)]
+
+
+@dataclass(frozen=True)
+class _SavedItem:
+    id: Annotated[str, Field(max_length=12)]
+    event: Event
+    changed: int
+    by: Annotated[str, Field(max_length=1000)]
+
+
+@dataclass(frozen=True)
+class SavedDocument:
+    """A document as `app/documents` keeps it.
+
+    Args:
+        items: all of them.
+        looked_at: as in `Document`.
+        reviewed: as in `Document`.
+        version: as in `Document`.
+        n_ids: as in `Document`.
+        number: the last entry of the journal that is in it.
+        written: the hash of the annotations file that goes with it, empty for no file.
+        replaced: the hash of the one that was there before.
+    """
+
+    items: tuple[_SavedItem, ...]
+    looked_at: tuple[Span, ...] | None
+    reviewed: bool
+    version: int
+    n_ids: int
+    number: int
+    written: _Hash
+    replaced: _Hash
+
+    def document(self, video: str) -> Document:
+        """The document of a video."""
+        items = {one.id: Item(one.id, one.event, one.changed, one.by) for one in self.items}
+        return Document(
+            video,
+            items,
+            self.looked_at,
+            self.reviewed,
+            self.version,
+            self.n_ids,
+        )
+
+
+_SAVED = pydantic.TypeAdapter(SavedDocument)
+
+
+@dataclass(frozen=True)
+class SavedClasses:
+    """`app/state.json`: the classes, as of an entry of the journal."""
+
+    classes: Classes
+    number: int
+
+
+class Shelf:
+    """The files of a project's documents.
+
+    Args:
+        project: whose they are.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._folder = project.path / "app"
+
+    def load(self, video: str) -> SavedDocument | None:
+        """What the app saved of a video."""
+        path = self._documents / f"{video}.json"
+        return read_record(path, SavedDocument, remedy=_REMEDY) if is_present(path) else None
+
+    def annotations_path(self, video: str) -> Path:
+        """The file that the command line reads; `video` is a name of the project."""
+        return self._project.path / "annotations" / f"{video}.json"
+
+    def present(self, video: str) -> str:
+        """The hash of the annotations file as it is; empty without one."""
+        path = self.annotations_path(video)
+        return hashlib.sha256(read_bytes(path)).hexdigest() if is_present(path) else ""
+
+    def save(self, document: Document, number: int, replaced: str) -> str:
+        """Writes both files; the hash of the new annotations file."""
+        path = self.annotations_path(document.video)
+        annotations = document.annotations
+        is_empty = not annotations.events and annotations.observed is None
+        content = b"" if is_empty else native.write((annotations,), Target(str(path))).content
+        written = hashlib.sha256(content).hexdigest() if content else ""
+        record = SavedDocument(
+            tuple(_SavedItem(one.id, one.event, one.changed, one.by) for one in document.ordered),
+            document.looked_at,
+            document.reviewed,
+            document.version,
+            document.n_ids,
+            number,
+            written,
+            replaced,
+        )
+        saved = _SAVED.dump_json(record)
+        write_bytes(self._documents / f"{document.video}.json", saved)
+        if written != replaced:
+            self.back_up(document.video)
+            if content:
+                self._project.write_annotations(annotations)
+            else:
+                self._project.remove_annotations(document.video)
+        return written
+
+    def back_up(self, video: str, *, now: bool = False) -> None:
+        """Keeps a copy of the annotations file, one every ten minutes at most unless `now`."""
+        path = self.annotations_path(video)
+        if not is_present(path):
+            return
+        folder = self._folder / "backups" / video
+        copies = sorted(folder.glob("*.json")) if folder.is_dir() else []
+        if copies and not now:
+            age = time.time() - copies[-1].stat().st_mtime
+            if age < SECONDS_BETWEEN_BACKUPS:
+                return
+        stamp = time.strftime("%Y-%m-%d %H.%M.%S")
+        write_bytes(folder / f"{stamp}.json", read_bytes(path))
+        for old in copies[: max(0, len(copies) + 1 - N_BACKUPS)]:
+            old.unlink(missing_ok=True)
+
+    def load_classes(self) -> SavedClasses:
+        """The classes that were saved; none at first."""
+        path = self._folder / "state.json"
+        if not is_present(path):
+            return SavedClasses((), 0)
+        return read_record(path, SavedClasses, remedy="remove it; colours and keys start anew")
+
+    def save_classes(self, saved: SavedClasses) -> None:
+        """Keeps the classes."""
+        write_bytes(self._folder / "state.json", _CLASSES.dump_json(saved, indent=2) + b"\n")
+
+    @property
+    def _documents(self) -> Path:
+        return self._folder / "documents"
+
+
+_CLASSES = pydantic.TypeAdapter(SavedClasses)

@@ -1,0 +1,117 @@
+/** The view where work is done: video, timeline, classes. */
+
+import { fill, h, renew, textButton } from "./dom.js";
+import { ClassPanel, Inspector, VideoPanel } from "./panels.js";
+import { Workspace } from "./workspace.js";
+
+export class AnnotateView {
+  /**
+   * @param {import("./store.js").Store} store
+   * @param {string[]} path the name of the video, and the moment to begin with
+   */
+  constructor(store, [name, seconds]) {
+    this.store = store;
+    this.begin = Number(seconds) || 0;
+    this.name = name;
+    this.workspace = new Workspace(store, () => this.#update());
+    this.classes = new ClassPanel(
+      this.workspace,
+      (label, event) => this.classKey(label, event.shiftKey),
+    );
+    this.inspector = new Inspector(this.workspace);
+    this.about = new VideoPanel(this.workspace);
+    this.modes = h(
+      "div",
+      { class: "switch", role: "radiogroup", "aria-label": "What a class's key makes" },
+    );
+    this.title = h("h1", {}, name);
+    this.element = h("section", { class: "view workspace" },
+      h(
+        "div",
+        { class: "bar" },
+        this.title,
+        this.modes,
+        h("a", { class: "button quiet", href: "#/videos" }, "All videos"),
+      ),
+      this.workspace.stage,
+      h(
+        "aside",
+        { class: "side" },
+        this.classes.element,
+        this.inspector.element,
+        this.about.element,
+      ),
+      this.workspace.timeline.element,
+    );
+  }
+
+  async mount() {
+    try {
+      await this.workspace.load(this.name);
+      if (this.begin) this.workspace.goTo(this.begin);
+    } catch (error) {
+      fill(
+        this.element,
+        h(
+          "div",
+          { class: "empty" },
+          h("h1", {}, "This video cannot be opened"),
+          h("p", {}, error.message),
+          h("a", { href: "#/videos" }, "All videos"),
+        ),
+      );
+    }
+  }
+
+  close() {
+    this.workspace.close();
+  }
+
+  #update() {
+    const { workspace } = this;
+    const mode = (name, text) => textButton(
+      text,
+      () => workspace.setMode(name),
+      {
+        role: "radio",
+        "aria-checked": String(workspace.mode === name),
+        class: workspace.mode === name ? "on" : "",
+      },
+    );
+    const both = () => [mode("clicks", "Clicks"), mode("segments", "Segments")];
+    renew(this.modes, workspace.mode, both);
+    for (const part of [this.classes, this.inspector, this.about]) part.update();
+  }
+
+  /** @param {string} label @param {boolean} relabel */
+  classKey(label, relabel) {
+    if (!this.workspace.document) return;
+    if (relabel) this.workspace.relabel(label);
+    else this.workspace.useClass(label);
+  }
+
+  /** @param {string} id */
+  command(id) {
+    if (id === "next") this.#next();
+    else return this.workspace.command(id);
+    return true;
+  }
+
+  /** Where a click would teach most, or the next video. */
+  #next() {
+    const { next, videos } = this.store.project;
+    const place = videos.findIndex((one) => one.name === this.name);
+    const other = next
+      && next.video !== this.name
+      ? next.video
+      : videos[(place + 1) % videos.length]?.name;
+    if (next && next.video === this.name && next.seconds !== null) {
+      this.workspace.goTo(next.seconds);
+    }
+    else if (other) location.hash = `#/annotate/${encodeURIComponent(other)}`;
+  }
+
+  recolour() {
+    this.workspace.timeline.recolour();
+  }
+}

@@ -1,0 +1,92 @@
+/** Requests to the server: an answer, or an error with one sentence. */
+
+/** What the server, or the way to it, said no with. */
+export class ApiError extends Error {
+  /**
+   * @param {string} sentence for people
+   * @param {number} status 0 if there was no answer at all
+   * @param {any} [answer]
+   */
+  constructor(sentence, status, answer = null) {
+    super(sentence);
+    this.status = status;
+    this.answer = answer;
+  }
+
+  /** The same request may work later. */
+  get isPassing() {
+    return this.status === 0 || this.status === 403 || this.status === 507 || this.status >= 500;
+  }
+}
+
+const NO_ANSWER = "The app does not answer. Is it still running in its terminal?";
+const NOT_LET_IN = "The app was started anew: open the address that its terminal shows.";
+
+/** @param {string} address @param {RequestInit} [options] */
+async function request(address, options = {}) {
+  let response;
+  try {
+    response = await fetch(address, { credentials: "same-origin", ...options });
+  } catch {
+    throw new ApiError(NO_ANSWER, 0);
+  }
+  if (response.ok) return response;
+  const answer = await response.json().catch(() => ({}));
+  const sentence = response.status === 403 ? NOT_LET_IN : answer.error;
+  throw new ApiError(
+    sentence ?? `The app answered with ${response.status}.`,
+    response.status,
+    answer,
+  );
+}
+
+/** @param {string} address */
+export async function get(address) {
+  return (await request(address)).json();
+}
+
+/** @param {string} address @returns {Promise<ArrayBuffer>} */
+export async function getBytes(address) {
+  return (await request(address)).arrayBuffer();
+}
+
+/** @param {string} address @param {object} body */
+export async function post(address, body) {
+  const headers = { "Content-Type": "application/json" };
+  return (await request(address, { method: "POST", headers, body: JSON.stringify(body) })).json();
+}
+
+/**
+ * Sends a file as it is; `onprogress` hears the share that is sent.
+ * @param {string} address @param {File} file @param {(share: number) => void} [onprogress]
+ */
+export function upload(address, file, onprogress = () => {}) {
+  return new Promise((resolve, reject) => {
+    const sender = new XMLHttpRequest();
+    sender.open("POST", address);
+    sender.responseType = "json";
+    sender.setRequestHeader("Content-Type", "application/octet-stream");
+    sender.setRequestHeader("X-Name", encodeURIComponent(file.name));
+    sender.upload.onprogress = (event) => event.lengthComputable
+      && onprogress(event.loaded / event.total);
+    sender.onerror = () => reject(new ApiError(NO_ANSWER, 0));
+    sender.onload = () => {
+      if (sender.status < 300) resolve(sender.response);
+      else {
+        reject(new ApiError(sender.response?.error ?? NOT_LET_IN, sender.status, sender.response));
+      }
+    };
+    sender.send(file);
+  });
+}
+
+/**
+ * An address under which a video is found.
+ * @param {string} kind
+ * @param {string} name
+ * @param {Record<string, any>} [query]
+ */
+export function addressOf(kind, name, query = {}) {
+  const text = new URLSearchParams(query).toString();
+  return `/${kind}/${encodeURIComponent(name)}${text ? `?${text}` : ""}`;
+}

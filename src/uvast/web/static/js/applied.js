@@ -1,0 +1,149 @@
+/**
+ * What a video looks like after changes that the server has not acknowledged yet. Pure. Only for
+ * the
+ * eye: the server's answer replaces it. What only the server can tell (accepted predictions) waits.
+ */
+
+/**
+ * @typedef {{id: string, kind: "click" | "segment", label: string, start: number, end: number |
+ *   null, author?: string, pending?: boolean}} Item
+ */
+/** @typedef {Record<string, any> & {do: string}} Change */
+
+let n_new = 0;
+
+/** A name for an event until the server gives it one. */
+export function newId() {
+  return `new${++n_new}`;
+}
+
+/** @param {string} id */
+export function isNew(id) {
+  return id.startsWith("new");
+}
+
+/**
+ * @param {any} state as the server sent it
+ * @param {Change[]} changes in order; new events have their `as`
+ */
+export function applied(state, changes) {
+  if (!changes.length) return state;
+  const items = new Map(state.events.map((one) => [one.id, one]));
+  const rest = { observed: state.observed, reviewed: state.reviewed };
+  for (const change of changes) applyOne(items, rest, change);
+  const events = [...items.values()].sort((a, b) => a.start - b.start);
+  return { ...state, ...rest, events };
+}
+
+function applyOne(items, rest, change) {
+  const one = items.get(change.id);
+  const set = (id, values) => items.set(id, { ...items.get(id), ...values, pending: true });
+  switch (change.do) {
+    case "add":
+      set(
+        change.as,
+        {
+          id: change.as,
+          kind: change.kind,
+          label: change.label,
+          start: change.start,
+          end: change.end ?? null,
+        },
+      );
+      break;
+    case "move":
+      if (one) {
+        set(
+          one.id,
+          {
+            start: change.start,
+            end: one.end === null ? null : (change.end ?? change.start + one.end - one.start),
+          },
+        );
+      }
+      break;
+    case "relabel":
+      if (one) set(one.id, { label: change.label });
+      break;
+    case "delete":
+      items.delete(change.id);
+      break;
+    case "split":
+      if (one) {
+        set(change.as, { ...one, id: change.as, start: change.at });
+        set(one.id, { end: change.at });
+      }
+      break;
+    case "merge":
+      mergeInto(items, set, change.ids);
+      break;
+    case "clear":
+      items.clear();
+      break;
+    case "observed":
+      rest.observed = change.spans;
+      break;
+    case "reviewed":
+      rest.reviewed = change.value;
+      break;
+  }
+}
+
+function mergeInto(items, set, ids) {
+  const found = ids.map((id) => items.get(id)).filter(Boolean);
+  if (found.length < 2) return;
+  for (const one of found.slice(1)) items.delete(one.id);
+  set(
+    found[0].id,
+    {
+      start: Math.min(...found.map((one) => one.start)),
+      end: Math.max(...found.map((one) => one.end)),
+    },
+  );
+}
+
+/**
+ * Which new events of the server are those that were named here: same kind and label, nearest in
+ * time.
+ * @param {Change[]} changes that were acknowledged
+ * @param {Item[]} before @param {Item[]} after
+ * @returns {Map<string, string>}
+ */
+export function namesGiven(changes, before, after) {
+  const known = new Set(before.map((one) => one.id));
+  const fresh = after.filter((one) => !known.has(one.id));
+  const names = new Map();
+  for (const change of changes) {
+    if (!change.as) continue;
+    const at = change.start ?? change.at;
+    const far = (one) => Math.abs(one.start - at) + (
+      change.label && one.label !== change.label ? 1e6 : 0
+    );
+    fresh.sort((a, b) => far(a) - far(b));
+    const found = fresh.shift();
+    if (found) names.set(change.as, found.id);
+  }
+  return names;
+}
+
+/**
+ * The change with other ids; null if it is about an event that never came to be.
+ * @param {Change} change
+ * @param {Map<string, string>} names
+ */
+export function renamed(change, names) {
+  const name = (id) => names.get(id) ?? id;
+  if (change.ids) return { ...change, ids: change.ids.map(name) };
+  return change.id ? { ...change, id: name(change.id) } : change;
+}
+
+/** As the server takes it. @param {Change} change */
+export function sendable(change) {
+  const { as, ...rest } = change;
+  return rest;
+}
+
+/** Whether a change speaks of an event that the server does not know. @param {Change} change */
+export function isOrphan(change) {
+  return [change.id, ...(change.ids ?? [])].some((id) => id && isNew(id));
+}

@@ -1,0 +1,146 @@
+/** Short questions: dialogs and menus. */
+
+import { fill, h, setStyle, textButton } from "./dom.js";
+import { clock, parseTime } from "./times.js";
+
+/**
+ * A dialog with a title; it closes with Escape, by its button, or by a click beside it.
+ * @param {string} title
+ * @param {...import("./dom.js").Child} children
+ * @returns {HTMLDialogElement}
+ */
+export function dialog(title, ...children) {
+  const close = h(
+    "button",
+    { type: "button", class: "quiet close", "aria-label": "Close", onclick: () => box.close() },
+    "×",
+  );
+  const box = /** @type {HTMLDialogElement} */ (
+    h("dialog", { "aria-label": title }, h("header", {}, h("h2", {}, title), close), ...children)
+  );
+  box.addEventListener("click", (event) => event.target === box && box.close());
+  box.addEventListener("close", () => box.remove());
+  document.body.append(box);
+  box.showModal();
+  return box;
+}
+
+/**
+ * One line of text; null if nothing was chosen.
+ * @param {string} title @param {{value?: string, label: string, okay?: string, check?: (text:
+ *   string) => string | null}} options
+ * @returns {Promise<string | null>}
+ */
+export function ask(title, { value = "", label, okay = "OK", check = () => null }) {
+  return new Promise((resolve) => {
+    let answer = null;
+    const input = h("input", { type: "text", value, "aria-label": label, autofocus: true });
+    const fault = h("p", { class: "fault", role: "alert" });
+    const form = h(
+      "form",
+      { method: "dialog" },
+      h("label", {}, label, input),
+      fault,
+      h("footer", {}, h("button", { type: "submit", class: "main" }, okay)),
+    );
+    form.addEventListener("submit", (event) => {
+      const sentence = check(input.value);
+      if (!sentence) answer = input.value;
+      else event.preventDefault();
+      fill(fault, sentence);
+    });
+    const box = dialog(title, form);
+    input.select();
+    box.addEventListener("close", () => resolve(answer));
+  });
+}
+
+/**
+ * @param {string} title
+ * @param {string} sentence
+ * @param {string} okay
+ * @returns {Promise<boolean>}
+ */
+export function confirmed(title, sentence, okay) {
+  return new Promise((resolve) => {
+    let answer = false;
+    const yes = textButton(
+      okay,
+      () => ((answer = true), box.close()),
+      { class: "main", autofocus: true },
+    );
+    const box = dialog(
+      title,
+      h("p", {}, sentence),
+      h("footer", {}, textButton("Cancel", () => box.close()), yes),
+    );
+    box.addEventListener("close", () => resolve(answer));
+  });
+}
+
+/**
+ * @param {number} now
+ * @param {(frame: number) => number} frameTime
+ * @returns {Promise<number | null>}
+ */
+export async function askTime(now, frameTime) {
+  const check = (text) => (
+    parseTime(text, now, frameTime) === null
+      ? "Write a time such as 1:23.5, a frame such as #250, or +5 for five seconds on."
+      : null
+  );
+  const text = await ask(
+    "Go to",
+    { value: clock(now), label: "Time, #frame, or + and - seconds", okay: "Go", check },
+  );
+  return text === null ? null : parseTime(text, now, frameTime);
+}
+
+/**
+ * Classes to choose from, at a place of the page.
+ * @param {any[]} classes @param {string} present @param {number} x @param {number} y @param
+ *   {(label: string) => void} choose
+ */
+export function classMenu(classes, present, x, y, choose) {
+  document.querySelector(".menu")?.remove();
+  const menu = h("div", { class: "menu", role: "menu", "aria-label": "Classes" });
+  const close = () => {
+    menu.remove();
+    document.removeEventListener("pointerdown", outside, true);
+  };
+  const outside = (event) => !menu.contains(event.target) && close();
+  fill(menu, classes.map((one) => {
+    const swatch = h("span", { class: "swatch" });
+    setStyle(swatch, { background: one.colour });
+    const item = h(
+      "button",
+      { type: "button", role: "menuitemradio", "aria-checked": String(one.name === present) },
+      swatch,
+      h("span", {}, one.name),
+      one.key && h("kbd", {}, one.key),
+    );
+    item.addEventListener("click", () => (close(), choose(one.name)));
+    return item;
+  }));
+  menu.addEventListener("keydown", (event) => {
+    const items = [...menu.children];
+    const place = items.indexOf(document.activeElement);
+    if (event.key === "Escape") close();
+    else if (event.key === "ArrowDown") items[(place + 1) % items.length].focus();
+    else if (event.key === "ArrowUp") items[(place + items.length - 1) % items.length].focus();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  document.body.append(menu);
+  const box = menu.getBoundingClientRect();
+  setStyle(
+    menu,
+    {
+      left: `${Math.max(8, Math.min(x, innerWidth - box.width - 8))}px`,
+      top: `${Math.max(8, Math.min(y, innerHeight - box.height - 8))}px`,
+    },
+  );
+  document.addEventListener("pointerdown", outside, true);
+  (menu.querySelector("[aria-checked=true]") ?? menu.firstElementChild)?.focus();
+}

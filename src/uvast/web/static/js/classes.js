@@ -1,0 +1,131 @@
+/** The table of classes: add, rename, merge, recolour, key, background, delete. */
+
+import { ask, confirmed, dialog } from "./asking.js";
+import { button, fill, h, icon, textButton } from "./dom.js";
+import { commandOf, COMMANDS } from "./keys.js";
+
+/** @param {import("./store.js").Store} store */
+export function editClasses(store) {
+  const rows = h("div", { class: "class-table" });
+  const name = h(
+    "input",
+    {
+      type: "text",
+      placeholder: "New class",
+      "aria-label": "Name of the new class",
+      maxlength: 200,
+    },
+  );
+  const form = h(
+    "form",
+    { class: "row" },
+    name,
+    h("button", { type: "submit", class: "main" }, "Add"),
+  );
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (name.value.trim() && (await store.changeClasses({ do: "add", name: name.value.trim() }))) {
+      name.value = "";
+    }
+    name.focus();
+  });
+  const update = () => fill(rows, store.project.classes.map((one) => row(store, one)));
+  const box = dialog(
+    "Classes",
+    form,
+    rows,
+    h(
+      "p",
+      { class: "hint" },
+      "Renaming and merging change all videos; undo takes them back. ",
+      "Background is left out of scores.",
+    ),
+  );
+  box.addEventListener("close", store.on("project", update));
+  box.classList.add("wide");
+  update();
+  name.focus();
+}
+
+function row(store, one) {
+  const change = (what, more) => store.changeClasses({ do: what, name: one.name, ...more });
+  const colour = h(
+    "input",
+    { type: "color", value: one.colour, "aria-label": `Colour of ${one.name}` },
+  );
+  colour.addEventListener("change", () => change("recolour", { to: colour.value }));
+  const key = h(
+    "input",
+    {
+      class: "key",
+      type: "text",
+      maxlength: 1,
+      value: one.key,
+      "aria-label": `Key of ${one.name}`,
+    },
+  );
+  key.addEventListener("focus", () => key.select());
+  key.addEventListener("change", () => setKey(store, one, key, change));
+  const background = h("input", { type: "checkbox", checked: one.background });
+  background.addEventListener("change", () => change("background", { value: background.checked }));
+  const remove = button(`Delete ${one.name}`, () => removeClass(one, change), icon("bin"));
+  remove.classList.add("quiet");
+  return h(
+    "div",
+    { class: "class-row" },
+    colour,
+    h("span", { class: "name" }, one.name),
+    key,
+    h("label", { class: "check" }, background, "background"),
+    textButton("Rename", () => renameClass(one, change)),
+    textButton(
+      "Merge",
+      () => mergeClass(store, one, change),
+      { disabled: store.project.classes.length < 2 },
+    ),
+    remove,
+  );
+}
+
+function setKey(store, one, input, change) {
+  const key = input.value.toLowerCase();
+  const command = key && commandOf(key);
+  if (command) {
+    const title = COMMANDS.find((other) => other.id === command).title;
+    store.tell("problem", { sentence: `The key ${key} belongs to “${title}”: choose another.` });
+    input.value = one.key;
+  } else change("key", { to: key });
+}
+
+async function renameClass(one, change) {
+  const to = await ask(
+    `Rename ${one.name}`,
+    { value: one.name, label: "New name", okay: "Rename" },
+  );
+  if (to !== null && to.trim() && to.trim() !== one.name) change("rename", { to: to.trim() });
+}
+
+function mergeClass(store, one, change) {
+  const choice = h(
+    "select",
+    { "aria-label": "Class that stays" },
+    store.project.classes.filter((other) => other.name !== one.name).map(
+      (other) => h("option", { value: other.name }, other.name),
+    ),
+  );
+  const merge = textButton(
+    "Merge",
+    () => (change("merge", { to: choice.value }), box.close()),
+    { class: "main" },
+  );
+  const box = dialog(
+    `Merge ${one.name}`,
+    h("label", {}, `All ${one.name} become`, choice),
+    h("footer", {}, merge),
+  );
+}
+
+async function removeClass(one, change) {
+  const sentence = "One that has events stays in the list: merge it, or relabel them first.";
+  if (await confirmed(`Delete ${one.name}?`, sentence, "Delete")) change("delete", {});
+}

@@ -1,0 +1,221 @@
+/** Work in the background: the plan first, then progress, curves, time left. */
+
+import { get, post } from "./api.js";
+import { chart } from "./chart.js";
+import { dialog } from "./asking.js";
+import { fill, h, textButton } from "./dom.js";
+import { KINDS, openPlan } from "./plan.js";
+import { span } from "./times.js";
+
+const STATES = {
+  queued: "waiting",
+  running: "running",
+  done: "done",
+  failed: "failed",
+  cancelled: "cancelled",
+};
+
+export class JobsView {
+  /**
+   * @param {import("./store.js").Store} store
+   * @param {string[]} path what to open at once
+   * @param {import("./notices.js").Notices} notices
+   */
+  constructor(store, [first], notices) {
+    Object.assign(this, { store, notices, first });
+    /** @type {Map<number, any>} jobs with their curves */
+    this.whole = new Map();
+    /** @type {number | null | undefined} the job whose details are shown; undefined for any */
+    this.opened = undefined;
+    this.logIsOpen = false;
+    this.list = h("div", { class: "job-list" });
+    this.runs = h("div", { class: "runs" });
+    const cards = Object.entries(KINDS).map(
+      ([kind, [title, about]]) => h(
+        "div",
+        { class: "panel step" },
+        h("h2", {}, title),
+        h("p", { class: "hint" }, about),
+        textButton(`${title}…`, () => this.#plan(kind), { class: "main", "data-kind": kind }),
+      ),
+    );
+    this.element = h(
+      "section",
+      { class: "view jobs" },
+      h("div", { class: "bar" }, h("h1", {}, "Train and segment")),
+      h("div", { class: "steps" }, cards),
+      h("h2", {}, "Jobs"),
+      this.list,
+      this.runs,
+    );
+    this.leave = [
+      store.on("project", () => this.#later()),
+      store.on("job", (news) => this.#news(news)),
+    ];
+    this.update();
+  }
+
+  close() {
+    this.leave.forEach((stop) => stop());
+  }
+
+  /** Opens the plan that the address names. */
+  mount() {
+    if (KINDS[this.first]) this.#plan(this.first);
+  }
+
+  #plan(kind, run) {
+    openPlan(this.store, kind, (job) => this.#started(job), run);
+  }
+
+  async #started(job) {
+    this.opened = job.number;
+    this.whole.set(job.number, job);
+    await this.store.load().catch(() => {});
+  }
+
+  /** The page about a model, or the plan to write it. */
+  #report(run) {
+    const number = run.name.replace(/\D/g, "");
+    const written = (job) => job.kind === "report" && job.state === "done" && job.output === number;
+    if (!this.store.project.jobs.some(written)) this.#plan("report", run.name);
+    else {
+      const page = h("iframe", { src: `/report/${number}`, title: `Report of ${run.name}` });
+      dialog(`Report of ${run.name}`, page).classList.add("whole");
+    }
+  }
+
+  async #news(news) {
+    if (news.job === this.opened || news.state !== "running") await this.#fetch(news.job);
+    else this.#later();
+  }
+
+  /** News do not take away a button that somebody is pressing. */
+  #later() {
+    if (!this.list.matches(":active")) this.update();
+  }
+
+  async #fetch(number) {
+    const job = await get(`/api/jobs/${number}`).catch(() => null);
+    if (job) this.whole.set(number, job);
+    this.#later();
+  }
+
+  update() {
+    const { jobs, runs } = this.store.project;
+    if (this.opened === undefined && jobs.length) {
+      this.opened = (jobs.find((one) => one.state === "running") ?? jobs[0]).number;
+    }
+    if (this.opened && !this.whole.has(this.opened)) this.#fetch(this.opened);
+    fill(this.list, jobs.map((one) => this.#row(this.#newest(one))));
+    if (!jobs.length) {
+      fill(
+        this.list,
+        h(
+          "p",
+          { class: "hint" },
+          "Nothing was started yet. First features, then train, then segment.",
+        ),
+      );
+    }
+    fill(
+      this.runs,
+      runs.length ? [h("h2", {}, "Models"), runs.map((one) => this.#run(one))] : null,
+    );
+  }
+
+  /** What is known of a job: its own news are quicker than the list, until its state changes. */
+  #newest(one) {
+    const whole = this.whole.get(one.number);
+    return whole?.state === one.state ? { ...one, ...whole } : { ...whole, ...one };
+  }
+
+  #row(job) {
+    const open = job.number === this.opened;
+    const title = KINDS[job.kind]?.[0] ?? `Copy for the browser: ${job.video}`;
+    const busy = job.state === "running" || job.state === "queued";
+    const left = job.seconds_left === null ? "" : `, ${span(job.seconds_left)} left`;
+    const head = textButton(
+      "",
+      () => this.#open(open ? null : job.number),
+      { class: "job-head", "aria-expanded": String(open) },
+    );
+    fill(
+      head,
+      h("span", { class: "number" }, job.number),
+      h("strong", {}, title),
+      h("span", { class: `state ${job.state}` }, STATES[job.state], left),
+      h("span", { class: "hint" }, job.doing),
+    );
+    const bar = job.state === "running"
+      ? h(
+        "progress",
+        {
+          max: 1,
+          ...(job.progress === null ? {} : { value: job.progress }),
+          "aria-label": "Progress",
+        },
+      )
+      : null;
+    const cancel = busy
+      ? textButton(
+        job.stopping ? "Stopping…" : "Cancel",
+        () => post(`/api/jobs/${job.number}/cancel`, {}).catch(
+          (error) => this.notices.note(error.message, "bad"),
+        ),
+        { disabled: job.stopping },
+      )
+      : null;
+    return h(
+      "article",
+      { class: "panel job", "data-job": job.number },
+      h("div", { class: "row" }, head, cancel),
+      bar,
+      job.error ? h("p", { class: "fault" }, job.error) : null,
+      open ? this.#details(job) : null,
+    );
+  }
+
+  #open(number) {
+    this.opened = number;
+    if (number === null) this.update();
+    else this.#fetch(number).then(() => this.update());
+  }
+
+  #run(run) {
+    const known = Object.entries(run.scores ?? {}).filter(([, value]) => typeof value === "number");
+    const scores = known.map(([name, value]) => `${name} ${value.toFixed(1)}`).join(", ");
+    return h(
+      "div",
+      { class: "run panel" },
+      h("strong", {}, run.name),
+      h(
+        "span",
+        { class: `state ${run.finished ? "done" : "running"}` },
+        run.finished ? "finished" : "not finished",
+      ),
+      h("span", { class: "hint" }, scores || "no validation"),
+      run.finished ? textButton("Report", () => this.#report(run)) : null,
+    );
+  }
+
+  /** The plan, curves and log of a job. */
+  #details(job) {
+    const groups = new Map();
+    for (const [name, points] of Object.entries(job.curves ?? {})) {
+      const cut = name.lastIndexOf(": ");
+      const [title, curve] = [name.slice(0, Math.max(0, cut)), name.slice(cut < 0 ? 0 : cut + 2)];
+      groups.set(title, { ...groups.get(title), [curve]: points });
+    }
+    const log = h("details", { open: this.logIsOpen }, h("summary", {}, "Log"));
+    log.append(h("pre", {}, (job.log ?? []).join("\n")));
+    log.addEventListener("toggle", () => (this.logIsOpen = log.open));
+    return h(
+      "div",
+      { class: "details" },
+      h("ul", { class: "plan" }, (job.plan ?? []).map((one) => h("li", {}, one))),
+      h("div", { class: "charts" }, [...groups].map(([title, curves]) => chart(title, curves))),
+      job.log?.length ? log : null,
+    );
+  }
+}

@@ -1,0 +1,161 @@
+/** The page: views by the address, keys to commands, and the bar on top. */
+
+import { AnnotateView } from "./annotate.js";
+import { ask } from "./asking.js";
+import { button, fill, h, icon, textButton } from "./dom.js";
+import { showHelp } from "./help.js";
+import { JobsView } from "./jobs.js";
+import { commandOf, isWriting, keyName, shiftedKey } from "./keys.js";
+import { Notices } from "./notices.js";
+import { ReviewView } from "./review.js";
+import { Store } from "./store.js";
+import { applyTheme, turnTheme } from "./theme.js";
+import { VideosView } from "./videos.js";
+
+const VIEWS = { videos: VideosView, annotate: AnnotateView, jobs: JobsView, review: ReviewView };
+const TITLES = { videos: "Videos", annotate: "Annotate", jobs: "Train", review: "Review" };
+
+class Page {
+  constructor() {
+    this.store = new Store();
+    this.notices = new Notices(this.store);
+    this.nav = h("nav", { "aria-label": "Views" });
+    this.project = h("span", { class: "project" });
+    this.author = textButton(
+      "",
+      () => this.#askAuthor(),
+      { class: "quiet author", title: "Your name stands at each of your changes" },
+    );
+    this.main = h("main", {});
+    const turn = button("Light or dark", () => this.#turn(), icon("theme"));
+    const help = button("Help and keys (?)", showHelp, icon("help"));
+    [turn, help].forEach((one) => one.classList.add("quiet"));
+    const top = h(
+      "header",
+      { class: "top" },
+      h("a", { class: "brand", href: "#/videos" }, "uvast"),
+      this.project,
+      this.nav,
+      this.notices.saved,
+      this.author,
+      turn,
+      help,
+    );
+    document.body.append(top, this.notices.element, this.main);
+    this.view = null;
+  }
+
+  async begin() {
+    try {
+      await this.store.load();
+    } catch (error) {
+      fill(
+        this.main,
+        h(
+          "div",
+          { class: "empty" },
+          h("h1", {}, "The project cannot be shown"),
+          h("p", {}, error.message),
+        ),
+      );
+      return;
+    }
+    this.store.listen();
+    this.store.on("project", () => this.#head());
+    this.#head();
+    window.addEventListener("hashchange", () => this.#route());
+    window.addEventListener("keydown", (event) => this.#key(event));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener(
+      "change",
+      () => this.view?.recolour?.(),
+    );
+    this.#route();
+  }
+
+  #head() {
+    const { project, author } = this.store;
+    this.project.textContent = project.name;
+    this.project.title = project.path;
+    this.author.textContent = author || "Your name";
+    const [present, name] = this.#address();
+    const last = present === "annotate"
+      ? name
+      : this.last ?? project.next?.video ?? project.videos[0]?.name;
+    const running = project.jobs.filter(
+      (one) => one.state === "running" || one.state === "queued",
+    ).length;
+    fill(this.nav, Object.keys(VIEWS).map((view) => {
+      const target = view === "annotate"
+        ? last
+        && `#/annotate/${encodeURIComponent(last)}`
+        : `#/${view}`;
+      if (!target) return null;
+      return h(
+        "a",
+        { href: target, "aria-current": view === present ? "page" : null },
+        TITLES[view],
+        view === "jobs" && running ? h("span", { class: "badge" }, running) : null,
+      );
+    }));
+    document.title = `${TITLES[present]}${name ? `: ${name}` : ""} – ${project.name}`;
+  }
+
+  /** The view and what it shows. */
+  #address() {
+    const [view, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+    return VIEWS[view] && (view !== "annotate" || rest[0]) ? [view, ...rest] : ["videos"];
+  }
+
+  async #route() {
+    const [view, ...path] = this.#address();
+    this.view?.close?.();
+    for (const box of document.querySelectorAll("dialog")) box.close();
+    if (view === "annotate") this.last = path[0];
+    this.view = new VIEWS[view](this.store, path, this.notices);
+    fill(this.main, this.view.element);
+    this.#head();
+    await this.view.mount?.();
+  }
+
+  async #askAuthor() {
+    const name = await ask(
+      "Your name",
+      { value: this.store.author, label: "It stands at each of your changes", okay: "Save" },
+    );
+    if (name !== null) this.store.author = name.trim();
+  }
+
+  #turn() {
+    this.notices.note(`Colours: ${turnTheme()}`, "short");
+    this.view?.recolour?.();
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    if (isWriting(event)) return;
+    const name = keyName(event);
+    const id = commandOf(name);
+    const done = id ? this.#command(id) : this.#classKey(event, name);
+    if (done) event.preventDefault();
+  }
+
+  #command(id) {
+    if (id === "help") showHelp();
+    else if (id === "undo" || id === "redo") this.store.turn(id);
+    else return Boolean(this.view?.command?.(id));
+    return true;
+  }
+
+  #classKey(event, name) {
+    if (event.repeat || !this.view?.classKey) return false;
+    const of = (key) => key
+      && this.store.project.classes.find((one) => one.key.toLowerCase() === key);
+    const [plain, shifted] = [of(name), of(shiftedKey(event))];
+    if (!plain && !shifted) return false;
+    this.view.classKey((plain || shifted).name, !plain);
+    return true;
+  }
+}
+
+applyTheme();
+new Page().begin();

@@ -1,0 +1,88 @@
+/** What went wrong, in words, where it is seen: bars for what needs an answer, notes that pass. */
+
+import { fill, h, textButton } from "./dom.js";
+import { count } from "./times.js";
+
+const SECONDS = 6;
+
+export class Notices {
+  /** @param {import("./store.js").Store} store */
+  constructor(store) {
+    this.store = store;
+    this.trouble = h("div", { class: "notice trouble", role: "alert", hidden: true });
+    this.conflicts = h("div", { role: "alert" });
+    this.notes = h("div", { class: "notes", role: "status" });
+    this.saved = h("span", { class: "saved", role: "status" });
+    this.element = h("div", { class: "notices" }, this.trouble, this.conflicts, this.notes);
+    store.on("status", () => this.#status());
+    store.on("problem", (problem) => this.#problem(problem));
+    store.on(
+      "turned",
+      ({ what, kind }) => this.note(
+        what === "undo" ? `Undone: ${kind}` : `Redone: ${kind}`,
+        "short",
+      ),
+    );
+    window.addEventListener("beforeunload", (event) => store.outbox.n && event.preventDefault());
+  }
+
+  /** Says something that passes. @param {string} sentence @param {string} [kind] */
+  note(sentence, kind = "") {
+    const note = h("div", { class: `notice note ${kind}` }, sentence);
+    this.notes.append(note);
+    while (this.notes.children.length > 3) this.notes.firstChild.remove();
+    setTimeout(() => note.remove(), (kind === "short" ? 2 : SECONDS) * 1000);
+  }
+
+  #problem({ sentence, conflict, again }) {
+    if (!conflict) {
+      this.note(sentence, "bad");
+      return;
+    }
+    const bar = h("div", { class: "notice conflict" });
+    fill(
+      bar,
+      h("span", {}, `${sentence}. Your change was not made.`),
+      again && textButton("Make it all the same", () => (bar.remove(), again())),
+      textButton("Leave it", () => bar.remove()),
+    );
+    this.conflicts.append(bar);
+  }
+
+  #status() {
+    const { outbox, connected } = this.store;
+    const error = outbox.trouble;
+    if (error) {
+      const what = `${count(outbox.n, "change")} ${outbox.n === 1 ? "is" : "are"}`;
+      const pending = outbox.n ? ` ${what} not saved yet; keep this page open.` : "";
+      fill(
+        this.trouble,
+        h("span", {}, error.message, /[.?!]$/.test(error.message) ? "" : ".", pending),
+        textButton("Try again", () => outbox.retry()),
+      );
+    } else if (!connected) fill(
+      this.trouble,
+      h(
+        "span",
+        {},
+        "The app does not answer. Is it still running in its terminal? ",
+        "The page goes on by itself when it is back.",
+      ),
+    );
+    this.trouble.hidden = !error && connected;
+    this.#saved(outbox, error, connected);
+  }
+
+  #saved(outbox, error, connected) {
+    const [text, kind] = error
+      ? [`${outbox.n} not saved`, "bad"]
+      : outbox.n ? ["saving…", "busy"]
+      : !connected ? ["no connection", "bad"]
+      : [outbox.savedAt ? "saved" : "", "good"];
+    this.saved.textContent = text;
+    this.saved.className = `saved ${kind}`;
+    this.saved.title = outbox.savedAt
+      ? `Last saved at ${new Date(outbox.savedAt).toLocaleTimeString()}`
+      : "";
+  }
+}

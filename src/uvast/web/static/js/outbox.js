@@ -1,0 +1,93 @@
+/**
+ * Changes on their way to the server, one after the other. What it has not acknowledged stays here,
+ * is shown as pending and sent again; nothing is dropped without a sentence.
+ */
+
+import { ApiError } from "./api.js";
+
+const SECONDS_TO_RETRY = [1, 2, 4, 8, 15];
+
+/**
+ * @typedef {object} Parcel
+ * @property {() => Promise<any>} send
+ * @property {(answer: any) => void} done
+ * @property {(error: ApiError) => void} refused
+ * @property {string} [video]
+ */
+
+export class Outbox {
+  /** @param {(box: Outbox) => void} onchange */
+  constructor(onchange) {
+    /** @type {Parcel[]} */
+    this.parcels = [];
+    /** @type {ApiError | null} why nothing gets through */
+    this.trouble = null;
+    this.savedAt = null;
+    this.onchange = onchange;
+    this.busy = false;
+    this.tries = 0;
+    this.timer = 0;
+  }
+
+  /** @param {Parcel} parcel */
+  add(parcel) {
+    this.parcels.push(parcel);
+    this.onchange(this);
+    if (!this.trouble) this.#work();
+  }
+
+  get n() {
+    return this.parcels.length;
+  }
+
+  /** Whether something of a video is not acknowledged. @param {string} video */
+  holds(video) {
+    return this.parcels.some((one) => one.video === video);
+  }
+
+  /** Does not wait for the next try. */
+  retry() {
+    clearTimeout(this.timer);
+    this.#work();
+  }
+
+  async #work() {
+    if (this.busy) return;
+    this.busy = true;
+    while (this.parcels.length) {
+      const parcel = this.parcels[0];
+      let answer;
+      try {
+        answer = await parcel.send();
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        if (error.isPassing) {
+          this.#wait(error);
+          break;
+        }
+        this.#over(null);
+        parcel.refused(error);
+        continue;
+      }
+      this.savedAt = Date.now();
+      this.#over(null);
+      parcel.done(answer);
+    }
+    this.busy = false;
+    this.onchange(this);
+  }
+
+  #over(trouble) {
+    this.parcels.shift();
+    this.trouble = trouble;
+    this.tries = 0;
+    this.onchange(this);
+  }
+
+  #wait(error) {
+    this.trouble = error;
+    const seconds = SECONDS_TO_RETRY[Math.min(this.tries++, SECONDS_TO_RETRY.length - 1)];
+    this.timer = setTimeout(() => this.#work(), seconds * 1000);
+    this.onchange(this);
+  }
+}

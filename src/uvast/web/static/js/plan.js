@@ -1,0 +1,88 @@
+/** What can be done in the background: options, the plan in sentences, and the start. */
+
+import { post } from "./api.js";
+import { dialog } from "./asking.js";
+import { fill, h, textButton } from "./dom.js";
+import { field, select } from "./exchange.js";
+
+export const KINDS = {
+  extract: ["Features", "What the model sees of each video. Needed once for every video."],
+  train: ["Train", "Learns from the clicks or segments of all videos."],
+  segment: ["Segment", "Finds the actions in all videos with the newest model."],
+  report: ["Report", "One page about a model: scores, pictures, where it errs."],
+};
+
+const LABELS = { extractor: "Extractor", epochs: "Epochs", run: "Model" };
+
+const EXTRACTORS = [
+  ["", "Its own choice"],
+  ["pixels", "Pixels: fast, rough"],
+  ["appearance", "Appearance: objects and places"],
+  ["i3d", "I3D: movements, slow"],
+  ["appearance,i3d", "Both"],
+];
+
+/**
+ * The options of a kind of work.
+ * @param {string} kind
+ * @param {any} project
+ * @returns {Record<string, HTMLElement>}
+ */
+function options(kind, project) {
+  if (kind === "extract") return { extractor: select("Extractor", EXTRACTORS) };
+  if (kind === "train") {
+    const own = { placeholder: "its own choice", "aria-label": "Epochs" };
+    return { epochs: h("input", { type: "number", min: 1, step: 1, ...own }) };
+  }
+  const finished = project.runs.filter((one) => one.finished).map((one) => [one.name, one.name]);
+  return { run: select("Model", [["", "The newest"], ...finished]) };
+}
+
+/** What was chosen, as the server takes it. */
+function chosen(fields) {
+  const values = Object.entries(fields).filter(([, input]) => input.value);
+  const typed = (input) => (input.type === "number" ? Number(input.value) : input.value);
+  return Object.fromEntries(values.map(([name, input]) => [name, typed(input)]));
+}
+
+/**
+ * Says what would be done, before it is done.
+ * @param {import("./store.js").Store} store
+ * @param {string} kind
+ * @param {(job: any) => void} started
+ * @param {string} [run] the model to begin with
+ */
+export function openPlan(store, kind, started, run = "") {
+  const fields = options(kind, store.project);
+  if (fields.run) fields.run.value = run;
+  const sentences = h("ul", { class: "plan", "aria-live": "polite" });
+  const fault = h("p", { class: "fault", role: "alert" });
+  const wanted = () => ({ kind, author: store.author, ...chosen(fields) });
+  const start = textButton("Start", () => send(), { class: "main" });
+  const plan = async () => {
+    try {
+      const { plan: found } = await post("/api/plan", wanted());
+      fill(sentences, found.map((one) => h("li", {}, one)));
+      fill(fault);
+      start.disabled = false;
+    } catch (error) {
+      fill(sentences);
+      fill(fault, error.message);
+      start.disabled = true;
+    }
+  };
+  const send = async () => {
+    try {
+      const job = await post("/api/jobs", wanted());
+      box.close();
+      started(job);
+    } catch (error) {
+      fill(fault, error.message);
+    }
+  };
+  for (const input of Object.values(fields)) input.addEventListener("change", plan);
+  const inputs = Object.entries(fields).map(([name, input]) => field(LABELS[name], input));
+  const title = h("h3", {}, "The plan");
+  const box = dialog(KINDS[kind][0], inputs, title, sentences, fault, h("footer", {}, start));
+  plan();
+}

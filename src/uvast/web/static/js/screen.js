@@ -1,0 +1,174 @@
+/**
+ * What is seen of a video: itself, the server's pictures while a proxy is made, or its features.
+ */
+
+import { addressOf, getBytes, post } from "./api.js";
+import { fill, h, setStyle, textButton } from "./dom.js";
+import { FrameTable } from "./frames.js";
+import { HeatMap } from "./heat.js";
+import { SilentPlayer, VideoPlayer } from "./player.js";
+
+export class Screen {
+  /**
+   * @param {import("./store.js").Store} store
+   * @param {() => void} onchange when the frame or the playing changes
+   */
+  constructor(store, onchange) {
+    this.store = store;
+    this.onchange = onchange;
+    this.element = h("div", { class: "screen" });
+    this.player = null;
+    this.table = null;
+    this.media = undefined;
+  }
+
+  close() {
+    this.player?.close();
+    this.stopListening?.();
+  }
+
+  /** @param {any} state of the video */
+  async show(state) {
+    const media = state.media ?? (state.has_video ? "pictures" : "features");
+    if (media === this.media) return;
+    this.media = media;
+    this.table ??= await frameTable(state);
+    const frame = this.player?.frame ?? 0;
+    this.player?.close();
+    this.stopListening?.();
+    if (state.media) this.#video(state);
+    else if (state.has_video) this.#pictures(state);
+    else this.#features(state);
+    this.player.frame = frame;
+    this.onchange();
+  }
+
+  #pictureOf(state) {
+    return (index) => addressOf(
+      "frame",
+      state.name,
+      { index, width: Math.min(1280, state.width || 1280) },
+    );
+  }
+
+  #video(state) {
+    const video = h(
+      "video",
+      {
+        src: state.media,
+        preload: "auto",
+        playsinline: true,
+        tabindex: "-1",
+        disablepictureinpicture: true,
+      },
+    );
+    const picture = h("img", { class: "exact", alt: "", hidden: true });
+    video.addEventListener("error", () => {
+      if (!video.getAttribute("src")) return;
+      this.player.close();
+      this.#pictures(state, "This browser does not play the video; these are single pictures.");
+    });
+    fill(this.element, video, picture);
+    this.player = new VideoPlayer(
+      video,
+      picture,
+      this.table,
+      this.#pictureOf(state),
+      this.onchange,
+    );
+  }
+
+  #features(state) {
+    const map = new HeatMap(state.name, state.seconds ?? 0);
+    const rateless = h(
+      "div",
+      { class: "screen-note" },
+      "These features have no rate, so there is no time to click at: ",
+      "write frames_per_second = 15, or whatever it is, into the project's dataset.toml.",
+    );
+    fill(this.element, map.element, state.seconds ? null : rateless);
+    this.player = new SilentPlayer(this.table, () => {
+      map.show(this.player.seconds);
+      this.onchange();
+    });
+    map.show(0);
+  }
+
+  /** Single pictures, while the server makes a copy that plays. */
+  #pictures(state, sentence = null) {
+    const picture = h("img", { class: "exact", alt: "" });
+    const message = h("div", { class: "screen-note" });
+    fill(this.element, picture, message);
+    let [wanted, loading] = [-1, false];
+    const address = this.#pictureOf(state);
+    const load = async () => {
+      if (loading || wanted === this.player.frame) return;
+      loading = true;
+      wanted = this.player.frame;
+      picture.src = address(wanted);
+      await picture.decode().catch(() => {});
+      loading = false;
+      load();
+    };
+    this.player = new SilentPlayer(this.table, () => {
+      load();
+      this.onchange();
+    });
+    load();
+    if (sentence) fill(message, sentence);
+    else this.#proxy(state, message);
+  }
+
+  /** Asks for a proxy, and tells how far it is. */
+  async #proxy(state, message) {
+    const bar = h("progress", { max: 1, "aria-label": "Progress of the copy" });
+    const again = textButton("Make the copy again", () => start());
+    const failed = (why) => fill(
+      message,
+      `The copy for the browser failed: ${why ?? "no reason given"}`,
+      again,
+    );
+    let number = state.proxy?.job;
+    const start = async () => {
+      fill(
+        message,
+        "Browsers cannot play this file. A copy that plays is being made; ",
+        "you can work with single pictures meanwhile.",
+        bar,
+      );
+      try {
+        number = (
+          await post("/api/jobs", { kind: "proxy", video: state.name, author: this.store.author })
+        ).number;
+      } catch (error) {
+        failed(error.message);
+      }
+    };
+    this.stopListening = this.store.on("job", async (news) => {
+      if (news.job !== number) return;
+      if (news.progress !== null && news.progress !== undefined) bar.value = news.progress;
+      if (news.state === "done") await this.store.refetch(state.name).catch(() => {});
+      if (news.state === "failed" || news.state === "cancelled") failed("see Jobs");
+    });
+    if (state.proxy?.state === "failed" || state.proxy?.state === "cancelled") {
+      failed(state.proxy.error);
+    }
+    else await start();
+  }
+
+  /** As wide as it may be without cropping. @param {any} state */
+  shape(state) {
+    setStyle(this.element, { "--shape": String((state.width || 16) / (state.height || 9)) });
+  }
+}
+
+/** The moments of the frames: from the server, or even ones. */
+async function frameTable(state) {
+  const seconds = state.seconds ?? 0;
+  if (state.has_video) {
+    const bytes = await getBytes(addressOf("times", state.name)).catch(() => null);
+    if (bytes?.byteLength >= 8) return new FrameTable(new Float64Array(bytes), seconds);
+  }
+  const rate = state.frames_per_second || 25;
+  return FrameTable.even(state.n_frames || Math.ceil(seconds * rate), rate, seconds);
+}

@@ -1,0 +1,251 @@
+/** The timeline: two canvases, of which only the playhead's is drawn while a video plays. */
+
+import { h, setStyle } from "./dom.js";
+import {
+  around,
+  following,
+  hit,
+  lanes,
+  panned,
+  toSeconds,
+  toX,
+  whole,
+  zoomed,
+} from "./geometry.js";
+import { gaps, IntervalIndex } from "./intervals.js";
+import { hatching, paintHead, paintLanes, palette } from "./paint.js";
+import { Gestures } from "./gestures.js";
+import { clock } from "./times.js";
+
+const NOTHING = new IntervalIndex([]);
+
+/**
+ * @typedef {object} Handlers
+ * @property {(seconds: number) => void} seek
+ * @property {(hit: import("./geometry.js").Hit) => void} select
+ * @property {(hit: import("./geometry.js").Hit, seconds: number, over: boolean) => void} drag
+ * @property {(hit: import("./geometry.js").Hit, x: number, y: number) => void} menu
+ */
+
+export class Timeline {
+  /** @param {Handlers} handlers */
+  constructor(handlers) {
+    this.handlers = handlers;
+    this.seconds = 0;
+    this.view = whole(1, 1);
+    this.scene = {
+      clicks: [],
+      clickIndex: NOTHING,
+      labels: NOTHING,
+      pseudo: NOTHING,
+      prediction: NOTHING,
+      unlabelled: [],
+      lanes: lanes(["ruler"]),
+      height: 24,
+      selected: null,
+      draft: null,
+      strip: null,
+      band: null,
+      colours: palette(),
+      hatch: null,
+      classOf: null,
+    };
+    this.head = { seconds: 0, loop: null, hover: null };
+    this.#build();
+    this.gestures = new Gestures(this);
+    this.observer = new ResizeObserver(() => this.#resize());
+    this.observer.observe(this.stage);
+  }
+
+  #build() {
+    this.lower = h("canvas", { "aria-hidden": "true" });
+    this.upper = h("canvas", { "aria-hidden": "true" });
+    this.stage = h(
+      "div",
+      {
+        class: "timeline-stage",
+        tabindex: "0",
+        role: "slider",
+        "aria-label": "Timeline",
+        "aria-valuemin": "0",
+      },
+      this.lower,
+      this.upper,
+    );
+    this.titles = h("div", { class: "timeline-titles", "aria-hidden": "true" });
+    this.thumb = h("div", { class: "scroll-thumb" });
+    this.bar = h("div", { class: "scroll-bar", "aria-hidden": "true" }, this.thumb);
+    this.element = h("div", { class: "timeline" }, this.titles, this.stage, this.bar);
+    this.element.timeline = this;
+  }
+
+  close() {
+    this.observer.disconnect();
+    this.gestures.close();
+  }
+
+  /**
+   * What to show.
+   * @param {any} state of the video
+   * @param {{selected: string | null, draft: any, strip: any, classOf: (name: string) => any}} more
+   */
+  show(state, more) {
+    const clicks = state.events.filter((one) => one.end === null);
+    const labelled = state.events.filter((one) => one.end !== null);
+    const prediction = state.prediction;
+    if (prediction !== this.scene.from) this.scene.band = prediction?.band ?? null;
+    Object.assign(this.scene, more, {
+      from: prediction,
+      clicks,
+      clickIndex: new IntervalIndex(clicks.map((one) => ({ ...one, end: one.start }))),
+      labels: new IntervalIndex(labelled),
+      pseudo: new IntervalIndex(state.pseudo),
+      prediction: new IntervalIndex(prediction?.segments ?? []),
+      unlabelled: gaps(labelled.length ? state.observed : [], state.seconds ?? 0),
+    });
+    this.#lay(
+      [
+        "ruler",
+        more.strip && "strip",
+        "clicks",
+        "labels",
+        "pseudo",
+        prediction && "prediction",
+        prediction?.band && "band",
+      ].filter(Boolean),
+    );
+    if (state.seconds !== this.seconds) {
+      this.seconds = state.seconds ?? 0;
+      this.fit();
+    }
+    this.redraw();
+  }
+
+  #lay(names) {
+    if (names.join() === this.scene.lanes.map((one) => one.name).join()) return;
+    this.scene.lanes = lanes(names);
+    const last = this.scene.lanes[this.scene.lanes.length - 1];
+    this.scene.height = last.top + last.height;
+    setStyle(this.stage, { height: `${this.scene.height}px` });
+    this.titles.replaceChildren(...this.scene.lanes.map((lane) => {
+      const title = h("span", {}, lane.title);
+      setStyle(title, { top: `${lane.top}px`, height: `${lane.height}px` });
+      return title;
+    }));
+    this.#resize();
+  }
+
+  #resize() {
+    const width = Math.max(1, this.stage.clientWidth);
+    const dots = window.devicePixelRatio || 1;
+    for (const canvas of [this.lower, this.upper]) {
+      canvas.width = Math.round(width * dots);
+      canvas.height = Math.round(this.scene.height * dots);
+      setStyle(canvas, { width: `${width}px`, height: `${this.scene.height}px` });
+      canvas.getContext("2d").setTransform(dots, 0, 0, dots, 0, 0);
+    }
+    this.view = { ...this.view, width };
+    this.recolour();
+  }
+
+  /** After a change of the theme. */
+  recolour() {
+    this.scene.colours = palette();
+    this.scene.hatch = hatching(this.lower.getContext("2d"), this.scene.colours.hatch);
+    this.redraw();
+  }
+
+  /**
+   * @param {number} seconds
+   * @param {any} loop
+   * @param {boolean} follow whether the view turns with it
+   */
+  setHead(seconds, loop, follow) {
+    this.head.seconds = seconds;
+    this.head.loop = loop;
+    const view = follow ? following(this.view, seconds, this.seconds) : this.view;
+    if (view !== this.view) this.setView(view);
+    else this.#soon(false);
+  }
+
+  /** @param {import("./geometry.js").View} view */
+  setView(view) {
+    this.view = view;
+    this.redraw();
+  }
+
+  zoom(factor, at = this.head.seconds) {
+    const inside = at >= this.view.start && at <= this.view.end;
+    this.setView(
+      zoomed(this.view, factor, inside ? at : (this.view.start + this.view.end) / 2, this.seconds),
+    );
+  }
+
+  pan(by) {
+    this.setView(panned(this.view, by, this.seconds));
+  }
+
+  fit() {
+    this.setView(whole(this.seconds, this.view.width));
+  }
+
+  /** @param {number} start @param {number} end */
+  focus(start, end) {
+    this.setView(around(this.view, start, end, this.seconds));
+  }
+
+  /** The moment at a place of the page. @param {number} clientX */
+  momentAt(clientX) {
+    const left = this.stage.getBoundingClientRect().left;
+    return Math.min(Math.max(0, toSeconds(this.view, clientX - left)), this.seconds);
+  }
+
+  /** What is under a pointer. @param {PointerEvent | MouseEvent} event */
+  hitAt(event) {
+    const box = this.stage.getBoundingClientRect();
+    const reach = event.pointerType === "touch" ? 14 : 6;
+    return hit(
+      this.scene.lanes,
+      this.scene,
+      this.view,
+      event.clientX - box.left,
+      event.clientY - box.top,
+      reach,
+    );
+  }
+
+  /** Where a moment is on the page. @param {number} seconds @param {string} lane */
+  placeOf(seconds, lane) {
+    const box = this.stage.getBoundingClientRect();
+    const found = this.scene.lanes.find((one) => one.name === lane);
+    return { x: box.left + toX(this.view, seconds), y: box.top + found.top + found.height / 2 };
+  }
+
+  redraw() {
+    this.#soon(true);
+  }
+
+  #soon(everything) {
+    this.stale ||= everything;
+    this.asked ||= requestAnimationFrame(() => this.draw());
+  }
+
+  /** Draws what is stale. */
+  draw() {
+    this.asked = 0;
+    if (!this.scene.classOf) return;
+    if (this.stale) {
+      paintLanes(this.lower.getContext("2d"), this.scene, this.view);
+      const share = (seconds) => `${(100 * seconds) / (this.seconds || 1)}%`;
+      setStyle(
+        this.thumb,
+        { left: share(this.view.start), width: share(this.view.end - this.view.start) },
+      );
+      this.stale = false;
+    }
+    paintHead(this.upper.getContext("2d"), this.scene, this.view, this.head);
+    this.stage.setAttribute("aria-valuemax", this.seconds.toFixed(2));
+    this.stage.setAttribute("aria-valuenow", this.head.seconds.toFixed(2));
+    this.stage.setAttribute("aria-valuetext", clock(this.head.seconds));
+  }
+}

@@ -1,0 +1,232 @@
+/** A video with its timeline, and everything that can be done to its events. */
+
+import { applied } from "./applied.js";
+import { h } from "./dom.js";
+import { Controls } from "./controls.js";
+import { classMenu } from "./asking.js";
+import { COMMANDS } from "./commands.js";
+import { moveTo, placeClick, placeSegment } from "./editing.js";
+import { Screen } from "./screen.js";
+import { Strip } from "./strip.js";
+import { Timeline } from "./timeline.js";
+
+/**
+ * @typedef {{label: string, start: number, end: number, from: string}} Draft a suggested segment,
+ *   not yet accepted
+ */
+
+export class Workspace {
+  /**
+   * @param {import("./store.js").Store} store
+   * @param {() => void} onchange when the selection or the state changes
+   */
+  constructor(store, onchange = () => {}) {
+    this.store = store;
+    this.onchange = onchange;
+    this.selected = null;
+    /** @type {Draft | null} */
+    this.draft = null;
+    /** "clicks" or "segments" */
+    this.mode = "clicks";
+    this.open = null;
+    this.screen = new Screen(store, () => this.onFrame());
+    this.timeline = new Timeline({
+      seek: (seconds) => this.player?.seek(seconds),
+      select: (hit) => this.#onHit(hit),
+      drag: (hit, seconds, over) => this.#onDrag(hit, seconds, over),
+      menu: (hit, x, y) => this.#onMenu(hit, x, y),
+    });
+    this.controls = new Controls(this);
+    this.stage = h("div", { class: "stage" }, this.screen.element, this.controls.element);
+    this.leave = [
+      store.on("video", (name) => name === this.name && this.refresh()),
+      store.on("project", () => this.document && this.refresh()),
+      store.on("renamed", (names) => (this.selected = names.get(this.selected) ?? this.selected)),
+    ];
+  }
+
+  close() {
+    this.leave.forEach((stop) => stop());
+    this.screen.close();
+    this.timeline.close();
+  }
+
+  get player() {
+    return this.screen.player;
+  }
+
+  get state() {
+    return this.document.shown;
+  }
+
+  /** The moment of the playhead. */
+  get now() {
+    return this.player?.seconds ?? 0;
+  }
+
+  /** The length of a frame, here. */
+  get frame() {
+    const { table, frame } = this.player;
+    return table.end(frame) - table.start(frame);
+  }
+
+  /** The selected event, if it is still there. */
+  get item() {
+    return this.state.events.find((one) => one.id === this.selected) ?? null;
+  }
+
+  /** @param {string} name of the video */
+  async load(name) {
+    this.name = name;
+    const opened = await this.store.open(name);
+    if (this.name !== name) return;
+    this.document = opened;
+    this.selected = this.draft = this.open = null;
+    this.screen.shape(this.state);
+    this.strip = this.state.has_video
+      ? new Strip(name, this.state.seconds ?? 0, () => this.timeline.redraw())
+      : null;
+    await this.screen.show(this.state);
+    this.refresh();
+    this.timeline.fit();
+  }
+
+  /** Draws the newest state. */
+  refresh() {
+    if (!this.document) return;
+    this.screen.show(this.state);
+    this.#draw(this.state);
+    this.controls.update();
+    this.onchange();
+  }
+
+  #draw(state) {
+    const open = this.open
+      && {
+        label: this.open.label,
+        start: Math.min(this.open.start, this.now),
+        end: Math.max(this.open.start, this.now),
+      };
+    const more = {
+      selected: this.selected,
+      draft: open ?? this.draft,
+      strip: this.strip,
+      classOf: (label) => this.store.classOf(label),
+    };
+    this.timeline.show(state, more);
+  }
+
+  /** After a change of the frame, the loop or the playing. */
+  onFrame() {
+    if (!this.player || !this.document) return;
+    this.timeline.setHead(this.now, this.player.loop, this.player.playing);
+    this.screen.element.dataset.busy = this.player.settled ? "no" : "yes";
+    if (this.open) this.#draw(this.state);
+    this.controls.tick();
+  }
+
+  /** @param {any[]} changes @returns {any[]} as they were sent */
+  change(changes) {
+    return changes.length ? this.store.change(this.name, changes) : [];
+  }
+
+  /** @param {string | null} id */
+  select(id, draft = null) {
+    this.selected = id;
+    this.draft = draft;
+    this.refresh();
+  }
+
+  #onHit(hit) {
+    if (hit.lane === "clicks" || hit.lane === "labels") this.select(hit.item?.id ?? null);
+    else if (hit.item) this.suggest(hit.item, hit.lane);
+  }
+
+  /** Holds a segment of the model or of the clicks, to be accepted or corrected. */
+  suggest({ label, start, end }, from) {
+    this.select(null, { label, start, end, from });
+  }
+
+  #onDrag(hit, seconds, over) {
+    const to = this.player.table.start(this.player.table.frameAt(seconds));
+    if (hit.lane === "pseudo" || hit.lane === "prediction") {
+      const moved = { ...this.draft, [hit.edge]: to };
+      if (moved.start < moved.end) this.select(null, moved);
+      return;
+    }
+    const item = this.document.shown.events.find((one) => one.id === hit.item.id);
+    if (!item) return;
+    const changes = moveTo(this.state.events, { ...hit, item }, to, this.frame);
+    if (over) this.change(changes);
+    else this.#draw(applied(this.state, changes));
+    if (hit.kind !== "body") this.player.seek(to);
+  }
+
+  #onMenu(hit, x, y) {
+    const choose = (label) => {
+      if (hit.item.id) this.change([{ do: "relabel", id: hit.item.id, label }]);
+      else this.acceptDraft(label);
+    };
+    classMenu(this.store.project.classes, hit.item.label, x, y, choose);
+  }
+
+  /** A class's key or button: a click, or the begin or end of a segment. */
+  useClass(label) {
+    if (!this.player) return;
+    if (this.mode === "clicks") {
+      const sent = this.change(placeClick(this.state.events, label, this.now, this.frame));
+      if (sent[0]?.as) this.select(sent[0].as);
+    } else this.#turnSegment(label);
+  }
+
+  /** Begins a segment, or ends the open one; another class goes on from there. */
+  #turnSegment(label) {
+    const { open, now } = this;
+    this.open = open?.label === label ? null : { label, start: now };
+    if (open && Math.abs(open.start - now) >= this.frame / 2) {
+      this.change(placeSegment(this.state.events, open.label, open.start, now));
+    }
+    else this.refresh();
+  }
+
+  /** Another class for the suggestion, or for the selected event. */
+  relabel(label) {
+    if (this.draft) this.select(null, { ...this.draft, label });
+    else if (this.item && this.item.label !== label) {
+      this.change([{ do: "relabel", id: this.item.id, label }]);
+    }
+  }
+
+  /** Makes the suggestion a segment. */
+  acceptDraft(label = this.draft?.label) {
+    if (!this.draft) return false;
+    const { start, end } = this.draft;
+    this.draft = null;
+    this.change(placeSegment(this.state.events, label, start, end));
+    return true;
+  }
+
+  /** @param {number} seconds */
+  goTo(seconds) {
+    this.player.seek(seconds);
+    this.timeline.setHead(this.now, this.player.loop, true);
+  }
+
+  setMode(mode) {
+    this.mode = mode;
+    this.open = null;
+    this.refresh();
+  }
+
+  /**
+   * Does a command of the keyboard.
+   * @param {string} id
+   * @returns {boolean} whether it is one of these
+   */
+  command(id) {
+    const does = COMMANDS[id];
+    if (!does || !this.player || !this.document) return false;
+    does(this);
+    return true;
+  }
+}

@@ -1,0 +1,93 @@
+"""Videos that people drop into the page: streamed to the disk, bounded, under a safe name."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from uvast.errors import InputError, OutputError
+from uvast.features.sources import VIDEO_SUFFIXES
+from uvast.files import atomic_path, is_present, unwritable
+from uvast.projects.videos import plain_name
+from uvast.web.answers import TooLargeError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+LARGEST_VIDEO = 64 * 2**30
+SPARE = 256 * 2**20
+"""Bytes of the disk that an upload leaves free, for the journal above all."""
+
+_RESERVED = {
+    "con",
+    "prn",
+    "aux",
+    "nul",
+    *(f"{one}{n}" for one in ("com", "lpt") for n in range(10)),
+}
+
+
+def safe_name(text: str) -> str:
+    """The name of a video file as it may stand in a folder of any system.
+
+    Folders of any system are dropped, and so are characters that some system cannot store.
+    """
+    last = text.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    name = plain_name("".join("_" if one in '<>:"|?*' else one for one in last)).rstrip(". ")
+    stem, dot, suffix = name.rpartition(".")
+    if not stem or f"{dot}{suffix}".lower() not in VIDEO_SUFFIXES:
+        raise InputError(
+            f"{text!r} is not called like a video",
+            remedy=f"its name has to end in one of {' '.join(VIDEO_SUFFIXES)}",
+        )
+    return f"_{name}" if stem.partition(".")[0].lower() in _RESERVED else name
+
+
+async def receive(stream: AsyncIterator[bytes], folder: Path, name: str, size: int | None) -> Path:
+    """Writes what comes to a new file in a folder; half an upload leaves nothing.
+
+    Args:
+        stream: the bytes.
+        folder: made if it does not exist.
+        name: see `safe_name`.
+        size: what the sender announces.
+    """
+    path = folder / name
+    if is_present(path):
+        raise OutputError("is there already", where=name, remedy="rename the file and try again")
+    if (size or 0) > LARGEST_VIDEO:
+        raise _too_large()
+    _check_room(folder, size or 0)
+    with atomic_path(path) as temporary:
+        n_bytes = 0
+        with temporary.open("wb") as file:
+            async for piece in stream:
+                n_bytes += len(piece)
+                if n_bytes > LARGEST_VIDEO:
+                    raise _too_large()
+                await to_thread.run_sync(file.write, piece)
+        if size is not None and n_bytes != size:
+            raise InputError(f"{n_bytes} of {size} bytes arrived", remedy="send it again")
+    return path
+
+
+def _check_room(folder: Path, size: int) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    if free < size + SPARE:
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise unwritable(folder, full) from full
+
+
+def _too_large() -> TooLargeError:
+    return TooLargeError(
+        f"the video is larger than {LARGEST_VIDEO // 2**30} GB", remedy="link it with uvast init"
+    )

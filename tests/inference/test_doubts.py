@@ -1,0 +1,28 @@
+"""How unsure a model is: planted scores of frames."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from uvast.inference.doubts import LONGEST_BAND, Doubts
+from uvast.segments import Segmentation
+
+
+def test_sure_unsure_and_contradicted_segments() -> None:
+    sure, even, other = [1.0, 0.0], [0.5, 0.5], [0.1, 0.9]
+    probabilities = np.array([sure] * 4 + [even] * 2 + [other] * 2, np.float32)
+    with np.errstate(divide="ignore"):
+        logs = np.log(probabilities)
+    doubts = Doubts.of(logs, Segmentation(np.array([0, 1, 0]), np.array([4, 2, 2])))
+    assert doubts.entropies == pytest.approx([0.0, 1.0, 0.469], abs=1e-3)
+    assert doubts.agreements == pytest.approx([1.0, 0.0, 0.0])  # the first of equals is class 0
+    assert doubts.band == pytest.approx([1, 1, 1, 1, 0.5, 0.5, 0.1, 0.1])
+
+
+def test_a_band_is_no_longer_than_a_screen() -> None:
+    n_frames = 3 * LONGEST_BAND + 7
+    logs = np.log(np.full((n_frames, 4), 0.25, np.float32))
+    doubts = Doubts.of(logs, Segmentation(np.array([2]), np.array([n_frames])))
+    assert len(doubts.band) == LONGEST_BAND
+    assert doubts.band == pytest.approx(0.25)

@@ -1,0 +1,367 @@
+"""Every endpoint as the page calls it."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pympi
+import pytest
+from PIL import Image
+from web_project import N_FRAMES, RATE, Client, grey, opened, write_features, write_numbered
+
+from uvast.exchange import Event, VideoAnnotations
+from uvast.features.frames import presentation_times
+from uvast.projects import Project
+from uvast.web.media import parse_range
+
+
+def click(start: float, label: str = "reach") -> dict[str, object]:
+    return {"do": "add", "kind": "click", "label": label, "start": start}
+
+
+def segment(start: float, end: float, label: str = "reach") -> dict[str, object]:
+    return {**click(start, label), "kind": "segment", "end": end}
+
+
+def predict(project: Project, name: str, *segments: dict[str, object]) -> None:
+    folder = project.path / "predictions"
+    folder.mkdir(exist_ok=True)
+    content = {"video": name, "frames_per_second": RATE, "segments": list(segments)}
+    (folder / f"{name}.json").write_text(json.dumps(content))
+
+
+def predicted(label: str, start: int, end: int, **more: float) -> dict[str, object]:
+    seconds = {"start_seconds": start / RATE, "end_seconds": end / RATE}
+    return {"label": label, "start": start, "end": end, "confidence": 0.9, **seconds, **more}
+
+
+def upload(client: Client, address: str, name: str, content: bytes, **headers: str) -> Any:
+    given = {"content-type": "application/octet-stream", "x-name": quote(name), **headers}
+    return client.send("POST", address, content=content, headers=given)
+
+
+def test_the_list_and_a_video(client: Client) -> None:
+    project = client.get("/api/project").json()
+    assert [one["name"] for one in project["videos"]] == ["cup", "tea"]
+    assert {one["state"] for one in project["videos"]} == {"new"}
+    assert project["next"] == {"video": "cup", "seconds": 0.0, "why": "it has no labels yet"}
+    video = client.video("cup")
+    assert (video["n_frames"], video["seconds"], video["playable"]) == (N_FRAMES, 6.0, True)
+    assert video["events"] == []
+    assert client.get("/api/videos/nothing").status_code == 404
+
+
+def test_changes_are_answered_with_the_new_state(client: Client) -> None:
+    answer = client.change("cup", click(1.0), click(4.0, "pour")).json()
+    assert answer["version"] == 1
+    assert answer["number"] == 1
+    assert [one["id"] for one in answer["video"]["events"]] == ["e1", "e2"]
+    assert answer["video"]["pseudo"] == [
+        {"label": "reach", "start": 0.0, "end": 2.5},
+        {"label": "pour", "start": 2.5, "end": 6.0},
+    ]
+    assert answer["video"]["pseudo_by"] == "midpoint"
+    row = client.get("/api/project").json()["videos"][0]
+    assert (row["state"], row["n_clicks"]) == ("clicks", 2)
+    assert client.change("cup", segment(2.0, 3.0), {"do": "reviewed", "value": True}).json()
+    assert client.get("/api/project").json()["videos"][0]["state"] == "reviewed"
+
+
+def test_a_conflict_is_shown_with_what_is_there(client: Client) -> None:
+    client.change("cup", click(1.0))
+    moved = {"do": "move", "id": "e1", "start": 2.0}
+    assert client.change("cup", moved, author="ben").status_code == 200
+    answer = client.change("cup", moved, version=1)
+    assert answer.status_code == 409
+    assert "was changed by ben in the meantime" in answer.json()["error"]
+    assert answer.json()["video"]["events"][0]["start"] == 2.0
+
+
+def test_undo_and_redo(client: Client) -> None:
+    client.change("cup", click(1.0))
+    assert client.post("/api/undo", {"author": "anna"}).json()["videos"] == {"cup": 2}
+    assert client.video("cup")["events"] == []
+    assert client.post("/api/undo", {"author": "anna"}).status_code == 409
+    assert client.post("/api/redo", {"author": "anna", "video": "cup"}).status_code == 200
+    assert len(client.video("cup")["events"]) == 1
+
+
+def test_classes(client: Client) -> None:
+    client.change("cup", click(1.0))
+    post = {"author": "anna", "do": "add", "name": "Background"}
+    names = [one["name"] for one in client.post("/api/classes", post).json()["classes"]]
+    assert names == ["reach", "Background"]
+    found = client.post("/api/classes", {"do": "recolour", "name": "reach", "to": "#0000FF"}).json()
+    assert found["classes"][0] == {
+        "name": "reach",
+        "colour": "#0000ff",
+        "key": "1",
+        "background": False,
+    }
+    assert found["classes"][1]["background"] is True
+    taken = client.post("/api/classes", {"do": "key", "name": "reach", "to": "2"})
+    assert taken.status_code == 422
+    assert "'Background' has the key '2'" in taken.json()["error"]
+    client.post("/api/classes", {"do": "rename", "name": "reach", "to": "grasp"})
+    assert client.video("cup")["events"][0]["label"] == "grasp"
+    assert client.post("/api/classes", {"do": "rename", "name": "no", "to": "x"}).status_code == 422
+
+
+def test_accepting_a_prediction_can_be_undone(client: Client, project: Project) -> None:
+    predict(project, "cup", predicted("reach", 0, 25), predicted("pour", 25, 60))
+    video = client.video("cup")
+    assert [one["end"] for one in video["prediction"]["segments"]] == [2.5, 6.0]
+    answer = client.change("cup", {"do": "accept", "from": "prediction"}).json()["video"]
+    assert [(one["label"], one["end"]) for one in answer["events"]] == [("reach", 2.5), ("pour", 6)]
+    client.post("/api/undo", {"author": "anna"})
+    assert client.video("cup")["events"] == []
+
+
+def test_review_shows_the_least_sure_first(client: Client, project: Project) -> None:
+    predict(project, "cup", predicted("reach", 0, 25), predicted("pour", 25, 60, entropy=0.8))
+    predict(
+        project,
+        "tea",
+        predicted("reach", 0, 20, entropy=0.1, agreement=0.2),
+        predicted("x", 20, 40),
+    )
+    found = client.get("/api/review?order=unsure").json()
+    assert [(one["video"], one["segment"]["label"]) for one in found] == [
+        ("tea", "reach"),
+        ("cup", "pour"),
+        ("cup", "reach"),
+        ("tea", "x"),
+    ]
+    assert found[0]["why"] == "only 20% of its frames look like reach"
+    assert found[1]["why"] == "its frames could be many things (entropy 0.80)"
+    client.app.overview.refresh()
+    assert client.get("/api/project").json()["next"]["video"] == "cup"  # longer, so it teaches more
+    client.change("tea", segment(0.0, 1.5))
+    client.change("cup", {"do": "reviewed", "value": True})
+    left = [(one["video"], one["segment"]["label"]) for one in client.get("/api/review").json()]
+    assert left == [("tea", "x")]
+
+
+def test_rounds_are_scored_against_what_was_reviewed(client: Client, project: Project) -> None:
+    from uvast.web.rounds import keep_round
+
+    manifest = {"model": str(project.path / "runs" / "3"), "train": ["tea"]}
+    for cut in (10, 30):
+        predict(project, "cup", predicted("reach", 0, cut), predicted("pour", cut, 60))
+        (project.path / "predictions" / "segmentation.json").write_text(json.dumps(manifest))
+        client.app.predictions._known.clear()
+        keep_round(client.app)
+    assert [one["scores"] for one in client.get("/api/curve").json()] == [None, None]
+    client.change(
+        "cup", segment(0.0, 3.0), segment(3.0, 6.0, "pour"), {"do": "reviewed", "value": True}
+    )
+    first, second = client.get("/api/curve").json()
+    assert first["scores"]["acc"] == pytest.approx(100 * 40 / 60)
+    assert second["scores"] == {"acc": 100.0, "edit": 100.0, "f1@50": 100.0}
+    assert (second["run"], second["n_videos"], second["learned_from"]) == ("runs/3", 1, False)
+
+
+def test_media_with_ranges(client: Client, project: Project) -> None:
+    content = project.video("cup").path.read_bytes()
+    whole = client.get("/media/cup")
+    assert (whole.status_code, whole.content) == (200, content)
+    assert whole.headers["accept-ranges"] == "bytes"
+    for span, part in (("5-9", content[5:10]), ("100-", content[100:]), ("-7", content[-7:])):
+        answer = client.get("/media/cup", headers={"range": f"bytes={span}"})
+        assert (answer.status_code, answer.content) == (206, part)
+    assert answer.headers["content-range"] == f"bytes {len(content) - 7}-{len(content) - 1}/" + str(
+        len(content)
+    )
+    beyond = client.get("/media/cup", headers={"range": f"bytes={len(content)}-"})
+    assert beyond.status_code == 416
+    assert beyond.headers["content-range"] == f"bytes */{len(content)}"
+    head = client.send("HEAD", "/media/cup")
+    assert (head.content, head.headers["content-length"]) == (b"", str(len(content)))
+
+
+@pytest.mark.parametrize(
+    ("header", "span"),
+    [
+        (None, None),
+        ("bytes=0-0", (0, 1)),
+        ("bytes=9-", (9, 10)),
+        ("bytes=3-99", (3, 10)),
+        ("bytes=-3", (7, 10)),
+        ("bytes=-30", (0, 10)),
+        ("bytes=10-", (10, 10)),
+        ("bytes=-0", (10, 10)),
+        ("bytes=5-3", None),
+        ("bytes=-", None),
+        ("bytes=0-1,3-4", None),
+        ("lines=0-1", None),
+    ],
+)
+def test_ranges(header: str | None, span: tuple[int, int] | None) -> None:
+    assert parse_range(header, 10) == span
+
+
+def test_every_frame_is_exactly_that_frame(client: Client, project: Project) -> None:
+    times = np.frombuffer(client.get("/times/cup").content, "<f8")
+    assert times == pytest.approx(presentation_times(project.video("cup").path))
+    for index in (0, 1, 19, 20, 37, N_FRAMES - 1):
+        answer = client.get(f"/frame/cup?index={index}")
+        picture = np.asarray(Image.open(io.BytesIO(answer.content)))
+        assert picture.mean() == pytest.approx(grey(index), abs=2)
+        assert answer.headers["x-frame"] == str(index)
+    assert client.get("/frame/cup?seconds=3.75&width=16").headers["x-frame"] == "37"
+    assert client.get(f"/frame/cup?index={N_FRAMES}").status_code == 422
+    assert client.get("/frame/cup").status_code == 422
+
+
+def test_a_film_strip(client: Client) -> None:
+    answer = client.get("/strip/cup?start=0&end=4&n=4&width=32")
+    strip = np.asarray(Image.open(io.BytesIO(answer.content)))
+    assert strip.shape == (32, 128, 3)
+    assert answer.headers["x-times"] == "0.500,1.500,2.500,3.500"
+    shown = [strip[:, 32 * place : 32 * (place + 1)].mean() for place in range(4)]
+    assert shown == pytest.approx([grey(5), grey(15), grey(25), grey(35)], abs=3)
+    assert client.get("/strip/cup?start=5&end=2").status_code == 422
+
+
+def test_an_upload_becomes_a_video(client: Client, project: Project, tmp_path: Path) -> None:
+    content = write_numbered(tmp_path / "new.mp4", 12).read_bytes()
+    answer = upload(client, "/api/videos", "C:\\films\\..\\my <new>.mp4", content)
+    assert answer.json() == {"videos": ["my _new_"]}
+    assert (project.path / "videos" / "my _new_.mp4").read_bytes() == content
+    assert client.video("my _new_")["n_frames"] == 12
+    again = upload(client, "/api/videos", "other.mp4", content)
+    assert again.status_code == 422
+    assert "is in the project already" in again.json()["error"]
+    assert not (project.path / "videos" / "other.mp4").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("x.exe", 422), ("", 422), ("../..", 422), (".mp4", 422), ("x.mp4", 422)]
+)
+def test_what_is_no_video_leaves_nothing(
+    client: Client, project: Project, name: str, status: int
+) -> None:
+    assert upload(client, "/api/videos", name, b"no video").status_code == status
+    folder = project.path / "videos"
+    assert not folder.exists() or not list(folder.iterdir())
+
+
+def test_uploads_are_bounded(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("uvast.web.uploads.LARGEST_VIDEO", 10)
+    assert upload(client, "/api/videos", "a.mp4", b"x" * 11).status_code == 413
+    monkeypatch.setattr("uvast.web.uploads.SPARE", 2**62)
+    full = upload(client, "/api/videos", "a.mp4", b"x")
+    assert full.status_code == 507
+    assert "the disk is full" in full.json()["error"]
+
+
+def test_import_is_one_change_that_can_be_undone(client: Client) -> None:
+    client.change("cup", click(1.0))
+    table = b"video,start,end,label\ncup.mp4,0,2,reach\ncup.mp4,2,3.5,pour\ntea.mp4,1,2,pour\n"
+    answer = upload(client, "/api/import?author=ben", "labels.csv", table).json()
+    assert (answer["videos"], answer["changed"]) == (["cup", "tea"], 2)
+    assert [one["label"] for one in client.video("cup")["events"]] == ["reach", "pour"]
+    client.post("/api/undo", {"author": "ben"})
+    assert [one["kind"] for one in client.video("cup")["events"]] == ["click"]
+    bad = upload(client, "/api/import", "labels.csv", b"video,start,end,label\nx,0,2,reach\n")
+    assert bad.status_code == 422
+    one = upload(
+        client, "/api/import?video=tea", "a.srt", b"1\n00:00:01,000 --> 00:00:02,000\nup\n"
+    )
+    assert one.json()["videos"] == ["tea"]
+
+
+def test_elan_export_is_read_by_pympi(client: Client, tmp_path: Path) -> None:
+    client.change("cup", segment(0.0, 2.0), segment(2.0, 3.5, "pour"))
+    made = client.post("/api/export", {"format": "elan", "what": "labels"}).json()
+    assert made["name"] == "cup.eaf"
+    answer = client.get(made["address"])
+    assert "cup.eaf" in answer.headers["content-disposition"]
+    path = tmp_path / "cup.eaf"
+    path.write_bytes(answer.content)
+    file = pympi.Elan.Eaf(str(path))
+    found = [
+        one[:3] for tier in file.get_tier_names() for one in file.get_annotation_data_for_tier(tier)
+    ]
+    assert sorted(found) == [(0, 2000, "reach"), (2000, 3500, "pour")]
+
+
+def test_exports_of_several_videos_and_of_predictions(client: Client, project: Project) -> None:
+    assert client.post("/api/export", {"format": "elan"}).status_code == 422
+    for name in ("cup", "tea"):
+        client.change(name, segment(0.0, 2.0))
+    made = client.post("/api/export", {"format": "elan"}).json()
+    archive = zipfile.ZipFile(io.BytesIO(client.get(made["address"]).content))
+    assert archive.namelist() == ["cup.eaf", "tea.eaf"]
+    predict(project, "cup", predicted("pour", 0, 60))
+    made = client.post("/api/export", {"format": "csv", "what": "predictions"}).json()
+    assert b"pour" in client.get(made["address"]).content
+    assert client.get("/api/exports/nothing").status_code == 404
+    assert {"elan", "csv"} <= {one["name"] for one in client.get("/api/formats").json()}
+
+
+def test_features_as_a_heat_map(client: Client, project: Project) -> None:
+    assert client.get("/api/videos/cup/features").status_code == 404
+    ramp = np.arange(N_FRAMES)[:, None] * np.array([1.0, -1.0])
+    write_features(project, "cup", ramp)
+    found = client.get("/api/videos/cup/features?width=6").json()
+    up, down = found["rows"]
+    assert up == sorted(up) == down[::-1]
+    assert (len(up), up[0], up[-1]) == (6, 0, 255)
+    assert (found["start"], found["end"]) == (0.0, pytest.approx(6.0))
+
+
+def test_pseudo_segments_follow_the_features(client: Client, project: Project) -> None:
+    """The change of the features is at 2.0 s, far from the middle between the clicks."""
+    labels = np.arange(N_FRAMES) >= 20
+    noise = np.random.default_rng(0).normal(size=(N_FRAMES, 4))
+    write_features(project, "cup", 10.0 * labels[:, None] + noise)
+    client.change("cup", click(0.5), click(5.5, "pour"))
+    deadline = time.monotonic() + 60
+    while (video := client.video("cup"))["pseudo_by"] != "features":
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert video["pseudo"][0]["end"] == pytest.approx(2.0, abs=0.3)
+    client.change("cup", {"do": "move", "id": "e1", "start": 3.0})
+    assert client.video("cup")["pseudo"][0]["end"] > 3.0
+
+
+def test_a_project_without_videos(static: Path, tmp_path: Path) -> None:
+    features = tmp_path / "project" / "features"
+    features.mkdir(parents=True)
+    np.save(features / "walk.npy", np.zeros((4, 30), np.float32))
+    (tmp_path / "project" / "dataset.toml").write_text(
+        'frames_per_second = 10.0\nfeature_axis = "features-first"\n'
+    )
+    project = Project.create(tmp_path / "project", [])[0]
+    with opened(project, static) as client:
+        answer = client.change("walk", click(1.0))
+        assert answer.status_code == 200, answer.text
+        video = client.video("walk")
+        assert (video["has_video"], video["playable"], video["seconds"]) == (False, False, 3.0)
+        assert len(client.get("/api/videos/walk/features?width=10").json()["rows"]) == 4
+        for address in ("/media/walk", "/frame/walk?index=0", "/times/walk", "/strip/walk"):
+            assert client.get(address).status_code == 404
+
+
+def test_another_program_is_seen_at_once(client: Client, project: Project) -> None:
+    client.change("cup", click(1.0))
+    client.app.store.save()
+    project.write_annotations(VideoAnnotations("cup", (Event("drink", 2.0),)))
+    video = client.video("cup")
+    assert ([one["label"] for one in video["events"]], video["version"]) == (["drink"], 2)
+
+
+def test_the_page_and_unknown_addresses(client: Client) -> None:
+    assert "uvast" in client.get("/").text
+    assert client.get("/static/index.html").status_code == 200
+    assert client.get("/static/none.js").status_code == 404
+    assert client.get("/api/none").json() == {"error": "not found"}
+    assert client.send("PUT", "/api/project", json={}).status_code == 405

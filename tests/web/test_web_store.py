@@ -1,0 +1,300 @@
+"""The journal, saved documents and undo: what was acknowledged is there, whatever happens."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pydantic
+import pytest
+
+from uvast.errors import CorruptFileError, OutputError, UvastError
+from uvast.exchange import Event, VideoAnnotations
+from uvast.projects import Project
+from uvast.web.changes import Change
+from uvast.web.classes import ClassChange
+from uvast.web.documents import ConflictError, Document
+from uvast.web.drafts import Scene
+from uvast.web.store import Note, Store
+
+CHANGES = pydantic.TypeAdapter(list[Change])
+
+
+def change(store: Store, *changes: dict[str, object], author: str = "anna") -> Document:
+    seen = store.document("cup").version
+    return store.change(
+        "cup", CHANGES.validate_python(changes), author, seen=seen, scene=Scene(seconds=6.0)
+    )
+
+
+def click(start: float, label: str = "reach") -> dict[str, object]:
+    return {"do": "add", "kind": "click", "label": label, "start": start}
+
+
+def state(store: Store) -> object:
+    return [
+        (
+            *(name, one.version, one.n_ids, one.looked_at, one.reviewed),
+            *((item.id, item.event, item.changed, item.by) for item in one.ordered),
+        )
+        for name, one in sorted(store.documents.items())
+    ], store.classes
+
+
+def crashed(store: Store) -> None:
+    """What a kill leaves: nothing is saved any more."""
+    store._journal.close()
+
+
+def test_a_killed_store_comes_back_as_it_was(project: Project) -> None:
+    store = Store(project)
+    change(store, click(1.0), click(2.0, "pour"))
+    store.save()
+    change(store, {"do": "move", "id": "e1", "start": 1.5}, author="ben")
+    change(store, {"do": "observed", "spans": [[0, 3]]}, {"do": "reviewed", "value": True})
+    store.change_classes(ClassChange(do="rename", name="pour", to="drink"), "anna")
+    store.undo("anna")
+    store.redo("anna")
+    before = state(store)
+    crashed(store)
+    again = Store(project)
+    assert state(again) == before
+    again.close()
+    assert state(Store(project)) == before
+
+
+def test_the_command_line_sees_what_was_saved(project: Project) -> None:
+    store = Store(project)
+    change(store, click(1.0), {**click(3.0, "pour"), "kind": "segment", "end": 4.0})
+    store.save()
+    found = project.annotations("cup")
+    assert found is not None
+    assert [(e.label, e.start, e.end, e.annotator) for e in found.events] == [
+        ("reach", 1.0, None, "anna"),
+        ("pour", 3.0, 4.0, "anna"),
+    ]
+    assert found.observed == ((3.0, 4.0),)
+    change(store, {"do": "clear"})
+    store.save()
+    assert project.annotations("cup") is None
+
+
+def test_a_torn_line_was_never_acknowledged(project: Project) -> None:
+    store = Store(project)
+    change(store, click(1.0))
+    before = state(store)
+    change(store, click(2.0))
+    crashed(store)
+    path = project.path / "app" / "journal.jsonl"
+    path.write_bytes(path.read_bytes()[:-10])
+    again = Store(project)
+    assert state(again) == before
+    change(again, click(3.0))
+    assert [json.loads(line)["number"] for line in path.read_text().splitlines()] == [1, 2]
+
+
+def test_a_broken_line_is_one_sentence(project: Project) -> None:
+    store = Store(project)
+    change(store, click(1.0))
+    crashed(store)
+    path = project.path / "app" / "journal.jsonl"
+    path.write_bytes(b'{"number": 0}\n' + path.read_bytes())
+    with pytest.raises(CorruptFileError, match=r"journal\.jsonl, line 1.*move it away"):
+        Store(project)
+
+
+def test_a_full_disk_changes_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(project)
+    change(store, click(1.0))
+    before, real, n_left = state(store), os.write, [40]
+
+    def full(file: int, content: bytes) -> int:
+        if not n_left[0]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        n_left[0], written = 0, real(file, bytes(content)[: n_left[0]])
+        return written
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(OutputError, match="the disk is full"):
+            change(store, click(2.0))
+    assert state(store) == before
+    change(store, click(3.0))
+    after = state(store)
+    crashed(store)
+    assert state(Store(project)) == after
+
+
+def test_undo_for_each_author_apart(project: Project) -> None:
+    store = Store(project)
+    change(store, click(1.0))
+    change(store, click(2.0), author="ben")
+    change(store, {"do": "relabel", "id": "e2", "label": "pour"})
+    store.undo("anna")
+    assert store.document("cup").items["e2"].event.label == "reach"
+    store.undo("anna")
+    assert list(store.document("cup").items) == ["e2"]
+    with pytest.raises(ConflictError, match="nothing to undo"):
+        store.undo("anna")
+    store.redo("anna")
+    assert set(store.document("cup").items) == {"e1", "e2"}
+    change(store, click(4.0))
+    with pytest.raises(ConflictError, match="nothing to redo"):
+        store.redo("anna")
+
+
+def test_undo_of_what_others_changed_is_a_conflict(project: Project) -> None:
+    store = Store(project)
+    change(store, click(1.0))
+    change(store, {"do": "move", "id": "e1", "start": 2.0}, author="ben")
+    with pytest.raises(ConflictError, match="was changed by ben"):
+        store.undo("anna")
+
+
+def test_undo_never_brings_back_what_would_overlap(project: Project) -> None:
+    store = Store(project)
+    piece = {**click(1.0), "kind": "segment", "end": 3.0}
+    change(store, piece)
+    change(store, {"do": "delete", "id": "e1"})
+    change(store, {**piece, "start": 2.0}, author="ben")
+    with pytest.raises(ConflictError, match="would overlap in the meantime"):
+        store.undo("anna")
+
+
+def test_undo_survives_a_restart(project: Project) -> None:
+    store = Store(project)
+    change(store, click(1.0))
+    change(store, click(2.0))
+    store.undo("anna")
+    store.close()
+    again = Store(project)
+    again.redo("anna")
+    again.undo("anna")
+    again.undo("anna")
+    assert not again.document("cup").items
+
+
+def test_classes_are_renamed_everywhere_as_one_change(project: Project) -> None:
+    store = Store(project)
+    change(store, click(1.0), click(2.0, "pour"))
+    store.take_in([VideoAnnotations("tea", (Event("pour", 1.0),))], "ben")
+    store.change_classes(ClassChange(do="merge", name="pour", to="reach"), "anna")
+    assert {e.label for one in store.documents.values() for e in one.annotations.events} == {
+        "reach"
+    }
+    assert [one.name for one in store.classes] == ["reach"]
+    store.undo("anna")
+    assert [e.label for e in store.document("tea").annotations.events] == ["pour"]
+    with pytest.raises(ConflictError, match="has events"):
+        store.change_classes(ClassChange(do="delete", name="pour"), "anna")
+
+
+def test_another_program_is_heard(project: Project) -> None:
+    heard: list[Note] = []
+    store = Store(project, heard.append)
+    change(store, click(1.0), click(2.0))
+    store.save()
+    events = (Event("reach", 1.0, annotator="anna"), Event("drink", 3.0))
+    project.write_annotations(VideoAnnotations("cup", events))
+    document = store.document("cup")
+    assert document.annotations.events == events
+    assert "e1" in document.items
+    assert heard[-1].sentence == "another program changed annotations/cup.json"
+    store.close()
+    assert project.annotations("cup") == VideoAnnotations("cup", events)
+
+
+def test_what_was_not_saved_survives_another_program(project: Project) -> None:
+    store = Store(project)
+    change(store, click(1.0))
+    store.save()
+    change(store, click(2.0, "pour"))
+    theirs = (Event("reach", 1.0, annotator="anna"), Event("drink", 3.0))
+    project.write_annotations(VideoAnnotations("cup", theirs))
+    store.save()
+    found = project.annotations("cup")
+    assert found is not None
+    assert [event.label for event in found.events] == ["reach", "pour", "drink"]
+
+
+def test_a_broken_file_of_another_program_is_left_alone(project: Project) -> None:
+    path = project.path / "annotations" / "cup.json"
+    path.write_text("{")
+    store = Store(project)
+    with pytest.raises(UvastError, match=r"cup\.json"):
+        change(store, click(1.0))
+    assert store.fault("cup") is not None
+    store.close()
+    assert path.read_text() == "{"
+    path.unlink()
+    again = Store(project)
+    assert change(again, click(1.0)).items
+
+
+def test_a_save_that_was_cut_short_is_not_another_program(project: Project) -> None:
+    store = Store(project)
+    change(store, click(1.0))
+    store.save()
+    path = project.path / "annotations" / "cup.json"
+    old = path.read_bytes()
+    change(store, click(2.0))
+    store.save()
+    before = state(store)
+    crashed(store)
+    path.write_bytes(old)  # the kill came before the second file
+    heard: list[Note] = []
+    again = Store(project, heard.append)
+    assert state(again) == before
+    assert not heard
+    assert len(project.annotations("cup").events) == 2  # type: ignore[union-attr]
+
+
+def test_a_large_journal_is_shortened_and_goes_on(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("uvast.web.store.LARGE_JOURNAL", 100)
+    monkeypatch.setattr("uvast.web.store.DEEPEST", 2)
+    store = Store(project)
+    for number in range(5):
+        change(store, click(1.0 + number))
+    before = state(store)
+    store.close()
+    again = Store(project)
+    assert len((project.path / "app" / "journal.jsonl").read_bytes().splitlines()) == 2
+    assert state(again) == before
+    change(again, click(0.5))
+    assert again.number == 6
+    after = state(again)
+    crashed(again)
+    assert state(Store(project)) == after
+
+
+def test_backups_rotate(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("uvast.web.saved.SECONDS_BETWEEN_BACKUPS", -1.0)
+    monkeypatch.setattr("uvast.web.saved.N_BACKUPS", 2)
+    stamps = iter(f"{number:03d}" for number in range(100))
+    monkeypatch.setattr("uvast.web.saved.time.strftime", lambda _: next(stamps))
+    store = Store(project)
+    for number in range(5):
+        change(store, click(1.0 + number))
+        store.save()
+    copies = sorted((project.path / "app" / "backups" / "cup").glob("*.json"))
+    assert [len(json.loads(one.read_text())["videos"][0]["events"]) for one in copies] == [3, 4]
+
+
+def test_one_entry_for_all_videos_that_another_program_wrote(project: Project) -> None:
+    for name in project.names:
+        project.write_annotations(VideoAnnotations(name, (Event("reach", 1.0),)))
+    store = Store(project)
+    assert store.number == 1
+    assert {name: one.version for name, one in store.documents.items()} == {"cup": 1, "tea": 1}
+
+
+def test_paths_of_documents_stay_in_the_project(project: Project) -> None:
+    store = Store(project)
+    for name in ("../cup", "/etc/passwd", "..\\cup", "cup/../tea", ""):
+        with pytest.raises(UvastError, match="has no video"):
+            store.document(name)
+    assert not Path("/etc/passwd.json").exists()

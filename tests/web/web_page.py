@@ -1,0 +1,149 @@
+"""The app in a thread on a free port, videos that tell their frames, and what a page shows."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import uvicorn
+from playwright.sync_api import Page
+
+from uvast.features.encode import video_writer
+from uvast.projects import Project
+from uvast.web.app import App
+from uvast.web.security import Door
+from uvast.web.server import make_asgi
+
+N_BITS = 12
+SIDE = 16
+RATE = 25
+
+
+def numbered_picture(number: int) -> np.ndarray[Any, Any]:
+    """The number in binary squares, the smallest bit on the left, over a moving shade."""
+    picture = np.full((3 * SIDE, N_BITS * SIDE, 3), (number * 3) % 90, np.uint8)
+    for bit in range(N_BITS):
+        colour = 235 if number >> bit & 1 else 15
+        picture[SIDE : 2 * SIDE, bit * SIDE : (bit + 1) * SIDE] = colour
+    return picture
+
+
+def write_binary(path: Path, times: list[float]) -> None:
+    """An H.264 video whose pictures tell their number."""
+    with video_writer(
+        path, width=N_BITS * SIDE, height=3 * SIDE, rate=RATE, key_seconds=2
+    ) as write:
+        for number, seconds in enumerate(times):
+            write(numbered_picture(number), seconds)
+
+
+def write_avi(path: Path, n_frames: int) -> None:
+    """MPEG-4 part 2, which browsers do not play."""
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=Fraction(RATE))
+        stream.width, stream.height, stream.pix_fmt = N_BITS * SIDE, 3 * SIDE, "yuv420p"
+        for number in range(n_frames):
+            frame = av.VideoFrame.from_ndarray(numbered_picture(number), format="rgb24")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+
+
+def even(n_frames: int) -> list[float]:
+    return [number / RATE for number in range(n_frames)]
+
+
+def uneven(n_frames: int) -> list[float]:
+    """Every third frame lasts three times as long."""
+    return np.cumsum([0.0, *[0.12 if i % 3 == 0 else 0.04 for i in range(n_frames - 1)]]).tolist()
+
+
+def make_page_project(folder: Path) -> Project:
+    """Videos of even and uneven rates, and one that browsers do not play."""
+    source = folder / "source"
+    source.mkdir()
+    write_binary(source / "even.mp4", even(200))
+    write_binary(source / "uneven.mp4", uneven(90))
+    write_avi(source / "old.avi", 60)
+    return Project.create(folder / "project", [source])[0]
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running app."""
+
+    app: App
+
+
+@contextmanager
+def served(project: Project) -> Iterator[Served]:
+    """The real server, with real jobs, in a thread."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        door = Door.new("127.0.0.1", listener.getsockname()[1])
+        app = App(project, door, "anna")
+        server = uvicorn.Server(
+            uvicorn.Config(make_asgi(app), log_level="critical", timeout_graceful_shutdown=1)
+        )
+        app.news.is_over = lambda: server.should_exit
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield Served(app)
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def copied(project: Project, folder: Path) -> Project:
+    shutil.copytree(project.path, folder)
+    return Project.open(folder)
+
+
+def until(page: Page, expression: str, seconds: float = 20.0) -> None:
+    """Waits until an expression holds; the page's own policy forbids Playwright's way to."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(expression):
+        assert time.monotonic() < end, f"not after {seconds} s: {expression}"
+        page.wait_for_timeout(40)
+
+
+SCENE = "document.querySelector('.timeline')?.timeline"
+
+
+def lane(page: Page, name: str) -> list[tuple[Any, ...]]:
+    """What a lane of the timeline holds: labels and times."""
+    items = f"{SCENE}.scene.{name}.items ?? {SCENE}.scene.{name}"
+    shown = f"({items}).map((one) => [one.label, one.start, one.end])"
+    return [tuple(one) for one in page.evaluate(shown)]
+
+
+def place(page: Page, seconds: float, name: str) -> tuple[float, float]:
+    """Where a moment of a lane is on the page."""
+    found = page.evaluate(f"{SCENE}.placeOf({seconds}, '{name}')")
+    return found["x"], found["y"]
+
+
+READ_NUMBER = """() => {
+  const picture = document.querySelector('.screen .exact:not([hidden])');
+  const source = picture ?? document.querySelector('.screen video');
+  const canvas = document.createElement('canvas');
+  [canvas.width, canvas.height] = [12 * 16, 3 * 16];
+  const context = canvas.getContext('2d', {willReadFrequently: true});
+  context.drawImage(source, 0, 0, canvas.width, canvas.height);
+  let number = 0;
+  for (let bit = 0; bit < 12; bit++) {
+    if (context.getImageData(bit * 16 + 8, 24, 1, 1).data[0] > 127) number |= 1 << bit;
+  }
+  return {number, borrowed: Boolean(picture)};
+}"""
