@@ -277,7 +277,7 @@ def test_features_alone_are_a_heat_map_to_click_at(browser: Browser, tmp_path: P
     features = np.random.default_rng(4).normal(size=(100, 8)).astype(np.float32)
     (tmp_path / "features").mkdir()
     np.save(tmp_path / "features" / "mouse.npy", features)
-    (tmp_path / "dataset.toml").write_text("frames_per_second = 10\n")
+    (tmp_path / "dataset.toml").write_text('frames_per_second = 10\nfeature_axis = "time-first"\n')
     with served(Project.create(tmp_path, [])[0]) as app:
         add_classes(app, "sniff")
         page = browser.new_page()
