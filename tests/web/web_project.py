@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Iterator
+import threading
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import numpy as np
@@ -20,6 +21,8 @@ from uvast.projects import Project
 from uvast.web.app import App
 from uvast.web.security import TOKEN_HEADER, Door
 from uvast.web.server import make_asgi
+
+Result = TypeVar("Result")
 
 RATE = 10
 N_FRAMES = 60
@@ -94,9 +97,11 @@ class Client:
         given = {name: value for name, value in given.items() if value}
 
         self.http.cookies.clear()
-        return self.loop.run_until_complete(
-            self.http.request(method, address, headers=given, **options)
-        )
+        return self.wait(self.http.request(method, address, headers=given, **options))
+
+    def wait(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """In the loop's own thread: Playwright's runs in this one as long as its browser does."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
     def change(self, video: str, *changes: dict[str, object], **more: object) -> httpx.Response:
         """Changes of the newest version, by anna."""
@@ -119,11 +124,16 @@ def opened(project: Project, static: Path) -> Iterator[Client]:
     transport = httpx.ASGITransport(asgi, raise_app_exceptions=False)
     http = httpx.AsyncClient(transport=transport, base_url=f"http://{HOST}")
     loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    client = Client(app, asgi, http, loop)
     try:
-        yield Client(app, asgi, http, loop)
+        yield client
     finally:
-        loop.run_until_complete(http.aclose())
-        loop.run_until_complete(loop.shutdown_default_executor())
+        client.wait(http.aclose())
+        client.wait(loop.shutdown_default_executor())
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
         loop.close()
         app.end()
 
