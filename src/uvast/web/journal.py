@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 LARGEST = 2**31
 _REMEDY = "move it away; annotations/ has everything up to the last save"
 
+_FLAGS = os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+"""A link in the journal's place could lead out of the project."""
+
 Kind = Literal["change", "import", "classes", "outside", "undo", "redo"]
 
 
@@ -69,7 +72,7 @@ class Journal:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._file = os.open(path, _FLAGS | os.O_CREAT, 0o644)
             _sync_folder(path.parent)
         except OSError as error:
             raise unwritable(path, error) from error
@@ -110,7 +113,7 @@ class Journal:
         lines = read_bytes(self.path, largest=LARGEST).splitlines(keepends=True)
         write_bytes(self.path, b"".join(lines[-n_entries:]))
         self.close()
-        self._file = os.open(self.path, os.O_RDWR | os.O_APPEND)
+        self._file = os.open(self.path, _FLAGS)
         self._n_bytes = os.fstat(self._file).st_size
 
     def close(self) -> None:
