@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from uvast.errors import CorruptFileError
+from uvast.errors import CorruptFileError, OutputError
 from uvast.files import first_fault, read_bytes, unreadable, unwritable, write_bytes
 from uvast.web.classes import ClassesEdit  # noqa: TC001 (pydantic reads both)
 from uvast.web.documents import Edit  # noqa: TC001
@@ -70,6 +70,8 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        if path.is_symlink():
+            raise OutputError("is a link, which the app does not follow", where=path, remedy=_REMEDY)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, _FLAGS | os.O_CREAT, 0o644)
