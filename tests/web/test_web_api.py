@@ -318,6 +318,19 @@ def test_features_as_a_heat_map(client: Client, project: Project) -> None:
     assert (found["start"], found["end"]) == (0.0, pytest.approx(6.0))
 
 
+def test_clicks_tell_what_lies_between_segments(client: Client) -> None:
+    client.change(
+        "tea",
+        {"do": "add", "kind": "segment", "label": "reach", "start": 0.0, "end": 1.0},
+        {"do": "add", "kind": "click", "label": "pour", "start": 2.0},
+        {"do": "add", "kind": "click", "label": "reach", "start": 3.0},
+    )
+    assert [(one["label"], one["start"], one["end"]) for one in client.video("tea")["pseudo"]] == [
+        ("pour", 1.0, 2.5),
+        ("reach", 2.5, 4.0),
+    ]
+
+
 def test_pseudo_segments_follow_the_features(client: Client, project: Project) -> None:
     """The change of the features is at 2.0 s, far from the middle between the clicks."""
     labels = np.arange(N_FRAMES) >= 20

@@ -71,7 +71,9 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         if path.is_symlink():
-            raise OutputError("is a link, which the app does not follow", where=path, remedy=_REMEDY)
+            raise OutputError(
+                "is a link, which the app does not follow", where=path, remedy=_REMEDY
+            )
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, _FLAGS | os.O_CREAT, 0o644)

@@ -27,14 +27,27 @@ class Pseudo:
 
 
 def stretches(document: Document, seconds: float | None) -> list[tuple[Span, list[Event]]]:
-    """The spans that were looked at, each with the clicks inside."""
+    """The spans that clicks can tell of, each with the clicks inside.
+
+    Those are what was looked at. In a video with segments it is all that lies between them, since
+    what is looked at grows with every segment.
+    """
     clicks = [item.event for item in document.clicks]
     if not clicks:
         return []
     end = seconds or clicks[-1].start + 1.0
-    spans = (Span(0.0, end),) if document.observed is None else document.observed
+    spans: Sequence[Span] = (Span(0.0, end),) if document.observed is None else document.observed
+    if document.segments:
+        spans = _between([item.event for item in document.segments], end)
     found = [(span, [c for c in clicks if span.start <= c.start < span.end]) for span in spans]
     return [(span, inside) for span, inside in found if inside]
+
+
+def _between(segments: Sequence[Event], end: float) -> list[Span]:
+    """What no segment covers, of segments in order."""
+    edges = [0.0, *(time for one in segments for time in (one.start, one.stop)), end]
+    pairs = zip(edges[::2], edges[1::2], strict=True)
+    return [Span(start, stop) for start, stop in pairs if start < stop]
 
 
 def midpoints(document: Document, seconds: float | None) -> Pseudo:
