@@ -36,6 +36,7 @@ def test_the_commands_are_those_of_a_user(finished) -> None:
         *(["uvast", name] for name in ("init", "extract", "import", "train", "segment")),
         *(["uvast", name] for name in ("overlay", "report")),
     ]
+    assert "in the browser: uvast app" in notes
     assert "your turn: uvast init MY-PROJECT --videos" in notes
     assert {path.stem for path in place.predictions.glob("*.txt")} == {
         path.stem for path in place.new_videos.iterdir()

@@ -52,6 +52,7 @@ def demo(
     else:
         _print(result)
     note(f"the report: {place.report}")
+    note(f"in the browser: uvast app {place.project} (extra web)")
     note("your turn: uvast init MY-PROJECT --videos FOLDER-OF-VIDEOS")
     if show:
         typer.launch(place.report.resolve().as_uri())
