@@ -68,6 +68,14 @@ QUIET = (
 """Chromium asks no network and runs as root in a container."""
 
 
+LONGEST = ("test_readme.py", "test_page_training.py", "test_own_videos.py", "test_local_engine.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest tests come first, so that no worker has one left when the others are done."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     path = shutil.which("chromium")
