@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+from fractions import Fraction
 from pathlib import Path
 
 import openpyxl
@@ -11,7 +12,7 @@ import pympi
 import pytest
 import webvtt
 
-from uvast.exchange import Event, Source, Target, VideoAnnotations, recognised
+from uvast.exchange import ConstantRate, Event, Source, Target, VideoAnnotations, recognised
 from uvast.exchange.formats import format_named, read, write
 
 VIDEO = VideoAnnotations(
@@ -121,3 +122,19 @@ def test_a_fault_of_a_workbook_names_its_row():
     book.save(out)
     with pytest.raises(Exception, match=r"t.xlsx, row 2: 'soon' is no time"):
         read(format_named("xlsx"), Source(out.getvalue(), "t.xlsx"))
+
+
+@pytest.mark.parametrize("name", ["json", "json_min"])
+def test_files_of_label_studio(name):
+    """Written by `Converter` of label-studio-sdk 2.1.2, which asks for an older numpy than ours."""
+    path = Path(__file__).parent / "label_studio" / f"{name}.json"
+    source = Source(path.read_bytes(), str(path), times_of=lambda _: ConstantRate(Fraction(25)))
+    kind = recognised(source)
+    assert kind.name == "label-studio"
+    (video,) = read(kind, source).videos
+    assert video.video == "monday.mp4"
+    events = [(one.label, one.start, one.end, one.annotator) for one in video.events]
+    assert events == [
+        ("reach", 0.0, 2.0, "anna@example.org"),
+        ("grasp", 2.0, 3.0, "anna@example.org"),
+    ]
