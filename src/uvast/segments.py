@@ -25,6 +25,9 @@ IntArray = NDArray[np.int64]
 UNLABELLED = -1
 """In place of a class where nobody looked: neither training nor scores see such frames."""
 
+UNLABELLED_WORD = "unlabelled"
+"""What stands in label files for such frames; no class can have this name."""
+
 
 class Segment(NamedTuple):
     """One action over the frames `[start, end)`."""

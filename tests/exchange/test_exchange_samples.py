@@ -556,3 +556,12 @@ def test_a_newer_native_file():
     text = '{"format": "uvast annotations", "version": 2, "videos": []}'
     with pytest.raises(LabelError, match=r"has version 2, this uvast reads 1; install a newer"):
         reading(text, "v.json", "uvast")
+
+
+def test_frames_that_nobody_labelled_are_no_class_of_frame_texts():
+    text = "reach\n" * 25 + "unlabelled\n" * 25 + "grasp\n" * 50
+    (video,) = reading(text, "soup.txt", "ms-tcn", times=AT_25).videos
+    assert spans(video) == [("reach", 0.0, 1.0), ("grasp", 2.0, 4.0)]
+    assert video.observed == (Span(0.0, 1.0), Span(2.0, 4.0))
+    with pytest.raises(LabelError, match="holds no labels"):
+        reading("unlabelled\n" * 9, "soup.txt", "ms-tcn", times=AT_25)

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 LABELLED_FILE = "labelled.json"
 
-UNLABELLED_WORD = "unlabelled"
-"""What label files that uvast writes say outside of the stretches; readers skip any word there."""
-
 N_LISTED = 20
 """Videos that a note about many names."""
 

@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.exchange.frames import frame_labels, from_frame_labels, guessed_length, rate_of
+from uvast.exchange.frames import (
+    UNKNOWN,
+    frame_labels,
+    from_frame_labels,
+    guessed_length,
+    rate_of,
+)
 from uvast.exchange.records import VideoAnnotations
 from uvast.exchange.source import Reading, Written
+from uvast.segments import UNLABELLED_WORD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +38,7 @@ def recognise_frame_labels(source: Source) -> bool:
 
 
 def read_frame_labels(source: Source) -> Reading:
-    """MS-TCN: one label a line, one line a frame."""
+    """MS-TCN: one label a line, one line a frame; uvast's word for frames that nobody labelled."""
     labels = [line.strip() for _, line in source.lines()]
     while labels and not labels[-1]:
         labels.pop()
@@ -39,11 +46,11 @@ def read_frame_labels(source: Source) -> Reading:
         raise source.fault(
             "has no label", f"line {labels.index('') + 1}", "write one label for every frame"
         )
-    if not labels:
+    if not set(labels) - {UNLABELLED_WORD}:
         raise source.fault("holds no labels", None, "label the video first")
-    names = tuple(sorted(set(labels)))
+    names = tuple(sorted(set(labels) - {UNLABELLED_WORD}))
     ids = {name: index for index, name in enumerate(names)}
-    frames = np.array([ids[label] for label in labels], dtype=np.int64)
+    frames = np.array([ids.get(label, UNKNOWN) for label in labels], dtype=np.int64)
     times = source.times(source.video)
     return Reading((from_frame_labels(source.video, frames, names, times),))
 

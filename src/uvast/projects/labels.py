@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.data.label_files import labels_text, mapping_text
-from uvast.data.labelled import LABELLED_FILE, UNLABELLED_WORD, labelled_text
+from uvast.data.labelled import LABELLED_FILE, labelled_text
 from uvast.data.timestamp_files import timestamps_json
 from uvast.data.timestamps import Annotation
 from uvast.errors import LabelError
 from uvast.exchange.frames import UNKNOWN, frame_labels, frame_timestamps
 from uvast.exchange.rules import point_labels
-from uvast.segments import Segmentation
+from uvast.segments import UNLABELLED_WORD, Segmentation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from uvast.data import annotate, write_spec, write_timestamps
 from uvast.data.label_files import write_labels, write_mapping
-from uvast.data.labelled import LABELLED_FILE, UNLABELLED_WORD, write_labelled
+from uvast.data.labelled import LABELLED_FILE, write_labelled
 from uvast.errors import OutputError
 from uvast.files import check_absent, is_present, open_file, recover, swap, temporary_folder
+from uvast.segments import UNLABELLED_WORD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
