@@ -91,6 +91,17 @@ def test_a_prediction_is_drawn_under_its_video(videos: Path, tmp_path: Path) -> 
     assert uvast(*command, "--overwrite").returncode == 0
 
 
+def test_a_folder_without_the_videos_prediction_is_one_sentence(
+    videos: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other.txt").write_text("rest\n")
+    drawn = tmp_path / "drawn.mp4"
+    finished = uvast("overlay", videos / "s01_001.mp4", tmp_path, "--out", drawn)
+    assert finished.returncode == 2
+    assert "has no prediction of video s01_001; segment that video" in finished.stderr
+    assert not drawn.exists()
+
+
 def test_colours_are_those_of_the_dataset(tiny_path: Path) -> None:
     from uvast.cli.overlay import _styles
     from uvast.data import Dataset

@@ -300,8 +300,7 @@ def test_overlay_and_report_take_what_segment_wrote(place: Place, tmp_path: Path
     video = min(place.new.iterdir())
     assert uvast("segment", place.run, video, "--out", tmp_path / "out").returncode == 0
     drawn = tmp_path / "annotated.mp4"
-    prediction = tmp_path / "out" / f"{video.stem}.json"
-    finished = uvast("overlay", video, prediction, "--out", drawn)
+    finished = uvast("overlay", video, tmp_path / "out", "--out", drawn)
     assert finished.returncode == 0, finished.stderr
     assert len(presentation_times(drawn)) == len(presentation_times(video))
     page = uvast("report", tmp_path / "out", "--out", tmp_path / "page.html")

@@ -19,7 +19,10 @@ def overlay(
     video: Annotated[Path, typer.Argument(help="The video.", show_default=False)],
     prediction: Annotated[
         Path,
-        typer.Argument(help="A json, csv or txt file of uvast segment.", show_default=False),
+        typer.Argument(
+            help="What uvast segment wrote: its folder, or the video's json, csv or txt file.",
+            show_default=False,
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The annotated video, an .mp4 file.")],
     dataset: Annotated[
@@ -43,7 +46,7 @@ def overlay(
 ) -> None:
     """Draw labels, confidences and a timeline under a video; its sound is left out.
 
-    Example: `uvast overlay new.mp4 predictions/new.json --out annotated.mp4`
+    Example: `uvast overlay new.mp4 predictions --out annotated.mp4`
     """
     from uvast.devices import n_cores
     from uvast.features.overlay import write_overlay
@@ -54,7 +57,8 @@ def overlay(
     if not overwrite:
         check_absent(out)
     info = video_info(video)
-    segments = read_timed_segments(prediction, seconds=info.seconds, frames_per_second=fps)
+    file = _of_video(prediction, video.stem) if prediction.is_dir() else prediction
+    segments = read_timed_segments(file, seconds=info.seconds, frames_per_second=fps)
     styles = _styles({segment.label for segment in segments}, dataset)
     with progress_bar() as progress:
         task = progress.add_task(f"drawing {out.name}", total=100)
@@ -68,6 +72,20 @@ def overlay(
         )
         progress.update(task, completed=100)
     note(f"the annotated video is in {out}")
+
+
+def _of_video(folder: Path, name: str) -> Path:
+    from uvast.errors import MissingFileError
+    from uvast.evaluation import find_predictions
+
+    found = find_predictions(folder, [name], tables_first=True).get(name)
+    if found is None:
+        raise MissingFileError(
+            f"has no prediction of video {name}",
+            where=folder,
+            remedy="segment that video, or name its file",
+        )
+    return found
 
 
 def _styles(labels: Iterable[str], dataset: Path | None) -> dict[str, LabelStyle]:
