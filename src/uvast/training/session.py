@@ -58,7 +58,9 @@ class Session:
         self._processes = processes
         self._watcher = watcher
         self._info = info
-        self._validation = ValidationPart(data.dataset, data.validation, data.segmentations)
+        self._validation = ValidationPart(
+            data.dataset, data.validation, data.segmentations, data.timestamps
+        )
         targets = {name: data.segmentations[name] for name in data.train}
         dataset = data.dataset
         priors = _fitted_priors(targets, config, dataset.vocabulary)
