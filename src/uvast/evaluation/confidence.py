@@ -55,7 +55,7 @@ def reliability(
     mass = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
     if not values.shape == right.shape == mass.shape or values.ndim != 1:
         raise InputError(
-            f"confidences of shape {values.shape}, answers of {right.shape}, weights of {mass.shape}"
+            f"{values.shape} confidences for {right.shape} answers and {mass.shape} weights"
         )
     if n_bins < 1 or not ((values >= 0) & (values <= 1)).all():
         raise InputError("confidences outside of 0 to 1, or no bins to sort them into")

@@ -15,7 +15,7 @@ from pydantic import Field
 from uvast.evaluation.confidence import reliability
 from uvast.inference.held_out import POWERS
 from uvast.inference.temperature import fit_temperature, tempered
-from uvast.inference.weight_grid import choose_cell
+from uvast.inference.weight_grid import choose_cell, of_cell
 from uvast.inference.weights import DecodingWeights
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def calibrate(videos: Sequence[HeldOut]) -> Calibration:
         weights = _weights(alpha, chosen)
         scores |= {
             "decoder": _written_score(videos, alpha),
-            "default": float(grid[(slice(None), *usual)].mean()),
-            "best": float(grid[(slice(None), *chosen)].mean()),
+            "default": float(of_cell(grid, usual).mean()),
+            "best": float(of_cell(grid, chosen).mean()),
         }
     logs = np.concatenate([one.log_probabilities for one in videos])
     labels = np.concatenate([one.labels for one in videos])

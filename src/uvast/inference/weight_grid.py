@@ -36,6 +36,12 @@ def with_neighbours(scores: Scores) -> Scores:
     return total / count
 
 
+def of_cell(scores: Scores, place: tuple[int, ...]) -> Scores:
+    """The scores `(V,)` of one cell."""
+    found: Scores = np.moveaxis(scores, 0, -1)[place]
+    return found
+
+
 def choose_cell(scores: Scores, default: tuple[int, ...]) -> tuple[int, ...]:
     """The cell of a grid that does best on the videos, or the default.
 
@@ -54,6 +60,6 @@ def choose_cell(scores: Scores, default: tuple[int, ...]) -> tuple[int, ...]:
     tops = np.argwhere(means >= means.max() - EQUAL)
     steps = np.abs(tops - np.array(default)).sum(1)
     top = tuple(int(place) for place in tops[steps.argmin()])
-    gains = smooth[(slice(None), *top)] - smooth[(slice(None), *default)]
+    gains = of_cell(smooth, top) - of_cell(smooth, default)
     error = gains.std(ddof=1) / np.sqrt(n_videos)
     return top if gains.mean() > error else default
