@@ -256,9 +256,10 @@ class Dataset:
     ) -> dict[str, Timestamps]:
         """Timestamps by sample at the model's rate; None reads the dataset's own file.
 
-        With `names`, of these videos alone: labels of other ones are not looked at. A sample (see `samples`) without timestamps is left out. Label files are opened only for
-        timestamps without a label (the published files have none), to tell the length of a video
-        without features, the time axis as in `video`, or the classes without a mapping.txt.
+        With `names`, of these videos alone: labels of other ones are not looked at. A sample (see
+        `samples`) without timestamps is left out. Label files are opened only for timestamps
+        without a label (the published files have none), to tell the length of a video without
+        features, the time axis as in `video`, or the classes without a mapping.txt.
         """
         path = self.timestamps_path if path is None else Path(path)
         annotations = self.annotations(path)
