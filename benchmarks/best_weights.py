@@ -5,8 +5,8 @@
     python benchmarks/best_weights.py val/gtea/small-full/*
 
 Prints the mean over the videos of what calibration raises, the mean of Acc, Edit and F1@50: for
-each vote of the frames and of the decoder the best over the other weights; then both pure decodings,
-`best` with its default weights, and `best` with the weights that would be chosen.
+each vote of the frames and of the decoder the best over the other weights; then both pure
+decodings, `best` with its default weights, and `best` with the weights that would be chosen.
 
     python benchmarks/best_weights.py --chosen gtea-runs/*
 

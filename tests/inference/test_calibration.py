@@ -39,7 +39,8 @@ def planted(*, frames: bool, decoder: bool, order: bool = True, seed: int = 0) -
         return [size, 0.0] if is_right else [0.0, size]
 
     parts = np.column_stack([says(frames, 200), [0, 0], says(order, 4), says(decoder, 5)])
-    candidates = Candidates((one, one), parts - [500, 20, 10, 12] + np.abs(noise[:, None]) * 1e-3)
+    parts = parts - [500, 20, 10, 12] + np.abs(noise[:, None]) * 1e-3
+    candidates = Candidates((one, one), parts, written=0 if decoder else 1)
     found = 0 if frames else 1
     scores = np.array([RIGHT, WRONG]) + noise
     return HeldOut(
@@ -49,7 +50,6 @@ def planted(*, frames: bool, decoder: bool, order: bool = True, seed: int = 0) -
             np.tile(scores, (N, 1)),
             always=np.array([True, True]),
             joint=np.full(N, found),
-            written=0 if decoder else 1,
         ),
         log_probabilities=np.log([[0.7, 0.3]]).astype(np.float32),
         labels=np.array([0]),
@@ -146,17 +146,17 @@ def test_the_grid_is_what_decoding_does(
 def test_with_the_last_weight_the_decoder_decides_alone(
     model: uvast.Segmenter, held: list[tuple[object, Truth, HeldOut]]
 ) -> None:
-    options = model.options(transcript="best")
+    """Its own transcript with Viterbi and Gamma lengths, whatever the frames say."""
     last = replace(model.priors.weights, decoder=DECODER_WEIGHTS[-1])
+    priors = replace(model.priors, weights=last)
     for video, _, _ in held:
         encoded = model.encode_batch([video])
-        (candidates,) = model.candidates(encoded, options)
-        winner = candidates.winner(last).segmentation
-        likeliest = candidates.segmentations[int(candidates.parts[:, 3].argmax())]
-        assert winner == likeliest
-        (greedy,) = model.decode_batch(encoded, model.options(transcript="decoder"))
-        transcripts = [one.transcript.tolist() for one in candidates.segmentations]
-        assert greedy.transcript.tolist() in transcripts
+        for width in (0, 3):
+            best = model.options(transcript="best", beam_width=width)
+            pure = model.options(transcript="decoder", length_model="gamma", beam_width=width)
+            (found,) = model.decode_batch(encoded, best, priors=priors)
+            (expected,) = model.decode_batch(encoded, pure, priors=priors)
+            assert found.segmentation == expected.segmentation
 
 
 def test_each_video_is_encoded_and_searched_once(
@@ -186,11 +186,13 @@ def test_clicks_stand_for_their_segments() -> None:
         Segmentation([0, 1, 0], [10, 30, 20]),
         Timestamps(np.array([2, 15, 25, 50]), np.array([0, 1, 1, 0])),
     )
-    frames, weights = truth.frames
-    assert frames.tolist() == [2, 15, 25, 50]
-    assert weights.tolist() == [10, 15, 15, 20]
+    assert truth.known.frames.tolist() == [2, 15, 25, 50]
+    assert truth.known.labels.tolist() == [0, 1, 1, 0]
+    assert truth.known.weights.tolist() == [10, 15, 15, 20]
+    some = truth.known.some(2)
+    assert (some.frames.tolist(), some.weights.tolist()) == ([2, 50], [20, 40])
     words = Vocabulary(("a", "b"))
-    moved = Segmentation([0, 1, 0], [14, 12, 34])  # every click is still in its segment
+    moved = Segmentation([0, 1, 0], [14, 16, 30])  # every click is still in its segment
     late = Segmentation([0, 1, 0], [16, 20, 24])  # one is not
-    assert truth.score(moved, words) > truth.score(late, words)
-    assert truth.score(truth.segmentation, words) == 100
+    assert truth.score(moved, words) == truth.score(truth.segmentation, words) == 100
+    assert truth.score(late, words) == pytest.approx((75 + 100 + 100) / 3)

@@ -34,9 +34,7 @@ class TrainingBar:
 
     def begin(self, plan: Plan) -> None:
         """Tells what there is to do."""
-        if self._labels is not None:  # they may have needed fewer rounds than there are at most
-            self._progress.remove_task(self._labels)
-            self._labels = None
+        self._end_labels()
         self._left, self._folds = plan.epochs, plan.folds
         if not self._name:
             for line in (*plan.notes, *_of_folds(plan), _sentence(plan)):
@@ -52,8 +50,15 @@ class TrainingBar:
             self._labels = self._progress.add_task(f"{self._name}pseudo-labels", total=n_most)
         self._progress.update(self._labels, completed=n_done)
 
+    def _end_labels(self) -> None:
+        """They may have needed fewer rounds than there are at most."""
+        if self._labels is not None:
+            self._progress.remove_task(self._labels)
+            self._labels = None
+
     def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
         """Moves the bar; epochs of earlier sessions are none of its own."""
+        self._end_labels()
         here = f"inner run {self._fold} of {self._n_folds}" if self._fold else f"stage {stage}"
         text = f"{self._name}{here}{self._text}"
         in_folds = sum(self._folds.values())

@@ -16,7 +16,7 @@ from uvast.evaluation.confidence import reliability
 from uvast.inference.held_out import POWERS
 from uvast.inference.temperature import fit_temperature, tempered
 from uvast.inference.weight_grid import choose_cell, of_cell
-from uvast.inference.weights import DecodingWeights
+from uvast.inference.weights import ALONE, DecodingWeights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from uvast.inference.priors import Priors
 
 TRANSITION_WEIGHTS = (0.0, 0.5, 1.0)
-DECODER_WEIGHTS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
-"""With the last one the decoder decides alone."""
+DECODER_WEIGHTS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, ALONE)
 
 _Percent = Annotated[float, Field(ge=0, le=100)]
 
@@ -134,7 +133,8 @@ def _weights(alpha: int, place: tuple[int, ...]) -> DecodingWeights:
 def _written_score(videos: Sequence[HeldOut], alpha: int) -> float:
     """Of the decoder's own transcripts with durations by Viterbi."""
     ballots = [one.ballots for one in videos if one.ballots is not None]
-    return float(np.mean([one.scores[alpha, one.written] for one in ballots]))
+    found = [one.scores[alpha, one.candidates[alpha].written] for one in ballots]
+    return float(np.mean(found))
 
 
 def _error(

@@ -14,6 +14,7 @@ import numpy as np
 from uvast.durations import score_parts, smoothed_transcript, viterbi
 from uvast.inference.prediction import DecodedVideo
 from uvast.inference.search import transcript_log_probabilities
+from uvast.inference.weights import ALONE
 from uvast.segments import IntArray, Segmentation
 
 if TYPE_CHECKING:
@@ -44,23 +45,26 @@ class Candidates:
         segmentations: K of them, the joint one first.
         parts: log-scores of frames, lengths, transitions and decoder `(K, 4)`, in the order of
             `DecodingWeights.votes`.
+        written: which of them has the transcript that the decoder writes by itself; -1 for none.
         cut_off: transcripts that the decoder had to stop before their end.
     """
 
     segmentations: tuple[Segmentation, ...]
     parts: NDArray[np.float64]
+    written: int = -1
     cut_off: tuple[IntArray, ...] = ()
 
     def totals(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted sums `(..., K)` of the parts for votes `(..., 4)`.
 
-        What has no vote does not count, be it `-inf`.
+        What has no vote does not count, be it `-inf`. A decoder that decides alone has its way.
         """
         totals = np.zeros((*votes.shape[:-1], len(self.parts)))
         for part, vote in zip(self.parts.T, np.moveaxis(votes, -1, 0), strict=True):
             with np.errstate(invalid="ignore"):
                 totals += np.where(vote[..., None] == 0, 0.0, vote[..., None] * part)
-        return totals
+        is_written = np.arange(len(self.parts)) == self.written
+        return np.where((votes[..., -1:] >= ALONE) & is_written, np.inf, totals)
 
     def winner(self, weights: DecodingWeights) -> DecodedVideo:
         """The best weighted sum of the parts, the first of equals."""
@@ -119,8 +123,14 @@ def cut_candidates(
         max(score, written.get(tuple(one.transcript.tolist()), -np.inf))
         for one, score in zip(found, decoder, strict=True)
     ]
-    cut_off = tuple(one.actions for one in job.transcripts if not one.complete)
-    return Candidates(tuple(found), np.column_stack((own, decoder_parts)), cut_off)
+    own_actions = job.transcripts[0].actions
+    (places,) = np.nonzero([np.array_equal(one, own_actions) for one in transcripts])
+    return Candidates(
+        segmentations=tuple(found),
+        parts=np.column_stack((own, decoder_parts)),
+        written=int(places[0]) if len(places) else -1,
+        cut_off=tuple(one.actions for one in job.transcripts if not one.complete),
+    )
 
 
 def _as_written(job: Job) -> dict[tuple[int, ...], float]:

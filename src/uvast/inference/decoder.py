@@ -49,7 +49,7 @@ BEST_BEAM_WIDTH = 10
 class Job:
     """One video, ready to decode: B = 1, without padding, the mask `(1, T)` all True.
 
-    Transcripts are what the decoder wrote, best first; none if it was not asked.
+    Transcripts are what the decoder wrote, first its own, then others; none if it was not asked.
     """
 
     frames: FramePrediction
@@ -89,19 +89,20 @@ class Decoder:
     def _written(
         self, encoded: Encoded, mask: Tensor, alone: list[tuple[Encoded, Tensor]]
     ) -> list[tuple[Transcript, ...]]:
-        """The decoder's transcripts of each video; `best` hears of the greedy one, too."""
+        """The decoder's transcripts of each video, first that which it writes by itself."""
         model, words, cap = self._uvast, self.vocabulary, self.options.max_segments
         own_width = BEST_BEAM_WIDTH if self.options.transcript == "best" else 1
         width = self.options.beam_width or own_width
-        greedy: list[tuple[Transcript, ...]] = [()] * len(alone)
-        if width == 1 or self.options.transcript == "best":
-            found = greedy_transcripts(model, encoded, mask, words, max_segments=cap)
-            greedy = [(one,) for one in found]
+        if width == 1 or not self.options.beam_width:
+            greedy = greedy_transcripts(model, encoded, mask, words, max_segments=cap)
+            own = [(one,) for one in greedy]
+        else:
+            own = [()] * len(alone)
         if width == 1:
-            return greedy
+            return own
         return [
-            (*beam_transcripts(model, *one, words, beam_width=width, max_segments=cap), *first)
-            for one, first in zip(alone, greedy, strict=True)
+            (*first, *beam_transcripts(model, *one, words, beam_width=width, max_segments=cap))
+            for first, one in zip(own, alone, strict=True)
         ]
 
     def decode(self, job: Job) -> DecodedVideo:

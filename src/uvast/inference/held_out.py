@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,21 @@ MOST_FRAMES = 2000
 """Of one video that the temperature is fitted on."""
 
 
+class KnownFrames(NamedTuple):
+    """Frames `(N,)`, their classes `(N,)`, and how many frames each stands for `(N,)`."""
+
+    frames: IntArray
+    labels: IntArray
+    weights: NDArray[np.float64]
+
+    def some(self, most: int) -> KnownFrames:
+        """At most so many of them, evenly spread, that stand for all."""
+        n_frames = len(self.frames)
+        kept = np.unique(np.linspace(0, n_frames - 1, most).astype(np.int64))
+        weights = self.weights[kept] * (n_frames / len(kept))
+        return KnownFrames(self.frames[kept], self.labels[kept], weights)
+
+
 @dataclass(frozen=True, eq=False)
 class Truth:
     """What is known of a video, at the model's rate.
@@ -44,28 +59,27 @@ class Truth:
     clicks: Timestamps | None = None
 
     @property
-    def frames(self) -> tuple[IntArray, NDArray[np.float64]]:
-        """The frames `(N,)` whose class is known, and how many frames each stands for `(N,)`.
-
-        A click stands for its segment, of which it is one frame.
-        """
+    def known(self) -> KnownFrames:
+        """The frames whose class is known; a click stands for the segment that it is in."""
         one = self.segmentation
         if self.clicks is None:
-            return np.arange(one.n_frames), np.ones(one.n_frames)
+            return KnownFrames(np.arange(one.n_frames), one.labels, np.ones(one.n_frames))
         frames = self.clicks.frames
         segments = np.searchsorted(one.starts, frames, side="right") - 1
-        shares = one.durations[segments] / np.bincount(segments, minlength=len(one))[segments]
-        return frames, shares.astype(np.float64)
+        n_clicks = np.bincount(segments, minlength=len(one))
+        return KnownFrames(
+            frames, self.clicks.transcript, one.durations[segments] / n_clicks[segments]
+        )
 
     def score(self, found: Segmentation, vocabulary: Vocabulary) -> float:
         """The mean of Acc, Edit and F1@50 of one video; Acc on frames whose class is known."""
-        true = self.segmentation.merged()
-        scores = count(found, true, vocabulary).scores()
+        scores = count(found, self.segmentation.merged(), vocabulary).scores()
         acc = scores.acc
         if self.clicks is not None:
-            frames, weights = self.frames
-            right = found.labels[frames] == true.labels[frames]
-            acc = 100 * float((weights * right).sum() / weights.sum())
+            known = self.known
+            acc = 100 * float(
+                np.average(found.labels[known.frames] == known.labels, weights=known.weights)
+            )
         return float(np.mean([acc, scores.edit, scores.f1[50]]))
 
 
@@ -79,14 +93,12 @@ class Ballots:
         always: which of them `best` hears of in any case `(K,)`.
         joint: which of them semi-Markov decoding finds at each power `(P,)`; -1 where that has too
             many segments for the decoder to judge.
-        written: which of them the decoder writes by itself.
     """
 
     candidates: tuple[Candidates, ...]
     scores: NDArray[np.float64]
     always: NDArray[np.bool_]
     joint: IntArray
-    written: int
 
     def results(
         self, alpha: int, durations: int, votes: NDArray[np.float64]
@@ -144,15 +156,13 @@ def hold_out(segmenter: Segmenter, video: Video, truth: Truth) -> HeldOut:
     def judged(found: Sequence[Segmentation]) -> NDArray[np.float64]:
         return np.array([truth.score(one, segmenter.vocabulary) for one in found])
 
-    frames, weights = truth.frames
-    kept = np.unique(np.linspace(0, len(frames) - 1, MOST_FRAMES).astype(np.int64))
-    frames, weights = frames[kept], weights[kept] * (len(frames) / len(kept))
+    known = truth.known.some(MOST_FRAMES)
     return HeldOut(
         alone=judged(joint),
         ballots=_ballots(decoder, job, joint, judged) if is_uvast else None,
-        log_probabilities=encoded.frames[0].log_probabilities[frames],
-        labels=truth.segmentation.labels[frames],
-        weights=weights,
+        log_probabilities=encoded.frames[0].log_probabilities[known.frames],
+        labels=known.labels,
+        weights=known.weights,
     )
 
 
@@ -171,5 +181,4 @@ def _ballots(
         scores=np.stack([judged(one.segmentations) for one in candidates]),
         always=np.array([key in always for key in places]),
         joint=np.array([places.get(tuple(one.transcript.tolist()), -1) for one in joint]),
-        written=places[tuple(job.transcripts[-1].actions.tolist())],
     )

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 DECODER_WEIGHT = 0.5
 """Weight of the decoder's log-probability in `best` where no videos chose one."""
 
+ALONE = 100.0
+"""From this vote on the decoder decides alone: its own transcript wins."""
+
 Power = Annotated[float, Field(gt=0, le=100)]
 Weight = Annotated[float, Field(ge=0, le=10**6)]
 
@@ -31,7 +34,7 @@ class DecodingWeights:
             lengths.
         durations: the same where `best` cuts its candidates.
         frames: vote of the frames.
-        decoder: vote of the transcript decoder.
+        decoder: vote of the transcript decoder; from `ALONE` on it decides alone.
         transitions: vote of the bigrams, which speak of the order of actions as the decoder does.
     """
 
