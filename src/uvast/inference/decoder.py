@@ -93,11 +93,10 @@ class Decoder:
         model, words, cap = self._uvast, self.vocabulary, self.options.max_segments
         own_width = BEST_BEAM_WIDTH if self.options.transcript == "best" else 1
         width = self.options.beam_width or own_width
+        own: list[tuple[Transcript, ...]] = [()] * len(alone)
         if width == 1 or not self.options.beam_width:
             greedy = greedy_transcripts(model, encoded, mask, words, max_segments=cap)
             own = [(one,) for one in greedy]
-        else:
-            own = [()] * len(alone)
         if width == 1:
             return own
         return [
