@@ -95,7 +95,7 @@ def train(
             min=0,
             max=1,
             help="Share of the videos held out to score and choose the model; 0 for none.",
-            show_default="0.2 of 10 videos or more without a split, else 0",
+            show_default="0; without a split or folds 0.2 of 10 videos or more",
         ),
     ] = None,
     device: DeviceOption = "auto",
