@@ -29,7 +29,7 @@ def test_every_section_is_there_once_and_linked(planted: Report) -> None:
         "times",
         "classes",
         "confusion",
-        "confidence",
+        "reliability",
         "attention",
         "pseudo-labels",
         "training",

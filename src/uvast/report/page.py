@@ -85,7 +85,7 @@ def _sections(report: Report) -> Iterator[tuple[str, str, str]]:
         yield "classes", "Classes", _template("classes.html")
         yield "confusion", "Confusion", _template("confusion.html")
     if comparison is not None and scored and (drawn := confidence_section(comparison)):
-        yield "confidence", "Confidence", f'<div class="charts">{drawn}</div>'
+        yield "reliability", "Confidence", f'<div class="charts">{drawn}</div>'
     if attention is not None:
         video = escape(printable(attention.video))
         filled = Template(_template("attention.html")).substitute(video=video)
