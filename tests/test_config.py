@@ -133,7 +133,7 @@ def test_values_that_decoding_would_refuse_are_refused_at_once(setting):
 
 
 def test_a_beam_is_only_what_someone_set(toml):
-    """So the decoder of `small` is greedy, though its `best` searches with a beam of five."""
+    """So the decoder of `small` is greedy, though its `best` searches with a beam."""
 
     def width(*settings, file=None):
         return load_config(file=file, settings=settings).decode.beam_width

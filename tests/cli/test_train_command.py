@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from uvast.cli.console import progress_bar
 from uvast.cli.main import app, main
-from uvast.cli.train import TrainingBar, train
+from uvast.cli.training_bar import TrainingBar, train
 from uvast.config import Config
 from uvast.data import generate_dataset
 from uvast.errors import ConfigError
@@ -203,6 +203,24 @@ def test_one_bar_covers_what_is_left_of_all_stages():
         bar.epoch(EpochReport(1, 5, 5, 1.0, 1e-3, {"total": 2.0}, {}))
         bar.step(2, 1, 4, 0.25)
         assert [(task.completed, task.total) for task in progress.tasks] == [(2.25, 6)]
+
+
+def test_inner_runs_are_part_of_the_bar():
+    with progress_bar() as progress:
+        bar = TrainingBar(progress, "full labels")
+        bar.begin(Plan("uvast", 3, "cpu", {1: 5}, folds={2: 1, 3: 4}))  # the first one is done
+        bar.fold(2, 3)
+        bar.step(1, 4, 4, 0.5)
+        (task,) = progress.tasks
+        assert (task.completed, task.total) == (0.5, 10)
+        assert task.description == "full labels, inner run 2 of 3"
+        bar.fold(3, 3)
+        bar.step(1, 2, 4, 1.0)
+        assert progress.tasks[0].completed == 3
+        bar.fold(0, 3)
+        bar.step(1, 1, 5, 0.25)
+        assert progress.tasks[0].completed == 5.25
+        assert progress.tasks[0].description == "full labels, stage 1"
 
 
 def test_validation_scores_are_lines_of_their_own(run, tmp_path, monkeypatch):

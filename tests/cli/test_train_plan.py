@@ -24,11 +24,14 @@ def test_the_plan_is_told_and_kept(tiny_path, tmp_path, preset):
         *(*TINY, *preset, "--device", "cpu", "--out", run),
     )
     assert done.returncode == 0, done.stderr
-    first, rate, epochs, stage, spans, minutes, training, *_ = done.stderr.splitlines()
+    lines = done.stderr.splitlines()
+    first, rate, epochs, stage, folds, spans, minutes, inner, training, *_ = lines
     assert first.startswith("4 videos with labels: ")
     assert rate == "the model sees every 2nd frame, as you asked"
     assert epochs == "2 epochs, as you asked"
     assert stage.startswith("no stage 2")
+    assert folds.startswith("2 inner runs choose how to decode, each without some of the videos: ")
+    assert inner == "first, 2 inner runs of 2 epochs choose how to decode"
     assert spans.startswith("no dark spans")
     assert minutes == "this will take less than a minute (cpu)"
     assert training == "training uvast on 4 videos (cpu): 2 epochs of stage 1"
@@ -44,7 +47,7 @@ def test_a_plan_alone_trains_nothing(tiny_path):
     assert done.returncode == 0, done.stderr
     plan = json.loads(done.stdout)
     assert plan["sentences"] == done.stderr.splitlines()[:-1]
-    assert plan["facts"]["n_videos"] == 8
+    assert (plan["facts"]["n_videos"], plan["facts"]["n_folds"]) == (8, 3)
     assert plan["seconds"] > 0
     config = parse_config(plan["config"], where="plan")
     assert (config.train.epochs, config.model.width) == (300, 16)

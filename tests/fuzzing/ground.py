@@ -70,6 +70,7 @@ GENERATE = "data generate data --videos 6 --classes 4 --frames 50 --features 6 -
 COMMANDS = (
     "train data --split 1 --config settings.toml --validation 0.4 --out run",
     "train data --split 1 --config settings.toml --stage 1 --out begun",
+    "train data --split 1 --config settings.toml --set train.folds=2 --stage 1 --out folded",
     "segment run data --split 1 --out predictions --format txt,csv,json",
     "benchmark data --models frames.toml --splits 1 --durations frames --out bench",
     "sweep data --preset frames.toml --set-range model.width=8,16 --trials 1 --out sweep",
@@ -108,6 +109,7 @@ def _steps(folder: Path) -> Iterator[str]:
     (folder / "frames.toml").write_text(FRAME_WISE)
     _write_project(folder)
     yield from COMMANDS
+    (folder / "folded" / "last.safetensors").unlink()  # as if broken off when weights were chosen
 
 
 def _write_project(folder: Path) -> None:

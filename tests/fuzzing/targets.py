@@ -95,6 +95,7 @@ def _run() -> list[Target]:
     for words in (RESUME, GO_ON, "call resume begun"):
         folder = "run" if words == RESUME else "begun"
         found += [Target(f"{folder}/{name}", kind, words, (folder,)) for name, kind in files]
+    found.append(Target("folded/folds/weights.json", "json", "train --resume folded", ("folded",)))
     return found
 
 

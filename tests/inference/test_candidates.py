@@ -57,6 +57,6 @@ def test_best_says_if_its_transcript_was_cut(
     encoded, options = model.encode_batch([video]), model.options(transcript="best", beam_width=2)
     (found,) = model.decode_batch(encoded, options)
     assert found.complete == (not np.array_equal(found.transcript, joint.transcript))
-    alone = replace(model.priors, decoder_weight=0.0)
+    alone = replace(model.priors, weights=replace(model.priors.weights, decoder=0.0))
     (found,) = model.decode_batch(encoded, options, priors=alone)
     assert not found.complete

@@ -32,8 +32,8 @@ def test_best_alone_is_the_named_decoding(model: uvast.Segmenter) -> None:
         (DECODINGS["alignment"], None),
         ({"transcript": "decoder"}, None),
         ({"transcript": "decoder", "beam_width": 3}, 3),
-        ({}, 5),
-        (DECODINGS["best"], 5),
+        ({}, 10),
+        (DECODINGS["best"], 10),
         ({"beam_width": 2}, 2),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 
 from uvast.errors import CheckpointError
 from uvast.inference.priors import Priors
+from uvast.inference.weights import DecodingWeights
 from uvast.segments import Segmentation
 
 SEGMENTATIONS = [Segmentation([0, 1, 2], [5, 9, 30]), Segmentation([0, 2], [7, 3])]
@@ -29,10 +30,12 @@ def test_priors_survive_json() -> None:
 @pytest.mark.parametrize(
     ("place", "value", "sentence"),
     [
-        (("temperature",), 3, "temperature is unknown"),
-        (("alpha",), "0.2", "alpha is '0.2', not a number"),
-        (("alpha",), float("nan"), "alpha is nan, not a finite number"),
-        (("decoder_weight",), -1, "decoder_weight is -1, below 0"),
+        (("momentum",), 3, "momentum is unknown"),
+        (("temperature",), 0, "temperature is 0, below 0.001"),
+        (("weights", "alpha"), "0.2", "weights.alpha is '0.2', not a number"),
+        (("weights", "alpha"), float("nan"), "alpha is nan, not a finite number"),
+        (("weights", "decoder"), -1, "weights.decoder is -1, below 0"),
+        (("weights", "more"), 1, "weights.more is unknown"),
         (("chunk_fraction",), None, "chunk_fraction is None, not a number"),
         (("poisson",), {}, "poisson.kind is missing"),
         (("poisson", "kind"), "gamma", "0 shapes for 3 classes of kind gamma"),
@@ -63,3 +66,16 @@ def test_a_wrong_value_of_a_card_is_one_sentence(
     assert text.endswith("use the version of uvast that wrote it, or train again")
     with pytest.raises(CheckpointError, match="the model of 4"):
         Priors.from_dict(Priors.fit(SEGMENTATIONS, 3).as_dict(), 4)
+
+
+def test_cards_of_earlier_versions_mean_what_they_did() -> None:
+    """One power for all, bigrams as they are, and confidences as the network has them."""
+    values = Priors.fit(SEGMENTATIONS, 3).as_dict()
+    del values["weights"], values["temperature"]
+    found = Priors.from_dict({**values, "alpha": 0.3, "decoder_weight": 2.0}, 3)
+    assert found.weights == DecodingWeights(0.3, 0.3, 0.3, 2.0, 1.0)
+    assert found.temperature == 1
+    with pytest.raises(CheckpointError, match="weights is missing"):
+        Priors.from_dict(values, 3)
+    with pytest.raises(CheckpointError, match=r"weights\.decoder is -1, below 0"):
+        Priors.from_dict({**values, "alpha": 0.3, "decoder_weight": -1}, 3)

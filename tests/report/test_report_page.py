@@ -29,6 +29,7 @@ def test_every_section_is_there_once_and_linked(planted: Report) -> None:
         "times",
         "classes",
         "confusion",
+        "reliability",
         "attention",
         "pseudo-labels",
         "training",
@@ -39,7 +40,7 @@ def test_every_section_is_there_once_and_linked(planted: Report) -> None:
     assert len(found.ids) == len(set(found.ids))
     referred = [one["aria-labelledby"] for one in found.tags("section")]
     assert set(referred) <= set(found.ids)
-    assert len(found.tags("svg")) == 2
+    assert len(found.tags("svg")) == 3
     assert all(one.get("aria-label") for one in found.tags("svg"))
 
 

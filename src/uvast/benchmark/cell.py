@@ -19,7 +19,6 @@ from uvast.evaluation.scores import HEADINGS
 from uvast.evaluation.scoring import score_sides
 from uvast.files import is_present, read_record, write_json
 from uvast.inference import load
-from uvast.inference.decoder import BEST_BEAM_WIDTH
 from uvast.inference.inputs import DatasetVideo
 from uvast.inference.pipeline import segment_with_decodings
 from uvast.runs import RunFolder, is_run
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     from uvast.runs import RunInfo
     from uvast.segments import IntArray, Segmentation
 
+EARLIER_BEAM_WIDTH = 5
+"""Of `best`, in runs whose settings have it written out."""
 SCORES_FILE = "scores.json"
 COLUMNS = tuple(HEADINGS)
 
@@ -174,7 +175,7 @@ def check_cell(cell: Cell, out: Path) -> None:
 
 def _settings(run: RunInfo | Cell, config: Config) -> dict[str, object]:
     """All that makes a run; those of earlier versions have the width of their beam written out."""
-    own = BEST_BEAM_WIDTH if config.decode.transcript == "best" else 1
+    own = EARLIER_BEAM_WIDTH if config.decode.transcript == "best" else 1
     width = 0 if config.decode.beam_width == own else config.decode.beam_width
     return {
         "dataset": run.dataset,

@@ -49,6 +49,7 @@ class DataFacts:
         supervision: what the videos have, full labels or timestamps.
         n_videos: to learn from.
         n_validation: more, held out to score and choose the model.
+        n_folds: inner runs that choose the weights of decoding.
         n_frames: of the videos to learn from.
         longest: frames of the longest one.
         n_features: F.
@@ -75,6 +76,7 @@ class DataFacts:
     n_segments: int
     most_segments: int
     n_validation: int = 0
+    n_folds: int = 0
     least_gap: int | None = None
     frames_per_second: float | None = None
     sampling_rate: int | None = None
@@ -154,6 +156,12 @@ def _sentences(facts: DataFacts, config: Config, asked: Collection[str]) -> tupl
     if not train.alignment_epochs and config.decode.transcript == "best":
         said.append(
             "no stage 2, which `best` does not use; --set train.alignment_epochs=30 adds it"
+        )
+    if facts.n_folds:
+        said.append(
+            f"{facts.n_folds} inner runs choose how to decode, each without some of the videos: "
+            f"{(facts.n_folds - 1) * train.fold_epochs:.2g} times as long again; --set "
+            "train.folds=0 leaves them out"
         )
     if not train.time_masking and "train.time_masking" not in asked:
         said.append("no dark spans: they would hide several of these short actions at once")

@@ -27,6 +27,12 @@ def _odd(width: int) -> int:
     return width
 
 
+def _none_or_several(number: int) -> int:
+    if number == 1:
+        raise ValueError("neither 0 nor at least 2")
+    return number
+
+
 def _share_or_auto(value: object) -> float | str:
     if value == "auto":
         return "auto"
@@ -44,6 +50,7 @@ Number = Annotated[float, Field(strict=True)]  # a whole number will do, text or
 Probability = Annotated[Number, Field(ge=0, lt=1)]
 Share = Annotated[Number, Field(ge=0, le=1)]
 ShareOrAuto = Annotated[float | Literal["auto"], pydantic.PlainValidator(_share_or_auto)]
+Folds = Annotated[Count, Field(le=100), pydantic.AfterValidator(_none_or_several)]
 NonNegative = Annotated[Number, Field(ge=0, le=10**9)]
 Above = Annotated[Number, Field(gt=0, le=10**9)]
 
@@ -171,15 +178,25 @@ class TrainConfig:
     """share of the frames that go dark in stage 1, in spans of 20"""
     validation: ShareOrAuto = "auto"
     """share of the training side that chooses the epoch and the weights of `best`
-    (`--validation`); `auto` is 0 with a split, else 0.2 of 10 videos or more"""
+    (`--validation`); `auto` is 0 with a split or with folds, else 0.2 of 10 videos or more"""
     validate_every: Positive = 5
     """epochs from one validation to the next"""
     patience: Count = 0
     """epochs without a better validation after which training stops"""
+    folds: Folds = 0
+    """inner runs, each without some of the videos, that choose the weights of `best` before the
+    run learns from all of them; they take (folds - 1) times as long again; 0 for none"""
+    fold_epochs: Annotated[Above, Field(le=1000)] = 1.0
+    """epochs of such an inner run, as a share of `epochs`"""
     checkpoint_seconds: NonNegative = 30.0
     """least time from one checkpoint to the next; 0 writes one each epoch"""
     workers: Annotated[Count, Field(le=256)] = 0
     """threads that load videos ahead"""
+
+    @property
+    def epochs_of_fold(self) -> int:
+        """Epochs of each inner run."""
+        return max(1, round(self.epochs * self.fold_epochs)) if self.epochs else 0
 
 
 @dataclass(frozen=True)
@@ -213,8 +230,8 @@ class DecodeConfig:
     """`viterbi`, `fifa`, `alignment` (needs stage 2), `explicit` (needs
     `model.explicit_durations`), or `none`; `semi-markov` and `best` have their own"""
     beam_width: Annotated[Count, Field(le=1000)] = 0
-    """transcripts that the beam search keeps; 1 is greedy, 0 is the transcript's own: 5 for `best`,
-    else 1"""
+    """transcripts that the beam search keeps; 1 is greedy, 0 is the transcript's own: 10 for
+    `best`, else 1"""
     max_segments: Annotated[Positive, Field(le=10_000)] = 200
     """longest transcript that the decoder writes"""
     length_model: LengthKind = "poisson"
@@ -223,7 +240,7 @@ class DecodeConfig:
     """Viterbi's boundaries at its multiples only; 1 is exact"""
     alpha: Annotated[NonNegative, Field(le=100)] = 0.0
     """power of the frame posteriors; 0 is 1 with Poisson lengths, else the model's own (0.2, or as
-    validation chose)"""
+    held-out videos chose)"""
     mode_filter: OddWidth = 0
     """odd width of a filter over the frame labels, for `frames`; 0 for none"""
     fifa_optimiser: FifaOptimiser = "gradient-descent"

@@ -43,7 +43,7 @@ from uvast.files import is_present
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from uvast.data.faults import OnFault
     from uvast.data.spec import FeatureAxis
@@ -251,12 +251,15 @@ class Dataset:
         """The ground truth at the source rate, `UNLABELLED` where there is none."""
         return Segmentation.from_labels(self.source_labels(name))
 
-    def timestamps(self, path: str | Path | None = None) -> dict[str, Timestamps]:
+    def timestamps(
+        self, path: str | Path | None = None, *, names: Collection[str] | None = None
+    ) -> dict[str, Timestamps]:
         """Timestamps by sample at the model's rate; None reads the dataset's own file.
 
-        A sample (see `samples`) without timestamps is left out. Label files are opened only for
-        timestamps without a label (the published files have none), to tell the length of a video
-        without features, the time axis as in `video`, or the classes without a mapping.txt.
+        With `names`, of these videos alone: labels of other ones are not looked at. A sample (see
+        `samples`) without timestamps is left out. Label files are opened only for timestamps
+        without a label (the published files have none), to tell the length of a video without
+        features, the time axis as in `video`, or the classes without a mapping.txt.
         """
         path = self.timestamps_path if path is None else Path(path)
         annotations = self.annotations(path)
@@ -265,6 +268,7 @@ class Dataset:
         return {
             sample: timestamps
             for name, entries in annotations.items()
+            if names is None or name in names or self.known.find(name) != name  # an error
             for sample, timestamps in self.resolve_timestamps(name, entries, path).items()
         }
 

@@ -29,6 +29,7 @@ def read_facts(
     supervision: Literal["full", "timestamps"],
     timestamps: Path | str | None = None,
     n_validation: int = 0,
+    n_folds: int = 0,
 ) -> DataFacts:
     """Facts of the samples (see `Dataset.samples`) to learn from.
 
@@ -38,6 +39,7 @@ def read_facts(
         supervision: which of the two is read.
         timestamps: the file of timestamps; None is the dataset's own.
         n_validation: how many more are held out.
+        n_folds: inner runs that choose the weights of decoding.
     """
     source = dataset.at_rate(1)
     gaps: list[int] = []
@@ -47,7 +49,7 @@ def read_facts(
         n_frames = {name: one.n_frames for name, one in truths.items()}
         lengths = {name: one.durations for name, one in truths.items()}
     else:
-        found = source.timestamps(timestamps)
+        found = source.timestamps(timestamps, names={source.video_of(name) for name in names})
         clicks = {name: found[name] for name in names if name in found}
         n_frames = {name: source.source_frames(name) for name in clicks}
         lengths = {name: _gaps(one.frames, n_frames[name]) for name, one in clicks.items()}
@@ -61,6 +63,7 @@ def read_facts(
         supervision=supervision,
         n_videos=len(lengths),
         n_validation=n_validation,
+        n_folds=n_folds,
         n_frames=sum(n_frames.values()),
         longest=max(n_frames.values()),
         n_features=dataset.n_features,

@@ -7,7 +7,7 @@ from uvast.durations.alignment import alignment
 from uvast.durations.fifa import fifa
 from uvast.durations.length_model import LengthModel
 from uvast.durations.result import LOG_FLOOR, Durations
-from uvast.durations.semi_markov import segmentation_score, semi_markov
+from uvast.durations.semi_markov import score_parts, segmentation_score, semi_markov
 from uvast.durations.smoothing import (
     absorb_short_runs,
     mode_filter,
@@ -26,6 +26,7 @@ __all__ = [
     "alignment",
     "fifa",
     "mode_filter",
+    "score_parts",
     "segmentation_score",
     "semi_markov",
     "smoothed_labels",

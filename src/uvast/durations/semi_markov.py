@@ -80,17 +80,28 @@ def segmentation_score(
     It takes the frame scores `(T, C)` and any segmentation of the T frames, and is `-inf` if the
     transitions forbid the transcript, as they do repeated actions.
     """
+    frames, lengths, order = score_parts(log_probabilities, segmentation, length_model, transitions)
+    return checked_alpha(alpha) * frames + lengths + order
+
+
+def score_parts(
+    log_probabilities: ArrayLike,
+    segmentation: Segmentation,
+    length_model: LengthModel,
+    transitions: Transitions | None = None,
+) -> tuple[float, float, float]:
+    """The parts of `segmentation_score`: frames, before the power alpha, lengths, transitions."""
     frames = checked_log_probabilities(log_probabilities)
     n_frames, n_classes = frames.shape
     if segmentation.n_frames != n_frames:
         raise InputError(f"a segmentation of {segmentation.n_frames} frames for {n_frames} frames")
     check_classes(n_classes, length_model, transitions)
     actions = checked_transcript(segmentation.transcript, n_classes, n_frames)
-    score = checked_alpha(alpha) * frames[np.arange(n_frames), segmentation.labels].sum()
-    score += length_model.score(actions, segmentation.durations).sum()
-    if transitions is not None:
-        score += transitions.score(actions)
-    return float(score)
+    return (
+        float(frames[np.arange(n_frames), segmentation.labels].sum()),
+        float(length_model.score(actions, segmentation.durations).sum()),
+        0.0 if transitions is None else transitions.score(actions),
+    )
 
 
 @kernel

@@ -1,5 +1,6 @@
 """Scores: Acc, Edit and F1@10/25/50 of segmentations, or of a folder of predictions."""
 
+from uvast.evaluation.confidence import Reliability, expected_calibration_error, reliability
 from uvast.evaluation.evaluate import evaluate, evaluate_in_detail
 from uvast.evaluation.metrics import edit_score
 from uvast.evaluation.predictions import (
@@ -16,16 +17,19 @@ __all__ = [
     "PROTOCOLS",
     "ClassScores",
     "Evaluation",
+    "Reliability",
     "Scores",
     "Track",
     "edit_score",
     "evaluate",
     "evaluate_in_detail",
+    "expected_calibration_error",
     "find_predictions",
     "fit",
     "folder_of_split",
     "mean_scores",
     "read_prediction",
+    "reliability",
     "score",
     "score_sides",
     "write_prediction",

@@ -1,27 +1,61 @@
-"""The weights of decoding, chosen on the validation part: never on the test side."""
+"""What decoding is told by videos that were not trained on: its weights, and a temperature.
+
+Never by the test side: the videos are a validation part, or each fold's held-out videos.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
+import pydantic
+from pydantic import Field
 
-from uvast.evaluation.scoring import score
-from uvast.models import Uvast
+from uvast.evaluation.confidence import reliability
+from uvast.inference.held_out import POWERS
+from uvast.inference.temperature import fit_temperature, tempered
+from uvast.inference.weight_grid import choose_cell, of_cell
+from uvast.inference.weights import ALONE, DecodingWeights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from uvast.data import Video
+    from numpy.typing import NDArray
+
     from uvast.evaluation.scores import Scores
-    from uvast.inference.prediction import DecodedVideo, Prediction
+    from uvast.inference.held_out import HeldOut
     from uvast.inference.priors import Priors
-    from uvast.inference.segmenter import Segmenter
-    from uvast.segments import Segmentation
 
-ALPHAS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
-DECODER_WEIGHTS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0)
+TRANSITION_WEIGHTS = (0.0, 0.5, 1.0)
+DECODER_WEIGHTS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, ALONE)
+
+_Percent = Annotated[float, Field(ge=0, le=100)]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What held-out videos chose.
+
+    Args:
+        weights: of decoding.
+        temperature: of the frame confidences.
+        n_videos: how many videos (or labelled stretches) there were.
+        scores: the mean over them of Acc, Edit and F1@50, by decoding: `semi-markov`, `decoder`,
+            `best`, and `best` with the `default` weights.
+        error: expected calibration error of the frame confidences there, before and after.
+    """
+
+    __pydantic_config__: ClassVar[pydantic.ConfigDict] = pydantic.ConfigDict(allow_inf_nan=False)
+    weights: DecodingWeights
+    temperature: Annotated[float, Field(ge=1e-3, le=1e3)]
+    n_videos: Annotated[int, Field(ge=0, le=10**9)]
+    scores: dict[Annotated[str, Field(max_length=100)], _Percent]
+    error: tuple[_Percent, _Percent]
+
+    def applied(self, priors: Priors) -> Priors:
+        """The same lengths and transitions, with these weights."""
+        return replace(priors, weights=self.weights, temperature=self.temperature)
 
 
 def selection_score(scores: Scores) -> float:
@@ -29,44 +63,87 @@ def selection_score(scores: Scores) -> float:
     return float(np.mean([scores.acc, scores.edit, scores.f1[50]]))
 
 
-def calibrate(
-    segmenter: Segmenter, videos: Iterable[Video], truths: Mapping[str, Segmentation]
-) -> Priors:
-    """Chooses alpha for semi-Markov decoding, then the decoder's weight in `best`.
+def calibrate(videos: Sequence[HeldOut]) -> Calibration:
+    """Chooses the power of semi-Markov decoding, the weights of `best`, and the temperature.
 
-    Ties go to the value nearest to the default, so that a part too small to tell keeps it. Each
-    video is encoded once, and its candidates for `best` are found once for all weights. The
-    videos' source rate is the model's.
+    `best` is judged on the whole grid of its weights. Both pure decodings are corners of it:
+    semi-Markov decoding with one power and no decoder, the decoder where it has the last weight.
     """
-    encoded = [segmenter.encode_batch([video]) for video in videos]
-    true = [truths[one.videos[0].name].merged() for one in encoded]
-
-    def judge(found: Iterable[Prediction | DecodedVideo]) -> float:
-        pairs = []
-        for one, truth in zip(found, true, strict=True):
-            assert one.segmentation is not None, "both decodings give durations"
-            pairs.append((one.segmentation, truth))
-        return selection_score(score(pairs, segmenter.vocabulary))
-
-    joint = segmenter.options(transcript="semi-markov")
-
-    def judge_alpha(alpha: float) -> float:
-        tried = replace(segmenter.priors, alpha=alpha)
-        return judge(segmenter.decode_batch(one, joint, priors=tried)[0] for one in encoded)
-
-    alpha = _best(ALPHAS, judge_alpha, segmenter.priors.alpha)
-    priors = replace(segmenter.priors, alpha=alpha)
-    if not isinstance(segmenter.module, Uvast):
-        return priors
-    best = segmenter.options(transcript="best")
-    candidates = [segmenter.candidates(one, best, priors=priors)[0] for one in encoded]
-
-    def judge_weight(weight: float) -> float:
-        return judge(one.winner(weight) for one in candidates)
-
-    weight = _best(DECODER_WEIGHTS, judge_weight, priors.decoder_weight)
-    return replace(priors, decoder_weight=weight)
+    default = DecodingWeights()
+    alone = np.stack([one.alone for one in videos])
+    (alpha,) = choose_cell(alone, (POWERS.index(default.alpha),))
+    scores = {"semi-markov": float(alone[:, alpha].mean())}
+    weights = DecodingWeights.of_power(POWERS[alpha])
+    if all(one.ballots is not None for one in videos):
+        grid = best_grid(videos, alpha)
+        usual = _place(weights)
+        chosen = choose_cell(grid, usual)
+        weights = _weights(alpha, chosen)
+        scores |= {
+            "decoder": _written_score(videos, alpha),
+            "default": float(of_cell(grid, usual).mean()),
+            "best": float(of_cell(grid, chosen).mean()),
+        }
+    logs = np.concatenate([one.log_probabilities for one in videos])
+    labels = np.concatenate([one.labels for one in videos])
+    frames = np.concatenate([one.weights for one in videos])
+    temperature = fit_temperature(logs, labels, frames)
+    return Calibration(
+        weights=weights,
+        temperature=temperature,
+        n_videos=len(videos),
+        scores={name: round(value, 4) for name, value in scores.items()},
+        error=(_error(logs, labels, frames, 1.0), _error(logs, labels, frames, temperature)),
+    )
 
 
-def _best(values: Sequence[float], judge: Callable[[float], float], default: float) -> float:
-    return max(values, key=lambda value: (judge(value), -abs(value - default)))
+def best_grid(videos: Sequence[HeldOut], alpha: int) -> NDArray[np.float64]:
+    """Scores of `best` by video, power of its durations, and the votes of frames, bigrams, decoder.
+
+    `alpha` is the place of semi-Markov decoding's power in `POWERS`, which are the votes of the
+    frames, too.
+    """
+    axes = np.meshgrid(POWERS, 1.0, TRANSITION_WEIGHTS, DECODER_WEIGHTS, indexing="ij")
+    votes = np.stack([axis.ravel() for axis in axes], axis=-1)
+    shape = (len(videos), len(POWERS), len(POWERS), len(TRANSITION_WEIGHTS), len(DECODER_WEIGHTS))
+    found = [one.best(alpha, power, votes) for one in videos for power in range(len(POWERS))]
+    return np.stack(found).reshape(shape)
+
+
+def _place(weights: DecodingWeights) -> tuple[int, int, int, int]:
+    return (
+        POWERS.index(weights.durations),
+        POWERS.index(weights.frames),
+        TRANSITION_WEIGHTS.index(weights.transitions),
+        DECODER_WEIGHTS.index(weights.decoder),
+    )
+
+
+def _weights(alpha: int, place: tuple[int, ...]) -> DecodingWeights:
+    durations, frames, transitions, decoder = place
+    return DecodingWeights(
+        alpha=POWERS[alpha],
+        durations=POWERS[durations],
+        frames=POWERS[frames],
+        decoder=DECODER_WEIGHTS[decoder],
+        transitions=TRANSITION_WEIGHTS[transitions],
+    )
+
+
+def _written_score(videos: Sequence[HeldOut], alpha: int) -> float:
+    """Of the decoder's own transcripts with durations by Viterbi."""
+    ballots = [one.ballots for one in videos if one.ballots is not None]
+    found = [one.scores[alpha, one.candidates[alpha].written] for one in ballots]
+    return float(np.mean(found))
+
+
+def _error(
+    logs: NDArray[np.float32],
+    labels: NDArray[np.int64],
+    frames: NDArray[np.float64],
+    temperature: float,
+) -> float:
+    """Expected calibration error of the likeliest class, in percent."""
+    found = np.minimum(np.exp(tempered(logs, temperature)), 1.0)
+    right = found.argmax(1) == labels
+    return round(100 * reliability(found.max(1), right, weights=frames).error, 4)

@@ -1,6 +1,6 @@
 """What `best` chooses from: transcripts from several sources, each with its best durations.
 
-The winner has the best sum of segmentation score and weighted decoder log-probability
+The winner has the best sum of weighted votes: frames, lengths, bigrams, transcript decoder
 (docs/method.md, Durations).
 """
 
@@ -11,16 +11,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.durations import segmentation_score, smoothed_transcript, viterbi
+from uvast.durations import score_parts, smoothed_transcript, viterbi
 from uvast.inference.prediction import DecodedVideo
 from uvast.inference.search import transcript_log_probabilities
+from uvast.inference.weights import ALONE
 from uvast.segments import IntArray, Segmentation
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from uvast.inference.decoder import Job
     from uvast.inference.priors import Priors
+    from uvast.inference.weights import DecodingWeights
     from uvast.models import Uvast
     from uvast.vocabulary import Vocabulary
 
@@ -30,68 +34,110 @@ SMOOTHING_WIDTHS = (1, 9, 25)
 Runs that stay shorter than half of the width are absorbed by their neighbours.
 """
 
+N_PARTS = 4
+
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Segmentations of one video, each with two scores.
+    """Segmentations of one video, each with the parts of its score.
 
     Args:
         segmentations: K of them, the joint one first.
-        scores: segmentation scores `(K,)`.
-        decoder_scores: the decoder's log-probabilities of their transcripts `(K,)`.
+        parts: log-scores of frames, lengths, transitions and decoder `(K, 4)`, in the order of
+            `DecodingWeights.votes`.
+        written: which of them has the transcript that the decoder writes by itself; -1 for none.
         cut_off: transcripts that the decoder had to stop before their end.
     """
 
     segmentations: tuple[Segmentation, ...]
-    scores: NDArray[np.float64]
-    decoder_scores: NDArray[np.float64]
-    cut_off: tuple[IntArray, ...]
+    parts: NDArray[np.float64]
+    written: int = -1
+    cut_off: tuple[IntArray, ...] = ()
 
-    def winner(self, decoder_weight: float) -> DecodedVideo:
-        """The best sum of segmentation score and weighted decoder score, the first of equals."""
-        total = self.scores + decoder_weight * self.decoder_scores
-        winner = self.segmentations[int(total.argmax())]
+    def totals(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weighted sums `(..., K)` of the parts for votes `(..., 4)`.
+
+        What has no vote does not count, be it `-inf`. A decoder that decides alone has its way.
+        """
+        totals = np.zeros((*votes.shape[:-1], len(self.parts)))
+        for part, vote in zip(self.parts.T, np.moveaxis(votes, -1, 0), strict=True):
+            with np.errstate(invalid="ignore"):
+                totals += np.where(vote[..., None] == 0, 0.0, vote[..., None] * part)
+        is_written = np.arange(len(self.parts)) == self.written
+        return np.where((votes[..., -1:] >= ALONE) & is_written, np.inf, totals)
+
+    def winner(self, weights: DecodingWeights) -> DecodedVideo:
+        """The best weighted sum of the parts, the first of equals."""
+        winner = self.segmentations[int(self.totals(weights.votes).argmax())]
         complete = not any(np.array_equal(winner.transcript, one) for one in self.cut_off)
         return DecodedVideo(winner.transcript, winner, complete)
 
 
-def find_candidates(
-    model: Uvast,
-    job: Job,
-    joint: Segmentation,
-    vocabulary: Vocabulary,
-    priors: Priors,
-    *,
-    alpha: float,
-    max_segments: int,
-) -> Candidates:
-    """The joint segmentation, and those of the decoder's and the smoothed frames' transcripts.
+def lone_candidate(joint: Segmentation) -> Candidates:
+    """A joint segmentation of more segments than the decoder may write, not for it to judge.
 
-    A joint segmentation of more segments than the decoder may write is not for it to judge, and
-    has the best segmentation score of all: noise does not cost T x T. Other transcripts longer
-    than `max_segments` are left out.
+    It has the best segmentation score of all: noise does not cost T x T.
     """
-    if len(joint) > max_segments:
-        return Candidates((joint,), np.zeros(1), np.zeros(1), ())
+    return Candidates((joint,), np.zeros((1, N_PARTS)))
+
+
+def find_transcripts(
+    job: Job, joint: Sequence[Segmentation], *, max_segments: int
+) -> tuple[IntArray, ...]:
+    """The distinct transcripts of joint segmentations, of the decoder and of smoothed frames.
+
+    Those longer than `max_segments`, or than the video, are left out.
+    """
     frames = job.frames.log_probabilities
-    transcripts = [one.actions for one in job.transcripts] + [
+    found = [one.transcript for one in joint] + [one.actions for one in job.transcripts]
+    found += [
         smoothed_transcript(frames, width=width, least=(width + 1) // 2)
         for width in SMOOTHING_WIDTHS
     ]
     longest = min(len(frames), max_segments)
-    distinct = {tuple(t.tolist()): t for t in transcripts if len(t) <= longest}
-    distinct.pop(tuple(joint.transcript.tolist()), None)
-    found = [joint] + [
-        Segmentation(one, viterbi(frames, one, priors.gamma, alpha=alpha).durations)
-        for one in distinct.values()
+    return tuple({tuple(one.tolist()): one for one in found if len(one) <= longest}.values())
+
+
+def cut_candidates(
+    model: Uvast,
+    job: Job,
+    transcripts: Sequence[IntArray],
+    vocabulary: Vocabulary,
+    priors: Priors,
+    *,
+    power: float,
+) -> Candidates:
+    """Transcripts of one video with the best durations by its frame posteriors to a power."""
+    frames = job.frames.log_probabilities
+    found = [
+        Segmentation(one, viterbi(frames, one, priors.gamma, alpha=power).durations)
+        for one in transcripts
     ]
-    scores = [
-        segmentation_score(frames, one, priors.gamma, priors.transitions, alpha=alpha)
-        for one in found
-    ]
+    own = [score_parts(frames, one, priors.gamma, priors.transitions) for one in found]
     # as the decoder would have written them: long segments in chunks
     chunk = priors.chunk_fraction
     tokens = [one.chunked(chunk).transcript if chunk else one.transcript for one in found]
-    decoder_scores = transcript_log_probabilities(model, job.encoded, job.mask, vocabulary, tokens)
-    cut_off = tuple(one.actions for one in job.transcripts if not one.complete)
-    return Candidates(tuple(found), np.array(scores), np.array(decoder_scores), cut_off)
+    decoder = transcript_log_probabilities(model, job.encoded, job.mask, vocabulary, tokens)
+    written = _as_written(job)
+    decoder_parts = [
+        max(score, written.get(tuple(one.transcript.tolist()), -np.inf))
+        for one, score in zip(found, decoder, strict=True)
+    ]
+    own_actions = job.transcripts[0].actions
+    (places,) = np.nonzero([np.array_equal(one, own_actions) for one in transcripts])
+    return Candidates(
+        segmentations=tuple(found),
+        parts=np.column_stack((own, decoder_parts)),
+        written=int(places[0]) if len(places) else -1,
+        cut_off=tuple(one.actions for one in job.transcripts if not one.complete),
+    )
+
+
+def _as_written(job: Job) -> dict[tuple[int, ...], float]:
+    """The decoder's log-probability of each whole transcript in the chunks that it wrote it in."""
+    found: dict[tuple[int, ...], float] = {}
+    for one in job.transcripts:
+        if one.complete:
+            key = tuple(one.actions.tolist())
+            found[key] = max(one.log_probability, found.get(key, -np.inf))
+    return found

@@ -18,22 +18,30 @@ import torch
 
 from uvast.durations import alignment, fifa, mode_filter, semi_markov, viterbi
 from uvast.errors import ConfigError
-from uvast.inference.candidates import Candidates, find_candidates
+from uvast.inference.candidates import (
+    Candidates,
+    cut_candidates,
+    find_transcripts,
+    lone_candidate,
+)
 from uvast.inference.prediction import DecodedVideo, FramePrediction
 from uvast.inference.search import Transcript, beam_transcripts, greedy_transcripts
 from uvast.models import Encoded, Uvast
 from uvast.segments import IntArray, Segmentation, round_durations
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch import Tensor, nn
 
     from uvast.config import DecodeConfig
     from uvast.durations import Durations
     from uvast.inference.priors import Priors
+    from uvast.inference.weights import DecodingWeights
     from uvast.models import Decoded
     from uvast.vocabulary import Vocabulary
 
-BEST_BEAM_WIDTH = 5
+BEST_BEAM_WIDTH = 10
 """Transcripts that the decoder writes for `best` where the settings do not say how many."""
 
 
@@ -41,7 +49,7 @@ BEST_BEAM_WIDTH = 5
 class Job:
     """One video, ready to decode: B = 1, without padding, the mask `(1, T)` all True.
 
-    Transcripts are what the decoder wrote, best first; none if it was not asked.
+    Transcripts are what the decoder wrote, first its own, then others; none if it was not asked.
     """
 
     frames: FramePrediction
@@ -81,16 +89,19 @@ class Decoder:
     def _written(
         self, encoded: Encoded, mask: Tensor, alone: list[tuple[Encoded, Tensor]]
     ) -> list[tuple[Transcript, ...]]:
-        """The decoder's transcripts of each video, by greedy search over all videos at once."""
+        """The decoder's transcripts of each video, first that which it writes by itself."""
         model, words, cap = self._uvast, self.vocabulary, self.options.max_segments
         own_width = BEST_BEAM_WIDTH if self.options.transcript == "best" else 1
         width = self.options.beam_width or own_width
-        if width == 1:
+        own: list[tuple[Transcript, ...]] = [()] * len(alone)
+        if width == 1 or not self.options.beam_width:
             greedy = greedy_transcripts(model, encoded, mask, words, max_segments=cap)
-            return [(one,) for one in greedy]
+            own = [(one,) for one in greedy]
+        if width == 1:
+            return own
         return [
-            beam_transcripts(model, *one, words, beam_width=width, max_segments=cap)
-            for one in alone
+            (*first, *beam_transcripts(model, *one, words, beam_width=width, max_segments=cap))
+            for first, one in zip(own, alone, strict=True)
         ]
 
     def decode(self, job: Job) -> DecodedVideo:
@@ -98,10 +109,10 @@ class Decoder:
         durations = self.options.durations
         match self.options.transcript:
             case "semi-markov":
-                joint = self._semi_markov(job)
+                joint = self.semi_markov(job, self.weights.alpha)
                 return DecodedVideo(joint.transcript, joint)
             case "best":
-                return self.candidates(job).winner(self.priors.decoder_weight)
+                return self.candidates(job).winner(self.weights)
             case "frames":
                 labels = mode_filter(job.frames.labels, self.options.mode_filter or 1)
                 runs = Segmentation.from_labels(labels)
@@ -118,16 +129,30 @@ class Decoder:
                 return DecodedVideo(one.actions, found, one.complete)
 
     def candidates(self, job: Job) -> Candidates:
-        """What `best` chooses from."""
-        return find_candidates(
-            self._uvast,
-            job,
-            self._semi_markov(job),
-            self.vocabulary,
-            self.priors,
-            alpha=self._alpha("gamma"),
-            max_segments=self.options.max_segments,
+        """What `best` chooses from; it has heard of the model's own semi-Markov decoding."""
+        alpha, durations = self.weights.alpha, self.weights.durations
+        joint = self.semi_markov(job, alpha)
+        if len(joint) > self.options.max_segments:
+            return lone_candidate(joint)
+        others = () if durations == alpha else (self.semi_markov(job, durations),)
+        transcripts = self.transcripts(job, (joint, *others))
+        return self.cut_candidates(job, transcripts, durations)
+
+    def transcripts(self, job: Job, joint: Sequence[Segmentation]) -> tuple[IntArray, ...]:
+        """Those of joint segmentations, then those of the decoder and of the smoothed frames."""
+        return find_transcripts(job, joint, max_segments=self.options.max_segments)
+
+    def cut_candidates(self, job: Job, transcripts: Sequence[IntArray], power: float) -> Candidates:
+        """Transcripts with their best durations, and the parts of their scores."""
+        return cut_candidates(
+            self._uvast, job, transcripts, self.vocabulary, self.priors, power=power
         )
+
+    @property
+    def weights(self) -> DecodingWeights:
+        """The model's own; a power that the settings name takes the place of every other."""
+        own, alpha = self.priors.weights, self.options.alpha
+        return own.having_power(alpha) if alpha else own
 
     @property
     def _uvast(self) -> Uvast:
@@ -170,12 +195,13 @@ class Decoder:
 
     def _alpha(self, length_model: str) -> float:
         """The setting; else the paper's 1 with Poisson lengths and the model's own with others."""
-        own = 1.0 if length_model == "poisson" else self.priors.alpha
+        own = 1.0 if length_model == "poisson" else self.priors.weights.alpha
         return self.options.alpha or own
 
-    def _semi_markov(self, job: Job) -> Segmentation:
+    def semi_markov(self, job: Job, alpha: float) -> Segmentation:
+        """Transcript and durations at once, with frame posteriors to a power."""
         frames, priors = job.frames.log_probabilities, self.priors
-        return semi_markov(frames, priors.gamma, priors.transitions, alpha=self._alpha("gamma"))
+        return semi_markov(frames, priors.gamma, priors.transitions, alpha=alpha)
 
     @torch.inference_mode()
     def _alignment(self, job: Job, transcript: IntArray) -> Durations:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class Doubts:
     band: NDArray[np.float64]
 
     @classmethod
-    def of(cls, log_probabilities: NDArray[np.float32], segmentation: Segmentation) -> Doubts:
+    def of(cls, log_probabilities: NDArray[np.floating[Any]], segmentation: Segmentation) -> Doubts:
         """Of class scores `(T, C)` and a segmentation of the same frames."""
         logs = log_probabilities.astype(np.float64)
         labels = segmentation.labels

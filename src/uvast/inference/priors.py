@@ -1,12 +1,12 @@
 """What decoding knows beside the network: lengths and order of actions, and a few weights.
 
-It is fitted on the training segments, its weights are chosen on the validation part, and it is
-stored in the checkpoint's model card.
+It is fitted on the training segments, its weights are chosen on videos that were not trained on,
+and it is stored in the checkpoint's model card.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -15,9 +15,9 @@ from pydantic import Field
 
 from uvast.config.sections import STRICT
 from uvast.durations import LengthModel, Transitions
-from uvast.durations.semi_markov import ALPHA
 from uvast.errors import CheckpointError
 from uvast.files import checked
+from uvast.inference.weights import DecodingWeights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     from uvast.durations.result import FloatArray
     from uvast.segments import Segmentation
-
-DECODER_WEIGHT = 0.5
-"""Weight of the decoder's log-probability in `best` where no validation part chose one."""
 
 REMEDY = "use the version of uvast that wrote it, or train again"
 
@@ -41,16 +38,16 @@ class Priors:
         gamma: fitted Gamma lengths.
         transitions: which action follows which.
         chunk_fraction: the longest chunk the decoder was trained on; 0 for whole segments.
-        alpha: power of the frame posteriors with Gamma lengths.
-        decoder_weight: weight of the decoder's log-probability in `best`.
+        weights: how much each voice counts.
+        temperature: what the frame logits are divided by before they are shown as probabilities.
     """
 
     poisson: LengthModel
     gamma: LengthModel
     transitions: Transitions
     chunk_fraction: float = 0.0
-    alpha: float = ALPHA
-    decoder_weight: float = DECODER_WEIGHT
+    weights: DecodingWeights = field(default_factory=DecodingWeights)
+    temperature: float = 1.0
 
     @classmethod
     def fit(
@@ -81,7 +78,7 @@ class Priors:
         cls, values: dict[str, Any], n_classes: int, *, where: Path | None = None
     ) -> Priors:
         """Reads what `as_dict` gave, in the card of a model of `n_classes`, checked."""
-        card = checked(values, _Card, where=where, error=CheckpointError, remedy=REMEDY)
+        card = checked(_today(values), _Card, where=where, error=CheckpointError, remedy=REMEDY)
         try:
             transitions = Transitions(
                 _with_infinity([card.transitions.initial])[0],
@@ -122,8 +119,17 @@ class _Card:
     gamma: LengthModel
     transitions: _Tables
     chunk_fraction: Annotated[float, Field(ge=0, le=1)]
-    alpha: Annotated[float, Field(gt=0, le=100)]
-    decoder_weight: Annotated[float, Field(ge=0, le=10**6)]
+    weights: DecodingWeights
+    temperature: Annotated[float, Field(ge=1e-3, le=1e3)] = 1.0
+
+
+def _today(values: dict[str, Any]) -> dict[str, Any]:
+    """Cards of earlier versions have one power and the decoder's vote, and no temperature."""
+    if "weights" in values or not values.keys() >= {"alpha", "decoder_weight"}:
+        return values
+    others = dict(values)
+    weights = DecodingWeights.of_power(others.pop("alpha"), others.pop("decoder_weight"))
+    return {**others, "weights": asdict(weights)}
 
 
 def _without_infinity(row: FloatArray) -> list[float | None]:

@@ -21,6 +21,7 @@ from uvast.inference.inputs import FeatureFile, video_of_array
 from uvast.inference.named_decodings import check_effect, parse_decode_setting
 from uvast.inference.prediction import FramePrediction, Prediction
 from uvast.inference.priors import Priors
+from uvast.inference.temperature import tempered
 from uvast.models.build import as_frame_model
 from uvast.models.checkpoint import load_model, read_scaling
 from uvast.runs import checkpoint_path
@@ -210,11 +211,11 @@ class Segmenter:
         doubts = None
         if segmentation is not None:
             labels = segmentation.labels[:, None]
-            chosen = np.take_along_axis(frames.log_probabilities, labels, 1)[:, 0]
-            chosen = np.exp(chosen.astype(np.float64))
+            shown = tempered(frames.log_probabilities, self.priors.temperature)
+            chosen = np.exp(np.take_along_axis(shown, labels, 1)[:, 0])
             confidences = np.add.reduceat(chosen, segmentation.starts) / segmentation.durations
             confidence = float(chosen.mean())
-            doubts = Doubts.of(frames.log_probabilities, segmentation)
+            doubts = Doubts.of(shown, segmentation)
             segmentation = segmentation.upsampled(video.sampling_rate, video.source_frames)
         return Prediction(
             transcript=decoded.transcript,

@@ -13,6 +13,7 @@ from uvast.inference.decoder import check_options
 from uvast.inference.inputs import DatasetVideo
 from uvast.inference.named_decodings import decodings_of, named_decodings
 from uvast.inference.pipeline import segment_with_decodings
+from uvast.inference.weights import DecodingWeights
 from uvast.models import Uvast
 from uvast.report.attention import attention_maps, has_attention
 from uvast.report.compare import compare, order_of_videos
@@ -113,6 +114,7 @@ def report_run(
     return Report(
         title=_title(run.resolve()),
         facts=_facts(run, segmenter, data, info)
+        | _decoding_facts(segmenter)
         | {"Videos": videos_in_words(comparison, split)}
         | pictures,
         notes=notes_of(comparison, data, [str(data.features_path(name)) for name in strange]),
@@ -256,3 +258,19 @@ def _facts(run: Path, segmenter: Segmenter, dataset: Dataset, info: RunInfo) -> 
         "Trained on": f"{len(info.train)} videos, "
         + ("full labels" if info.supervision == "full" else "timestamps"),
     }
+
+
+def _decoding_facts(segmenter: Segmenter) -> dict[str, str]:
+    """How the model decodes, where that was chosen for it."""
+    weights, temperature = segmenter.priors.weights, segmenter.priors.temperature
+    if weights == DecodingWeights() and temperature == 1:
+        return {}
+    named = {
+        "power": weights.alpha,
+        "power of durations": weights.durations,
+        "frames": weights.frames,
+        "bigrams": weights.transitions,
+        "decoder": weights.decoder,
+        "temperature": temperature,
+    }
+    return {"Decoding weights": ", ".join(f"{name} {value:g}" for name, value in named.items())}

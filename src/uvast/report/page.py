@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from uvast._version import __version__
 from uvast.errors import printable
 from uvast.files import write_text
+from uvast.report.confidence import confidence_section
 from uvast.report.fragments import (
     benchmark_table,
     chart,
@@ -83,6 +84,8 @@ def _sections(report: Report) -> Iterator[tuple[str, str, str]]:
     if scored:
         yield "classes", "Classes", _template("classes.html")
         yield "confusion", "Confusion", _template("confusion.html")
+    if comparison is not None and scored and (drawn := confidence_section(comparison)):
+        yield "reliability", "Confidence", f'<div class="charts">{drawn}</div>'
     if attention is not None:
         video = escape(printable(attention.video))
         filled = Template(_template("attention.html")).substitute(video=video)

@@ -29,12 +29,14 @@ MOST_FRAMES = 1000
 N_STEPS = 2
 DECODED = 1.5
 """Steps of training that the decoding of a video takes, about: `best` beside the decoder alone."""
+CALIBRATED = 20
+"""The same of decoding it with every weight."""
 
 
 def expected_seconds(config: Config, facts: DataFacts, device: torch.device) -> float:
-    """What all epochs and validations will take, about; a second or so is spent on finding out.
+    """What all epochs, inner runs and validations will take, about.
 
-    Reading files and making pseudo-labels is left out.
+    A second or so is spent on finding out. Reading files and making pseudo-labels is left out.
     """
     n_frames = max(1, round(facts.n_frames / facts.n_videos / (config.train.sampling_rate or 1)))
     measured = min(n_frames, MOST_FRAMES)
@@ -53,6 +55,10 @@ def expected_seconds(config: Config, facts: DataFacts, device: torch.device) -> 
             seconds += (
                 epochs[2] * facts.n_videos * _step(config, StageTwo(model, classes), 2, batch)
             )
+    if facts.n_folds:
+        shown = facts.n_videos * (facts.n_folds - 1)  # each video stays out of one inner run
+        seconds += config.train.epochs_of_fold * shown * step
+        seconds += facts.n_videos * CALIBRATED * step
     n_validations = sum(-(-n // config.train.validate_every) for n in epochs.values())
     seconds += n_validations * facts.n_validation * DECODED * step
     return seconds * n_frames / measured

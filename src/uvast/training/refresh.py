@@ -65,7 +65,7 @@ def _held_viterbi(
         frames.log_probabilities,
         transcript,
         length_model=segmenter.priors.gamma,
-        alpha=segmenter.priors.alpha,
+        alpha=segmenter.priors.weights.alpha,
         held=np.stack((timestamps.frames[starts], timestamps.frames[lasts]), axis=1),
     )
     return Segmentation(transcript, found.durations)

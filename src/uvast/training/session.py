@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from uvast.segments import Segmentation
     from uvast.training.batches import TrainingData
     from uvast.training.distributed import Processes
+    from uvast.training.inner_runs import InnerRuns
     from uvast.training.objectives import Objective
     from uvast.training.watching import EpochReport, Watcher
     from uvast.vocabulary import Vocabulary
@@ -58,7 +59,9 @@ class Session:
         self._processes = processes
         self._watcher = watcher
         self._info = info
-        self._validation = ValidationPart(data.dataset, data.validation, data.segmentations)
+        self._validation = ValidationPart(
+            data.dataset, data.validation, data.segmentations, data.timestamps
+        )
         targets = {name: data.segmentations[name] for name in data.train}
         dataset = data.dataset
         priors = _fitted_priors(targets, config, dataset.vocabulary)
@@ -75,8 +78,10 @@ class Session:
         self._stage_one_objective = objective
         _check(config, self._model)
 
-    def run(self) -> None:
-        """Trains what is left of the two stages."""
+    def run(self, inner: InnerRuns | None = None) -> None:
+        """Trains what is left of the two stages; a new run asks inner ones how to decode."""
+        is_new = self._processes.from_first(not self._folder.last.exists())
+        inner = inner if is_new else None
         self._state, self._saved = self._checkpoints.read_last(self._state)
         train, kind = self._config.train, self._config.model.kind
         epochs = {1: train.epochs}
@@ -85,7 +90,12 @@ class Session:
         left = self._state.progress.left_of(epochs)
         n_videos, n_validation = len(self._info.train), len(self._info.validation)
         device, notes = str(self._device), self._data.notes
-        self._watcher.begin(Plan(kind, n_videos, device, left, n_validation, notes))
+        folds: dict[int, int] = {}
+        if inner is not None:
+            notes, folds = (*notes, *inner.notes), inner.left()
+        self._watcher.begin(Plan(kind, n_videos, device, left, n_validation, notes, folds))
+        if inner is not None and (found := inner.calibration(self._data)) is not None:
+            self._state = replace(self._state, priors=found.applied(self._state.priors))
         if 1 in left:
             self._stage_one(last_stage=2 not in left)
         if 2 in left:
@@ -172,7 +182,9 @@ class Session:
         targets = dict(self._state.targets)
         for part in self._processes.gather(cut):
             targets |= part
-        priors = _fitted_priors(targets, self._config, dataset.vocabulary)
+        before = self._state.priors
+        fitted = _fitted_priors(targets, self._config, dataset.vocabulary)
+        priors = replace(fitted, weights=before.weights, temperature=before.temperature)
         self._state = replace(self._state, targets=targets, priors=priors)
 
     def _validate(self, loop: Loop) -> dict[str, float]:

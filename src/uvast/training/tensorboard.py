@@ -28,11 +28,17 @@ class TensorBoard:
         self._run = run
         self._then = then
         self._writer: Any = None
+        self._in_fold = False
 
     def begin(self, plan: Plan) -> None:
         """Only now there is a run folder to write into."""
         self._writer = self._make_writer(self._run / "tensorboard")
         self._then.begin(plan)
+
+    def fold(self, number: int, count: int) -> None:
+        """Inner runs are not logged."""
+        self._in_fold = number > 0
+        self._then.fold(number, count)
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """Only passed on."""
@@ -45,7 +51,7 @@ class TensorBoard:
     def epoch(self, report: EpochReport) -> None:
         """Losses and validation scores, by stage."""
         groups = {"loss": report.losses, "validation": report.validation}
-        for group, values in groups.items():
+        for group, values in groups.items() if not self._in_fold else ():
             for name, value in values.items():
                 tag = f"stage{report.stage}/{group}/{name}"
                 self._writer.add_scalar(tag, value, report.epoch)

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.config import Config, load_config, parse_setting
 from uvast.config.auto import BASE, AutoPlan, plan
-from uvast.data import Dataset, fit_scaling, validation_part
+from uvast.data import Dataset, validation_part
 from uvast.data.facts import found_supervision, read_facts
 from uvast.devices import choose_device
-from uvast.errors import CheckpointError, ConfigError, InputError, LabelError, SplitError
+from uvast.errors import ConfigError, InputError
 from uvast.features.record import common_extractor
 from uvast.files import write_text
-from uvast.models.checkpoint import read_scaling
 from uvast.runs import RunFolder, RunInfo, versions
-from uvast.supervision import full_segmentations, pseudo_segmentations
-from uvast.training.batches import TrainingData
-from uvast.training.distributed import Processes, join_processes, own_device
-from uvast.training.refresh import pseudo_label_options
+from uvast.training.distributed import join_processes, own_device
+from uvast.training.inner_runs import InnerRuns, folds_of
+from uvast.training.preparing import held_alone, open_session
 from uvast.training.resuming import read_state
 from uvast.training.samples import find_samples
-from uvast.training.session import Session
-from uvast.training.watching import Silent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from contextlib import AbstractContextManager
-
-    import torch
 
     from uvast.config import TrainConfig
-    from uvast.data import Scaling, Timestamps
     from uvast.training.samples import Samples
     from uvast.training.watching import Watcher
 
@@ -42,8 +34,9 @@ RESUMABLE = ("train.alignment_epochs", "train.checkpoint_seconds", "train.worker
 
 HELD_OUT = 0.2
 LEAST_VIDEOS = 10
-"""Where no split holds videos out, `train.validation = "auto"` does: a fifth of at least 10. One
-video could not tell a good epoch from a lucky one, and of fewer than 10 each is missed."""
+"""Where neither a split nor folds hold videos out, `train.validation = "auto"` does: a fifth of at
+least 10. One video could not tell a good epoch from a lucky one, and of fewer than 10 each is
+missed."""
 
 
 def train(
@@ -97,14 +90,15 @@ def train(
     with join_processes(chosen) as processes:
         if processes.is_first:  # the others may come when it has begun the run
             folder.check_free()
-        session = _session(
+        session = open_session(
             folder, config, info, data, samples, device=chosen, processes=processes, watcher=watcher
         )
+        inner = InnerRuns(folder, config, info, data, samples, chosen, processes, watcher)
         if processes.is_first:
             folder.create(config, info)
         processes.wait()
-        with _alone(folder, processes):
-            session.run()
+        with held_alone(folder, processes):
+            session.run(inner)
     return folder
 
 
@@ -136,6 +130,7 @@ def plan_training(
         supervision=config.supervision.kind,
         timestamps=timestamps,
         n_validation=len(held_out),
+        n_folds=len(folds_of(config, names, held_out, data)),
     )
     return plan(facts, settings)
 
@@ -168,15 +163,15 @@ def resume(
     if settings:
         _check_changeable(folder, config)
     chosen = own_device(choose_device(device))
-    with join_processes(chosen) as processes, _alone(folder, processes):
+    with join_processes(chosen) as processes, held_alone(folder, processes):
         if settings and processes.is_first:
             write_text(folder.path / "config.toml", config.as_toml())
         data = Dataset.open(info.dataset).at_rate(config.train.sampling_rate)
         samples = _samples(data, config, (*info.train, *info.validation), info.timestamps)
-        session = _session(
+        session = open_session(
             folder, config, info, data, samples, device=chosen, processes=processes, watcher=watcher
         )
-        session.run()
+        session.run(InnerRuns(folder, config, info, data, samples, chosen, processes, watcher))
     return folder
 
 
@@ -185,7 +180,8 @@ def _samples(
 ) -> Samples:
     """What a run can learn from, of the videos on its side."""
     by_clicks = config.supervision.kind == "timestamps"
-    return find_samples(dataset, names, dataset.timestamps(timestamps) if by_clicks else None)
+    clicks = dataset.timestamps(timestamps, names=names) if by_clicks else None
+    return find_samples(dataset, names, clicks)
 
 
 def _parts(
@@ -196,7 +192,7 @@ def _parts(
     if config.validation != "auto":
         share = config.validation
         return (share, *divide(share)) if share else (0.0, names, ())
-    if split is None and len(names) >= LEAST_VIDEOS:
+    if split is None and not config.folds and len(names) >= LEAST_VIDEOS:
         with suppress(InputError):  # subjects, who stay together, may not be enough
             train, held_out = divide(HELD_OUT)
             if len(held_out) <= len(names) / 3:
@@ -221,83 +217,3 @@ def _check_changeable(folder: RunFolder, config: Config) -> None:
                 where=folder.path,
                 remedy="start a new run with other settings",
             )
-
-
-def _alone(folder: RunFolder, processes: Processes) -> AbstractContextManager[None]:
-    """The first process holds the run for all of them."""
-    return folder.locked() if processes.is_first else nullcontext()
-
-
-def _session(
-    folder: RunFolder,
-    config: Config,
-    info: RunInfo,
-    dataset: Dataset,
-    samples: Samples,
-    *,
-    device: torch.device,
-    processes: Processes,
-    watcher: Watcher | None,
-) -> Session:
-    """A session that only the first process's watcher follows."""
-    if watcher is None or not processes.is_first:
-        watcher = Silent()
-    data = _training_data(folder, dataset, config, info, samples, watcher)
-    return Session(folder, config, info, data, device=device, processes=processes, watcher=watcher)
-
-
-def _training_data(
-    folder: RunFolder,
-    dataset: Dataset,
-    config: Config,
-    info: RunInfo,
-    samples: Samples,
-    watcher: Watcher,
-) -> TrainingData:
-    """Targets of the training and validation videos; ground truth only if supervision is full."""
-    if not info.train:
-        raise SplitError("no videos to train on", where=dataset.path, remedy="check the split")
-    for video in (*info.train, *info.validation):
-        dataset.source_frames_of_features(video)  # a missing file is found now, not in an epoch
-        if video not in samples.by_video:
-            raise LabelError(
-                f"has no labels of video {video} any more, on which the run was begun",
-                where=dataset.path,
-                remedy="restore them or start a new run",
-            )
-    train, validation = samples.of(info.train), samples.of(info.validation)
-    names = (*train, *validation)
-    timestamps: dict[str, Timestamps] = {}
-    if config.supervision.kind == "full":
-        targets = full_segmentations(dataset, names)
-    else:
-        clicks = dataset.timestamps(info.timestamps)
-        timestamps = {name: clicks[name] for name in names}
-        targets = pseudo_segmentations(
-            dataset,
-            names,
-            timestamps,
-            pseudo_label_options(config.supervision),
-            progress=watcher.pseudo_labels,
-        )
-    scaling = _scaling(folder, dataset, config, train)
-    return TrainingData(dataset, targets, timestamps, train, validation, samples.notes, scaling)
-
-
-def _scaling(
-    folder: RunFolder, dataset: Dataset, config: Config, samples: Sequence[str]
-) -> Scaling | None:
-    """That of the run so far, else fitted on the samples it learns from."""
-    if not folder.last.exists():
-        if not config.train.scaling:
-            return None
-        return fit_scaling(dataset.video(name, labels=False) for name in samples)
-    kept = read_scaling(folder.last)
-    if kept is not None and kept.n_features != dataset.n_features:
-        raise CheckpointError(
-            f"does not fit the dataset (features of width {kept.n_features}, "
-            f"not {dataset.n_features})",
-            where=folder.last,
-            remedy="if its features have changed, start a new run",
-        )
-    return kept

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from uvast.data import Video
 from uvast.evaluation.scoring import score
 from uvast.inference.calibration import calibrate, selection_score
+from uvast.inference.held_out import HeldOut, Truth, hold_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from uvast.config import DecodeConfig
-    from uvast.data import Dataset
+    from uvast.data import Dataset, Timestamps
     from uvast.inference.priors import Priors
     from uvast.inference.segmenter import Segmenter
     from uvast.segments import Segmentation
@@ -23,10 +24,15 @@ class ValidationPart:
     """Samples of the training side that are not trained on; truths are at the model's rate."""
 
     def __init__(
-        self, dataset: Dataset, names: Sequence[str], truths: Mapping[str, Segmentation]
+        self,
+        dataset: Dataset,
+        names: Sequence[str],
+        truths: Mapping[str, Segmentation],
+        clicks: Mapping[str, Timestamps] | None = None,
     ) -> None:
         self._dataset = dataset
         self._truths = {name: truths[name] for name in names}
+        self._clicks = clicks or {}
 
     def __len__(self) -> int:
         return len(self._truths)
@@ -51,7 +57,16 @@ class ValidationPart:
 
     def calibrated(self, segmenter: Segmenter) -> Priors:
         """What decoding knows, with the weights that do best here."""
-        return calibrate(segmenter, self._videos(), self._truths)
+        return calibrate(self.held_out(segmenter)).applied(segmenter.priors)
+
+    def held_out(self, segmenter: Segmenter) -> list[HeldOut]:
+        """What a model makes of each sample."""
+        return [
+            hold_out(
+                segmenter, video, Truth(self._truths[video.name], self._clicks.get(video.name))
+            )
+            for video in self._videos()
+        ]
 
     def _videos(self) -> Iterator[Video]:
         """At the model's rate, at which they are scored."""

@@ -37,7 +37,7 @@ class Plan:
 
     `epochs` has the epochs that are left of each stage and is empty if the run is finished;
     `n_validation` more videos are held out to score and choose the model; `notes` tell which
-    videos and stretches stay out.
+    videos and stretches stay out; `folds` has the epochs that are left of each inner run.
     """
 
     model: str
@@ -46,6 +46,7 @@ class Plan:
     epochs: dict[int, int]
     n_validation: int = 0
     notes: tuple[str, ...] = ()
+    folds: dict[int, int] = field(default_factory=dict)
 
 
 class Watcher(Protocol):
@@ -53,6 +54,10 @@ class Watcher(Protocol):
 
     def begin(self, plan: Plan) -> None:
         """Before the first epoch, when nothing speaks against the run."""
+        ...
+
+    def fold(self, number: int, count: int) -> None:
+        """Steps and epochs that follow are of this inner run, counted from 1; 0 is the run."""
         ...
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
@@ -72,6 +77,9 @@ class Silent:
     """Watches nothing."""
 
     def begin(self, plan: Plan) -> None:
+        """Says nothing."""
+
+    def fold(self, number: int, count: int) -> None:
         """Says nothing."""
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:

@@ -1,0 +1,63 @@
+"""Expected calibration error on the test side, before and after the model's temperature.
+
+    python benchmarks/confidences.py RUN …
+
+For each run the test side of its split, in percent: frame by frame (the likeliest class), and with
+every frame as sure as its segment in the model's own decoding, as reports have it.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+import uvast
+from uvast.data import Dataset
+from uvast.evaluation import expected_calibration_error
+from uvast.inference.temperature import tempered
+from uvast.runs import RunFolder
+
+
+def errors(run: Path, temperature: float | None) -> tuple[float, float]:
+    """Of frames, and of segments; None takes the model's own temperature."""
+    _, _, info = RunFolder.open(run)
+    model = uvast.load(run)
+    if temperature is not None:
+        model = replace(model, priors=replace(model.priors, temperature=temperature))
+    dataset = Dataset.open(info.dataset).at_rate(model.sampling_rate)
+    frames: list[tuple[np.ndarray, np.ndarray]] = []
+    segments: list[tuple[np.ndarray, np.ndarray]] = []
+    for name in dataset.side(info.split, "test"):
+        video = dataset.video(name)
+        assert video.labels is not None, "test sides have labels"
+        encoded = model.encode_batch([video])
+        n_frames = min(len(video.labels), video.n_frames)
+        shown = np.exp(tempered(encoded.frames[0].log_probabilities, model.priors.temperature))
+        right = shown.argmax(1)[:n_frames] == video.labels[:n_frames]
+        frames.append((shown.max(1)[:n_frames].clip(0, 1), right))
+        (found,) = model.decode_batch(encoded, model.options())
+        assert found.segmentation is not None, "the model's own decoding has durations"
+        true = dataset.source_labels(name)
+        sure = np.repeat(found.confidences, found.segmentation.durations)[: len(true)]
+        segments.append((sure.clip(0, 1), found.segmentation.labels[: len(true)] == true))
+    return _pooled(frames), _pooled(segments)
+
+
+def _pooled(pairs: list[tuple[np.ndarray, np.ndarray]]) -> float:
+    confidences, right = (np.concatenate(one) for one in zip(*pairs, strict=True))
+    return 100 * expected_calibration_error(confidences, right)
+
+
+def main() -> None:
+    """Prints a line for each run."""
+    print("frames  segments | without temperature")
+    for run in map(Path, sys.argv[1:]):
+        own, plain = errors(run, None), errors(run, 1.0)
+        print(f"{own[0]:6.1f}  {own[1]:8.1f} | {plain[0]:6.1f} {plain[1]:8.1f}  {run}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""The progress of a training: one bar, and a few sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uvast.cli.console import note
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from uvast.training import EpochReport, Plan
+
+WIDE = 140
+"""Columns of a terminal that has room for every term of the loss."""
+
+
+class TrainingBar:
+    """One bar over the epochs of all stages, so that the time left is that of the whole run.
+
+    Pseudo-labels have one of their own before it. A named bar is part of a story that tells the
+    plan and the scores itself.
+    """
+
+    def __init__(self, progress: Progress, name: str = "") -> None:
+        self._progress = progress
+        self._name = f"{name}, " if name else ""
+        self._left: dict[int, int] = {}
+        self._folds: dict[int, int] = {}
+        self._fold, self._n_folds = 0, 0
+        self._task: TaskID | None = None
+        self._labels: TaskID | None = None
+        self._text = ""
+
+    def begin(self, plan: Plan) -> None:
+        """Tells what there is to do."""
+        self._end_labels()
+        self._left, self._folds = plan.epochs, plan.folds
+        if not self._name:
+            for line in (*plan.notes, *_of_folds(plan), _sentence(plan)):
+                note(line)
+
+    def fold(self, number: int, count: int) -> None:
+        """Goes to an inner run, or with 0 to the run itself."""
+        self._fold, self._n_folds, self._text = number, count, ""
+
+    def pseudo_labels(self, n_done: int, n_most: int) -> None:
+        """Moves a bar of its own."""
+        if self._labels is None:
+            self._labels = self._progress.add_task(f"{self._name}pseudo-labels", total=n_most)
+        self._progress.update(self._labels, completed=n_done)
+
+    def _end_labels(self) -> None:
+        """They may have needed fewer rounds than there are at most."""
+        if self._labels is not None:
+            self._progress.remove_task(self._labels)
+            self._labels = None
+
+    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+        """Moves the bar; epochs of earlier sessions are none of its own."""
+        self._end_labels()
+        here = f"inner run {self._fold} of {self._n_folds}" if self._fold else f"stage {stage}"
+        text = f"{self._name}{here}{self._text}"
+        in_folds = sum(self._folds.values())
+        if self._task is None:
+            total = in_folds + sum(self._left.values())
+            self._task = self._progress.add_task(text, total=total)
+        if self._fold:
+            before = sum(n for number, n in self._folds.items() if number < self._fold)
+            left = self._folds[self._fold]
+        else:
+            before = in_folds + sum(n for number, n in self._left.items() if number < stage)
+            left = self._left[stage]
+        done = before + left - (epochs - epoch + 1) + fraction
+        self._progress.update(self._task, completed=round(done, 2), description=text)
+
+    def epoch(self, report: EpochReport) -> None:
+        """Shows the losses, and the scores of a validation in a line of their own."""
+        self._text = f": loss {report.losses['total']:.2f}"
+        if self._progress.console.width >= WIDE:
+            terms = [f"{n} {value:.2f}" for n, value in report.losses.items() if n != "total"]
+            self._text += f" ({', '.join(terms)})"
+        if report.validation and not self._name:
+            note(_scores(report))
+        self.step(report.stage, report.epoch, report.epochs, 1.0)
+
+
+def _of_folds(plan: Plan) -> tuple[str, ...]:
+    if not plan.folds:
+        return ()
+    runs = _number(len(plan.folds), "inner run")
+    chooses = "chooses" if len(plan.folds) == 1 else "choose"
+    return (f"first, {runs} of {max(plan.folds.values())} epochs {chooses} how to decode",)
+
+
+def _scores(report: EpochReport) -> str:
+    found = report.validation
+    f1 = "/".join(f"{found[f'f1@{overlap}']:.1f}" for overlap in (10, 25, 50))
+    return (
+        f"stage {report.stage}, epoch {report.epoch}: validation Acc {found['acc']:.1f}, "
+        f"Edit {found['edit']:.1f}, F1@10/25/50 {f1}"
+    )
+
+
+def _sentence(plan: Plan) -> str:
+    if not plan.epochs:
+        return "nothing is left to train: the run was finished already"
+    (first, n_first), *others = plan.epochs.items()
+    parts = [f"{_number(n_first, 'epoch')} of stage {first}"]
+    parts += [f"{n} of stage {stage}" for stage, n in others]
+    videos = _number(plan.n_videos, "video")
+    if plan.n_validation:
+        videos += f", {plan.n_validation} more held out for validation"
+    return f"training {plan.model} on {videos} ({plan.device}): {', '.join(parts)}"
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"

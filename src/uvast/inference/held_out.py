@@ -1,0 +1,184 @@
+"""What a model makes of a video that it has not learned from, for every weight at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from uvast.evaluation.metrics import count
+from uvast.inference.decoder import Decoder
+from uvast.models import Uvast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from uvast.data import Timestamps, Video
+    from uvast.inference.candidates import Candidates
+    from uvast.inference.decoder import Job
+    from uvast.inference.segmenter import Segmenter
+    from uvast.segments import IntArray, Segmentation
+    from uvast.vocabulary import Vocabulary
+
+POWERS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+"""Of the frame posteriors."""
+
+MOST_FRAMES = 2000
+"""Of one video that the temperature is fitted on."""
+
+
+class KnownFrames(NamedTuple):
+    """Frames `(N,)`, their classes `(N,)`, and how many frames each stands for `(N,)`."""
+
+    frames: IntArray
+    labels: IntArray
+    weights: NDArray[np.float64]
+
+    def some(self, most: int) -> KnownFrames:
+        """At most so many of them, evenly spread, that stand for all."""
+        n_frames = len(self.frames)
+        kept = np.unique(np.linspace(0, n_frames - 1, most).astype(np.int64))
+        weights = self.weights[kept] * (n_frames / len(kept))
+        return KnownFrames(self.frames[kept], self.labels[kept], weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What is known of a video, at the model's rate.
+
+    Args:
+        segmentation: its segments; with clicks alone, the transcript is true and the durations are
+            a guess.
+        clicks: if only these frames' classes are known.
+    """
+
+    segmentation: Segmentation
+    clicks: Timestamps | None = None
+
+    @property
+    def known(self) -> KnownFrames:
+        """The frames whose class is known; a click stands for the segment that it is in."""
+        one = self.segmentation
+        if self.clicks is None:
+            return KnownFrames(np.arange(one.n_frames), one.labels, np.ones(one.n_frames))
+        frames = self.clicks.frames
+        segments = np.searchsorted(one.starts, frames, side="right") - 1
+        n_clicks = np.bincount(segments, minlength=len(one))
+        return KnownFrames(
+            frames, self.clicks.transcript, one.durations[segments] / n_clicks[segments]
+        )
+
+    def score(self, found: Segmentation, vocabulary: Vocabulary) -> float:
+        """The mean of Acc, Edit and F1@50 of one video; Acc on frames whose class is known."""
+        scores = count(found, self.segmentation.merged(), vocabulary).scores()
+        acc = scores.acc
+        if self.clicks is not None:
+            known = self.known
+            acc = 100 * float(
+                np.average(found.labels[known.frames] == known.labels, weights=known.weights)
+            )
+        return float(np.mean([acc, scores.edit, scores.f1[50]]))
+
+
+@dataclass(frozen=True, eq=False)
+class Ballots:
+    """What `best` chooses from in one video, at every power. P is the number of `POWERS`.
+
+    Args:
+        candidates: all transcripts, cut at each power; P of K candidates in the same order.
+        scores: what each is worth, `(K,)` at each power.
+        always: which of them `best` hears of in any case `(K,)`.
+        joint: which of them semi-Markov decoding finds at each power `(P,)`; -1 where that has too
+            many segments for the decoder to judge.
+    """
+
+    candidates: tuple[Candidates, ...]
+    scores: NDArray[np.float64]
+    always: NDArray[np.bool_]
+    joint: IntArray
+
+    def results(
+        self, alpha: int, durations: int, votes: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """The scores `(G,)` of `best` for votes `(G, 4)`; the powers are places in `POWERS`.
+
+        None where semi-Markov decoding is not for the decoder to judge.
+        """
+        if self.joint[alpha] < 0:
+            return None
+        heard = self.always.copy()
+        heard[[place for place in self.joint[[alpha, durations]] if place >= 0]] = True
+        totals = np.where(heard, self.candidates[durations].totals(votes), -np.inf)
+        found: NDArray[np.float64] = self.scores[durations][totals.argmax(1)]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """One held-out video.
+
+    Args:
+        alone: scores of semi-Markov decoding at each of the `POWERS` `(P,)`.
+        ballots: for `best`; None of a frame-wise model.
+        log_probabilities: of frames whose class is known `(N, C)`.
+        labels: their classes `(N,)`.
+        weights: how many frames each stands for `(N,)`.
+    """
+
+    alone: NDArray[np.float64]
+    ballots: Ballots | None
+    log_probabilities: NDArray[np.float32]
+    labels: IntArray
+    weights: NDArray[np.float64]
+
+    def best(self, alpha: int, durations: int, votes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The scores `(G,)` of `best` for votes `(G, 4)`; the powers are places in `POWERS`."""
+        assert self.ballots is not None, "only a uvast model has ballots"
+        found = self.ballots.results(alpha, durations, votes)
+        return np.full(len(votes), self.alone[alpha]) if found is None else found
+
+
+def hold_out(segmenter: Segmenter, video: Video, truth: Truth) -> HeldOut:
+    """Encodes a video, searches it once, and judges what all weights would make of it.
+
+    The video's source rate is the model's.
+    """
+    encoded = segmenter.encode_batch([video])
+    is_uvast = isinstance(segmenter.module, Uvast)
+    options = segmenter.options(transcript="best" if is_uvast else "semi-markov", alpha=0.0)
+    decoder = Decoder(segmenter.module, segmenter.vocabulary, segmenter.priors, options)
+    (job,) = decoder.jobs(encoded.encoded, encoded.mask, encoded.frames)
+    joint = [decoder.semi_markov(job, power) for power in POWERS]
+
+    def judged(found: Sequence[Segmentation]) -> NDArray[np.float64]:
+        return np.array([truth.score(one, segmenter.vocabulary) for one in found])
+
+    known = truth.known.some(MOST_FRAMES)
+    return HeldOut(
+        alone=judged(joint),
+        ballots=_ballots(decoder, job, joint, judged) if is_uvast else None,
+        log_probabilities=encoded.frames[0].log_probabilities[known.frames],
+        labels=known.labels,
+        weights=known.weights,
+    )
+
+
+def _ballots(
+    decoder: Decoder,
+    job: Job,
+    joint: Sequence[Segmentation],
+    judged: Callable[[Sequence[Segmentation]], NDArray[np.float64]],
+) -> Ballots:
+    always = {tuple(one.tolist()) for one in decoder.transcripts(job, ())}
+    transcripts = decoder.transcripts(job, joint)
+    places = {tuple(one.tolist()): place for place, one in enumerate(transcripts)}
+    candidates = tuple(decoder.cut_candidates(job, transcripts, power) for power in POWERS)
+    return Ballots(
+        candidates=candidates,
+        scores=np.stack([judged(one.segmentations) for one in candidates]),
+        always=np.array([key in always for key in places]),
+        joint=np.array([places.get(tuple(one.transcript.tolist()), -1) for one in joint]),
+    )

@@ -1,0 +1,204 @@
+"""Out of fold: the weights of decoding from inner runs, before the run learns from all videos.
+
+    RUN/folds/1, 2, …        an ordinary run each; its checkpoints go when the weights are chosen
+    RUN/folds/weights.json   what the held-out videos of all of them chose
+
+An inner run that was broken off is resumed with the run, and one that is finished is not trained
+again: the weights do not depend on breaks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from uvast.errors import CheckpointError
+from uvast.files import is_present, read_record, write_json
+from uvast.inference.calibration import Calibration, calibrate
+from uvast.inference.segmenter import load
+from uvast.runs import RunFolder, is_run
+from uvast.training.folds import LEAST_VIDEOS, Fold, make_folds
+from uvast.training.preparing import held_alone, open_session
+from uvast.training.resuming import read_state
+from uvast.training.validation import ValidationPart
+from uvast.training.watching import Silent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import torch
+
+    from uvast.config import Config
+    from uvast.data import Dataset
+    from uvast.inference.held_out import HeldOut
+    from uvast.runs import RunInfo
+    from uvast.training.batches import TrainingData
+    from uvast.training.distributed import Processes
+    from uvast.training.samples import Samples
+    from uvast.training.watching import EpochReport, Plan, Watcher
+
+FOLDS = "folds"
+WEIGHTS_FILE = "weights.json"
+CHOOSE_AGAIN = "remove the file: the inner runs are trained again"
+
+
+def read_calibration(run: Path) -> Calibration | None:
+    """What the inner runs of a run chose; None if it has none, or not yet."""
+    path = run / FOLDS / WEIGHTS_FILE
+    if not is_present(path):
+        return None
+    return read_record(path, Calibration, error=CheckpointError, remedy=CHOOSE_AGAIN)
+
+
+@dataclass(frozen=True, eq=False)
+class InnerRuns:
+    """The inner runs of a run; none if its settings or a validation part do without them."""
+
+    run: RunFolder
+    config: Config
+    info: RunInfo
+    dataset: Dataset
+    samples: Samples
+    device: torch.device
+    processes: Processes
+    watcher: Watcher | None
+
+    @cached_property
+    def folds(self) -> tuple[Fold, ...]:
+        """The parts of the training side."""
+        return folds_of(self.config, self.info.train, self.info.validation, self.dataset)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What keeps a run from choosing its weights."""
+        wanted = self.config.train.folds and not self.info.validation
+        if not wanted or self.folds:
+            return ()
+        return (
+            f"fewer than {LEAST_VIDEOS} videos cannot choose how to decode: "
+            "the usual weights are kept",
+        )
+
+    def left(self) -> dict[int, int]:
+        """The epochs that are left of each inner run; finished ones left out."""
+        if is_present(self.run.path / FOLDS / WEIGHTS_FILE):
+            return {}
+        epochs = self.config.train.epochs_of_fold
+        found = {fold.number: epochs - self._n_trained(fold) for fold in self.folds}
+        return {number: n for number, n in found.items() if n}
+
+    def calibration(self, data: TrainingData) -> Calibration | None:
+        """Trains what is left of them; chooses the weights, or reads those that were chosen.
+
+        `data` has the truths of all videos, of which each is held out once.
+        """
+        if not self.folds:
+            return None
+        watcher = self.watcher if self.watcher and self.processes.is_first else Silent()
+        path = self.run.path / FOLDS / WEIGHTS_FILE
+        if not self.processes.from_first(is_present(path)):
+            for fold in self.folds:
+                watcher.fold(fold.number, len(self.folds))
+                self._train(fold, _Inner(watcher))
+            if self.processes.is_first:
+                found = [one for fold in self.folds for one in self._held_out(fold, data)]
+                write_json(path, asdict(calibrate(found)))
+        watcher.fold(0, len(self.folds))
+        calibration = None
+        if self.processes.is_first:
+            calibration = read_calibration(self.run.path)
+            self._remove_checkpoints()
+        return self.processes.from_first(calibration)
+
+    def _place(self, fold: Fold) -> RunFolder:
+        return RunFolder(self.run.path / FOLDS / str(fold.number))
+
+    def _n_trained(self, fold: Fold) -> int:
+        last = self._place(fold).last
+        return read_state(last)[0].epoch if is_present(last) else 0
+
+    def _train(self, fold: Fold, watcher: Watcher) -> None:
+        """One inner run to its end, from wherever it stands."""
+        place, processes = self._place(fold), self.processes
+        if processes.from_first(place.is_finished()):
+            return
+        if processes.is_first and not is_run(place.path):
+            info = replace(self.info, train=fold.train, validation=())
+            place.create(self._config, info)
+        processes.wait()
+        _, config, info = RunFolder.open(place.path)
+        session = open_session(
+            place,
+            config,
+            info,
+            self.dataset,
+            self.samples,
+            device=self.device,
+            processes=processes,
+            watcher=watcher,
+        )
+        with held_alone(place, processes):
+            session.run()
+
+    @property
+    def _config(self) -> Config:
+        """Of an inner run: without a second stage, which no weight depends on."""
+        return self.config.replaced(
+            **{
+                "train.folds": 0,
+                "train.epochs": self.config.train.epochs_of_fold,
+                "train.alignment_epochs": 0,
+            }
+        )
+
+    def _held_out(self, fold: Fold, data: TrainingData) -> list[HeldOut]:
+        """What an inner run makes of the videos that it did not learn from."""
+        place = self._place(fold)
+        _, _, info = RunFolder.open(place.path)
+        names = self.samples.of(name for name in self.info.train if name not in info.train)
+        part = ValidationPart(self.dataset, names, data.segmentations, data.timestamps)
+        return part.held_out(load(place.path, device=str(self.device)))
+
+    def _remove_checkpoints(self) -> None:
+        """A few kilobytes are left of each inner run: its settings, its videos, its log."""
+        for fold in self.folds:
+            place = self._place(fold)
+            for path in (place.last, place.best):
+                path.unlink(missing_ok=True)
+
+
+def folds_of(
+    config: Config, train: tuple[str, ...], validation: tuple[str, ...], dataset: Dataset
+) -> tuple[Fold, ...]:
+    """The folds of a run's training side; none if a validation part chooses its weights."""
+    if validation or not config.train.epochs:
+        return ()
+    return make_folds(
+        train, config.train.folds, group_by=dataset.spec.group_by, seed=config.train.seed
+    )
+
+
+@dataclass(frozen=True)
+class _Inner:
+    """Passes on what happens in an inner run, but for its plan: the run has told its own."""
+
+    then: Watcher
+
+    def begin(self, plan: Plan) -> None:
+        """The run has begun already."""
+
+    def fold(self, number: int, count: int) -> None:
+        """There are no folds of folds."""
+
+    def pseudo_labels(self, n_done: int, n_most: int) -> None:
+        """Passed on."""
+        self.then.pseudo_labels(n_done, n_most)
+
+    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+        """Passed on."""
+        self.then.step(stage, epoch, epochs, fraction)
+
+    def epoch(self, report: EpochReport) -> None:
+        """Passed on."""
+        self.then.epoch(report)

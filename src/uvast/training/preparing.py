@@ -1,0 +1,109 @@
+"""From a dataset and settings to a session that is ready to train."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from uvast.data import fit_scaling
+from uvast.errors import CheckpointError, LabelError, SplitError
+from uvast.models.checkpoint import read_scaling
+from uvast.supervision import full_segmentations, pseudo_segmentations
+from uvast.training.batches import TrainingData
+from uvast.training.refresh import pseudo_label_options
+from uvast.training.session import Session
+from uvast.training.watching import Silent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    import torch
+
+    from uvast.config import Config
+    from uvast.data import Dataset, Scaling, Timestamps
+    from uvast.runs import RunFolder, RunInfo
+    from uvast.training.distributed import Processes
+    from uvast.training.samples import Samples
+    from uvast.training.watching import Watcher
+
+
+def held_alone(folder: RunFolder, processes: Processes) -> AbstractContextManager[None]:
+    """The first process holds the run for all of them."""
+    return folder.locked() if processes.is_first else nullcontext()
+
+
+def open_session(
+    folder: RunFolder,
+    config: Config,
+    info: RunInfo,
+    dataset: Dataset,
+    samples: Samples,
+    *,
+    device: torch.device,
+    processes: Processes,
+    watcher: Watcher | None,
+) -> Session:
+    """A session that only the first process's watcher follows."""
+    if watcher is None or not processes.is_first:
+        watcher = Silent()
+    data = _training_data(folder, dataset, config, info, samples, watcher)
+    return Session(folder, config, info, data, device=device, processes=processes, watcher=watcher)
+
+
+def _training_data(
+    folder: RunFolder,
+    dataset: Dataset,
+    config: Config,
+    info: RunInfo,
+    samples: Samples,
+    watcher: Watcher,
+) -> TrainingData:
+    """Targets of the training and validation videos; ground truth only if supervision is full."""
+    if not info.train:
+        raise SplitError("no videos to train on", where=dataset.path, remedy="check the split")
+    for video in (*info.train, *info.validation):
+        dataset.source_frames_of_features(video)  # a missing file is found now, not in an epoch
+        if video not in samples.by_video:
+            raise LabelError(
+                f"has no labels of video {video} any more, on which the run was begun",
+                where=dataset.path,
+                remedy="restore them or start a new run",
+            )
+    train, validation = samples.of(info.train), samples.of(info.validation)
+    names = (*train, *validation)
+    timestamps: dict[str, Timestamps] = {}
+    if config.supervision.kind == "full":
+        targets = full_segmentations(dataset, names)
+    else:
+        videos = (*info.train, *info.validation)
+        clicks = dataset.timestamps(info.timestamps, names=videos)
+        timestamps = {name: clicks[name] for name in names}
+        targets = pseudo_segmentations(
+            dataset,
+            names,
+            timestamps,
+            pseudo_label_options(config.supervision),
+            progress=watcher.pseudo_labels,
+        )
+    scaling = _scaling(folder, dataset, config, train)
+    return TrainingData(dataset, targets, timestamps, train, validation, samples.notes, scaling)
+
+
+def _scaling(
+    folder: RunFolder, dataset: Dataset, config: Config, samples: Sequence[str]
+) -> Scaling | None:
+    """That of the run so far, else fitted on the samples it learns from."""
+    if not folder.last.exists():
+        if not config.train.scaling:
+            return None
+        return fit_scaling(dataset.video(name, labels=False) for name in samples)
+    kept = read_scaling(folder.last)
+    if kept is not None and kept.n_features != dataset.n_features:
+        raise CheckpointError(
+            f"does not fit the dataset (features of width {kept.n_features}, "
+            f"not {dataset.n_features})",
+            where=folder.last,
+            remedy="if its features have changed, start a new run",
+        )
+    return kept
