@@ -96,10 +96,10 @@ def resolved_symmetry(
         n_given = len(getattr(spec, name))
         if n_given != n_features and (n_given or name == "columns"):
             raise ConfigError(
-                f"symmetry.{name} has {n_given} entries, but the features have {n_features} "
-                "columns",
+                f"symmetry.{name} is for features of {n_given} columns, but these have "
+                f"{n_features}",
                 where=where,
-                remedy="give one for each column",
+                remedy="give one entry for each column",
             )
     columns = np.array(spec.columns, dtype=np.int64)
     counts = np.bincount(columns, minlength=n_features)
@@ -118,7 +118,7 @@ def _no_permutation(counts: IntArray, n_features: int, where: Path) -> ConfigErr
         what = f"names column {len(counts) - 1}, but the last one is {n_features - 1}"
     else:
         twice, never = (int(np.flatnonzero(test)[0]) for test in (counts > 1, counts == 0))
-        what = f"names column {twice} {counts[twice]} times and column {never} never"
+        what = f"names column {twice} more than once and column {never} never"
     remedy = "name every column once, counted from 0"
     return ConfigError(f"symmetry.columns {what}", where=where, remedy=remedy)
 
