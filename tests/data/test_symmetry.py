@@ -68,8 +68,8 @@ def test_a_declaration_round_trips(tmp_path: Path) -> None:
          "give one entry for each column"),
         ("columns = [0, 1, 2, 3]\nsigns = [1]", "symmetry.signs is for features of 1 columns, "
          "but these have 4; give one entry for each column"),
-        ("columns = [0, 1, 2, 3]\noffsets = [0, 0, 0, 0, 0]", "symmetry.offsets is for features of 5 "
-         "columns, but these have 4; give one entry for each column"),
+        ("columns = [0, 1, 2, 3]\noffsets = [0, 0, 0, 0, 0]", "symmetry.offsets is for features "
+         "of 5 columns, but these have 4; give one entry for each column"),
         ("columns = [0, 1, 1, 1]", "symmetry.columns names column 1 more than once and column 2 "
          "never; name every column once, counted from 0"),
         ("columns = [0, 1, 2, 4]", "symmetry.columns names column 4, but the last one is 3; "

@@ -1,5 +1,7 @@
 """Time that runs faster and slower, and samples put together from pieces."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -135,11 +137,11 @@ def test_a_new_transcript_is_a_chain_of_pairs_that_videos_show(
     targets: dict[str, Segmentation], seed: int
 ) -> None:
     transcripts = [one.transcript.tolist() for one in targets.values()]
-    pairs = {pair for one in transcripts for pair in zip(one, one[1:], strict=False)}
+    pairs = {pair for one in transcripts for pair in pairwise(one)}
     drawn = SegmentPool.of(targets).recombined("v0", np.random.default_rng(seed), reordering=1.0)
     chain = drawn.segmentation.transcript.tolist()
     assert chain[0] in {one[0] for one in transcripts}
-    assert set(zip(chain, chain[1:], strict=False)) <= pairs
+    assert set(pairwise(chain)) <= pairs
     assert len(chain) <= max(map(len, transcripts))
     longest = max(one.n_frames for one in targets.values())
     assert drawn.segmentation.n_frames <= longest or len(chain) == 1
