@@ -1,5 +1,6 @@
 """Symmetries that a user declares in dataset.toml."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -101,3 +102,15 @@ def test_data_check_shows_it(make_dataset) -> None:
         "a symmetry is declared: 4 of 4 columns move and 2 change their sign, "
         "a becomes c, c becomes a" in notes
     )
+
+
+def test_the_examples_of_the_docs_are_declarations(make_dataset) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "data.md").read_text("utf-8")
+    blocks = re.findall(r"^```toml\n(.+?)^```", text, re.MULTILINE | re.DOTALL)
+    declared = [block for block in blocks if "[symmetry]" in block]
+    assert len(declared) == 2
+    mapping = "0 turn_left\n1 turn_right\n2 SIL\n"
+    path = make_dataset({"v": "ab", "w": "aab"}, spec=declared[1], mapping=mapping)
+    assert Dataset.open(path).symmetry.classes.tolist() == [1, 0, 2]
+    (path / "dataset.toml").write_text(declared[0])
+    assert Dataset.open(path).symmetry.columns.tolist() == [2, 3, 0, 1]
