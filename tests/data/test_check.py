@@ -176,7 +176,8 @@ def test_ten_faults_are_ten_problems(generated_copy: Path) -> None:
     shape = 'write timestamps as in {"video": [{"frame": 12, "label": "a"}]}'
     expected = [
         f"{path / 'dataset.toml'}: unknown setting 'fps'; choose from frames_per_second, "
-        "sampling_rate, background, feature_axis, timestamps_rate, tolerance, group_by",
+        "sampling_rate, background, feature_axis, timestamps_rate, tolerance, group_by, "
+        "symmetry",
         f"{path / 'dataset.toml'}: tolerance is 3, above 0.1; correct tolerance",
         f"{path / 'dataset.toml'}: background names classes that do not exist: pause; "
         "choose from background, take, open, pour, stir, cut, sing",

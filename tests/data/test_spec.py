@@ -41,7 +41,7 @@ def test_only_what_differs_from_the_defaults_is_written(tmp_path: Path) -> None:
     ("line", "sentence"),
     [
         ("fps = 3", "unknown setting 'fps'; choose from frames_per_second, sampling_rate, "
-         "background, feature_axis, timestamps_rate, tolerance, group_by"),
+         "background, feature_axis, timestamps_rate, tolerance, group_by, symmetry"),
         ("frames_per_second = 0", "frames_per_second is 0, not above 0; "
          "correct frames_per_second"),
         ("sampling_rate = 1.5", "sampling_rate is 1.5, not a whole number; "

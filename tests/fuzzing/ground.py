@@ -32,6 +32,12 @@ feature_axis = "features-first"
 timestamps_rate = "source"
 tolerance = 0.02
 group_by = "^(s\\\\d+)_"
+
+[symmetry]
+columns = [1, 0, 2, 3, 4, 5]
+signs = [1, 1, -1, 1, 1, 1]
+offsets = [0.0, 0.0, 0.5, 0.0, 0.0, 0.0]
+classes = {background = "background"}
 """
 
 SETTINGS = """\

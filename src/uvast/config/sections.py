@@ -53,6 +53,7 @@ ShareOrAuto = Annotated[float | Literal["auto"], pydantic.PlainValidator(_share_
 Folds = Annotated[Count, Field(le=100), pydantic.AfterValidator(_none_or_several)]
 NonNegative = Annotated[Number, Field(ge=0, le=10**9)]
 Above = Annotated[Number, Field(gt=0, le=10**9)]
+Factor = Annotated[Number, Field(ge=1, le=10)]
 
 EncoderKind = Literal["uvast", "asformer", "plain"]
 WindowKind = Literal["neighbourhood", "band"]
@@ -109,6 +110,8 @@ class ModelConfig:
     """rate before the transcript decoder's output layer"""
     n_stages: Annotated[Positive, Field(le=MAX_LAYERS)] = 4
     """stages of a baseline"""
+    mask_token: bool = False
+    """frames that `train.time_masking` hides are a learned vector instead of 0"""
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ class LossConfig:
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """The two stages of training. 0 switches an option off."""
+    """The two stages of training. 0 (of a factor: 1) switches an option off."""
 
     seed: Annotated[int, Field(ge=0, lt=2**63, strict=True)] = 0
     """of everything random (`--seed`)"""
@@ -176,6 +179,21 @@ class TrainConfig:
     """white noise in stage 1, in deviations of each channel"""
     time_masking: Share = 0.0
     """share of the frames that go dark in stage 1, in spans of 20"""
+    recombination: Share = 0.0
+    """probability that a video of stage 1 is recombined: its segments are replaced by others of
+    their class from the training videos"""
+    reordering: Share = 0.0
+    """probability that a recombined video has a new transcript, drawn from the pairs of actions
+    that follow each other in the training videos"""
+    speed: Factor = 1.0
+    """largest factor by which a video of stage 1 runs faster or slower, log-uniform; 1 for none"""
+    time_warp: Factor = 1.0
+    """the same for each eighth of a video on its own"""
+    channel_warp: Annotated[NonNegative, Field(le=10)] = 0.0
+    """deviation of a random gain of each channel in stage 1, as a logarithm; it drifts over the
+    video"""
+    symmetry: Share = 0.5
+    """probability that a video of stage 1 is mirrored, where dataset.toml declares a symmetry"""
     validation: ShareOrAuto = "auto"
     """share of the training side that chooses the epoch and the weights of `best`
     (`--validation`); `auto` is 0 with a split or with folds, else 0.2 of 10 videos or more"""

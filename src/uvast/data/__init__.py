@@ -13,10 +13,12 @@ from uvast.data.check import DatasetCheck, check_dataset
 from uvast.data.dataset import Dataset
 from uvast.data.frame_dropping import drop_frames
 from uvast.data.labelled import Stretch, write_labelled
+from uvast.data.sample_augmentation import SampleAugmentation
 from uvast.data.scaling import Scaling, fit_scaling
 from uvast.data.spec import DatasetSpec, read_spec, write_spec
 from uvast.data.splits import Split, make_splits, validation_part, write_splits
 from uvast.data.statistics import Statistics
+from uvast.data.symmetry import Symmetry, SymmetrySpec
 from uvast.data.timestamp_files import read_timestamps, write_timestamps
 from uvast.data.timestamps import Annotation, Timestamps, annotate
 from uvast.data.video import Video
@@ -33,10 +35,13 @@ __all__ = [
     "Dataset",
     "DatasetCheck",
     "DatasetSpec",
+    "SampleAugmentation",
     "Scaling",
     "Split",
     "Statistics",
     "Stretch",
+    "Symmetry",
+    "SymmetrySpec",
     "Targets",
     "Timestamps",
     "Video",

@@ -98,7 +98,7 @@ def collate(
     mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
     targets = None
     if segmentations is not None:
-        _check_fit(videos, segmentations)
+        check_fit(videos, segmentations)
         if max_fraction is not None:
             segmentations = [each.chunked(max_fraction) for each in segmentations]
         targets = _targets(segmentations)
@@ -156,7 +156,8 @@ def _padded(rows: Sequence[NDArray[np.generic]], padding: int = PADDING) -> Tens
     return torch.from_numpy(padded)
 
 
-def _check_fit(videos: Sequence[Video], segmentations: Sequence[Segmentation]) -> None:
+def check_fit(videos: Sequence[Video], segmentations: Sequence[Segmentation]) -> None:
+    """Refuses segmentations that are not as many, or not as long, as their videos."""
     if len(videos) != len(segmentations):
         raise InputError(f"{len(videos)} videos with {len(segmentations)} segmentations")
     for video, segmentation in zip(videos, segmentations, strict=True):

@@ -125,6 +125,7 @@ class _Check:
                 advance(index, len(self.dataset.names))
         self._check_splits()
         self._check_timestamps()
+        self._check_symmetry()
         self._note_unlabelled()
         self._note_classes()
         if (trimmed := self.dataset.trim_summary()) is not None:
@@ -247,6 +248,13 @@ class _Check:
                 if name in self.truths and frames is not None:
                     fit.add(name, entries, frames, self.truths[name].labels)
         self.notes += fit.notes()
+
+    def _check_symmetry(self) -> None:
+        if self.n_features is None or self.vocabulary is None:
+            return
+        with self.faults:
+            if (symmetry := self.dataset.symmetry) is not None:
+                self.notes.append(symmetry.summary(self.vocabulary))
 
     def _note_unlabelled(self) -> None:
         """What is neither trained on nor scored, if anything is."""

@@ -26,8 +26,9 @@ from uvast.data.feature_files import FeatureFolder, lengths_agree
 from uvast.data.label_files import misfit, read_labels
 from uvast.data.labelled import N_LISTED, Stretches, encode_stretches, read_labelled
 from uvast.data.recognition import what_else_is_in
-from uvast.data.spec import DatasetSpec, read_spec
+from uvast.data.spec import SPEC_FILE, DatasetSpec, read_spec
 from uvast.data.splits import Split, matched_split, read_splits, split_faults
+from uvast.data.symmetry import resolved_symmetry
 from uvast.data.timestamp_files import no_timestamps, read_timestamps, timestamps_files
 from uvast.data.timestamps import Timestamps, joined_timestamps, resolve_timestamps
 from uvast.data.video import Video
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from uvast.data.faults import OnFault
     from uvast.data.spec import FeatureAxis
     from uvast.data.splits import Side
+    from uvast.data.symmetry import Symmetry
     from uvast.data.timestamps import Annotation
     from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
@@ -144,6 +146,15 @@ class Dataset:
     def n_features(self) -> int:
         """F, the width that most videos have."""
         return self._features.n_features
+
+    @property
+    def symmetry(self) -> Symmetry | None:
+        """The symmetry of the features that the spec declares, if it does."""
+        declared = self.spec.symmetry
+        if declared is None:
+            return None
+        where = self.path / SPEC_FILE
+        return resolved_symmetry(declared, self.n_features, self.vocabulary, where)
 
     def side(self, split: int | None, side: Side) -> tuple[str, ...]:
         """The videos on one side of a split, or all videos if `split` is None."""

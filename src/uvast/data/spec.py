@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
@@ -12,6 +12,7 @@ import tomli_w
 from pydantic import AfterValidator, Field
 
 from uvast.data.faults import raise_fault
+from uvast.data.symmetry import SymmetrySpec
 from uvast.errors import ConfigError
 from uvast.files import checked, is_present, read_toml, write_text
 
@@ -55,6 +56,7 @@ class DatasetSpec:
             trimmed away, as a fraction of the longer one.
         group_by: a regular expression with one group, the part of a video's name that tells the
             subject; a subject never sits on both sides of a split.
+        symmetry: of the features, for training; see `uvast.data.symmetry`.
     """
 
     frames_per_second: Annotated[float, Field(gt=0, le=100_000, allow_inf_nan=False)] | None = None
@@ -64,6 +66,7 @@ class DatasetSpec:
     timestamps_rate: TimestampsRate = "source"
     tolerance: Annotated[float, Field(ge=0, le=LARGEST_TOLERANCE)] = 0.02
     group_by: Grouping | None = None
+    symmetry: SymmetrySpec | None = None
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -90,7 +93,7 @@ def read_spec(dataset_path: str | Path, on_fault: OnFault = raise_fault) -> Data
 def write_spec(dataset_path: str | Path, spec: DatasetSpec) -> None:
     """Writes the settings that differ from their defaults."""
     defaults = vars(DatasetSpec())
-    changed = {name: value for name, value in vars(spec).items() if value != defaults[name]}
+    changed = {n: _plain(value) for n, value in vars(spec).items() if value != defaults[n]}
     write_text(Path(dataset_path) / SPEC_FILE, tomli_w.dumps(changed))
 
 
@@ -103,6 +106,14 @@ def _checked(name: str, value: object, where: Path | None = None) -> Any:
     if name not in _kinds():
         remedy = f"choose from {', '.join(_kinds())}"
         raise ConfigError(f"unknown setting {name!r}", where=where, remedy=remedy)
+    value = _plain(value)
     return checked(
         value, _kinds()[name], name=name, where=where, error=ConfigError, remedy=f"correct {name}"
     )
+
+
+def _plain(value: object) -> object:
+    """A table, if the value is one, without what it leaves out."""
+    if not isinstance(value, SymmetrySpec):
+        return value
+    return {name: entry for name, entry in asdict(value).items() if entry}

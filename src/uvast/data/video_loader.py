@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.data.batching import Batch, collate
+from uvast.data.batching import Batch, check_fit, collate
 from uvast.data.feature_files import lengths_agree
 from uvast.data.frame_dropping import drop_frames
+from uvast.data.recombination import SegmentPool
 from uvast.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from uvast.data.dataset import Dataset
+    from uvast.data.sample_augmentation import SampleAugmentation
     from uvast.data.scaling import Scaling
     from uvast.data.video import Video
     from uvast.segments import Segmentation
@@ -42,12 +45,14 @@ class VideoLoader:
             are read, see `Dataset.video`.
         batch_size: videos a batch; the last batch may be smaller.
         shuffle: a new order every epoch.
-        seed: of the order and of dropped frames.
+        seed: of the order, of augmentation and of dropped frames.
         workers: threads that load ahead. Threads, not processes: reading and copying arrays
             release the interpreter lock, and a process would have to hand every array over.
         max_fraction: the split-segment ratio, see `collate`.
         frame_dropping: probability that a video has frames dropped in an epoch, see
             `drop_frames`.
+        augmentation: what else becomes of the videos in an epoch, before frames are dropped; None
+            for nothing.
         bucketing: batches of videos of alike lengths, for less padding.
         pin_memory: batches in page-locked memory, for GPUs.
         scaling: of the features, see `collate`.
@@ -64,6 +69,7 @@ class VideoLoader:
     workers: int = 0
     max_fraction: float | None = None
     frame_dropping: float = 0.0
+    augmentation: SampleAugmentation | None = None
     bucketing: bool = False
     pin_memory: bool = False
     scaling: Scaling | None = None
@@ -87,6 +93,8 @@ class VideoLoader:
             raise InputError(f"rank {self.rank} of {self.n_ranks}", remedy="count ranks from 0")
         if self.segmentations is None and self.frame_dropping:
             raise InputError("frames cannot be dropped without segmentations")
+        if self.segmentations is None and self.augmentation is not None:
+            raise InputError("videos cannot be augmented without segmentations")
         if self.segmentations is not None:
             for name in self.names:
                 if name not in self.segmentations:
@@ -163,12 +171,32 @@ class VideoLoader:
     def _fitted(
         self, video: Video, segmentation: Segmentation, epoch: int
     ) -> tuple[Video, Segmentation]:
-        """A video as long as its segmentation, and both after frames are dropped."""
+        """A video as long as its segmentation, and both as the epoch sees them."""
         video = self._cut(video, segmentation.n_frames)
+        if not self.frame_dropping and self.augmentation is None:
+            return video, segmentation
+        seed = (self.seed, epoch, self.names.index(video.name))
+        if self.augmentation is not None:
+            video, segmentation = self.augmentation.applied(
+                video, segmentation, seed=seed, pool=self._pool, read=self._features
+            )
         if not self.frame_dropping:
             return video, segmentation
-        generator = np.random.default_rng([self.seed, epoch, self.names.index(video.name)])
+        generator = np.random.default_rng(seed)
         return drop_frames(video, segmentation, generator, probability=self.frame_dropping)
+
+    @cached_property
+    def _pool(self) -> SegmentPool:
+        """The segments of these videos and no others."""
+        assert self.segmentations is not None, "checked at the start"
+        return SegmentPool.of({name: self.segmentations[name] for name in self.names})
+
+    def _features(self, name: str) -> NDArray[np.float32]:
+        """The features of a video, as long as its segmentation."""
+        target = self._pool.targets[name]
+        video = self._cut(self.dataset.video(name, labels=False), target.n_frames)
+        check_fit([video], [target])
+        return video.features
 
     def _cut(self, video: Video, n_frames: int) -> Video:
         """Features a little longer than the labels (see `DatasetSpec.tolerance`) lose their end.

@@ -9,6 +9,9 @@ import dataclasses
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+import torch
+from torch import nn
+
 from uvast.errors import CheckpointError, ConfigError
 from uvast.models.asformer import AsformerDimensions, asformer
 from uvast.models.ms_tcn import MsTcnDimensions, ms_tcn
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from torch import Tensor, nn
+    from torch import Tensor
 
     from uvast.config import ModelConfig
 
@@ -124,6 +127,8 @@ BUILDERS: dict[str, Builder] = {
 
 
 OWN_KINDS = frozenset(BUILDERS)
+MASK_NAME = "mask_token"
+"""The name of the parameter; a checkpoint without it is of a model without one."""
 PLUGINS = "uvast.models"
 """The group of entry points that name a `Builder`."""
 
@@ -146,7 +151,10 @@ def build_model(config: ModelConfig, *, n_features: int, n_classes: int) -> nn.M
             f"model.kind = {config.kind!r}: no such model",
             remedy=f"choose from {', '.join(known)}",
         )
-    return builder.model(builder.from_config(config, n_features, n_classes))
+    model = builder.model(builder.from_config(config, n_features, n_classes))
+    if config.mask_token:
+        add_mask_token(model, n_features)
+    return model
 
 
 def rebuild_model(kind: str, dimensions: dict[str, Any], *, where: Path) -> nn.Module:
@@ -166,6 +174,16 @@ def rebuild_model(kind: str, dimensions: dict[str, Any], *, where: Path) -> nn.M
             remedy="load it with the uvast version that wrote it",
         )
     return builder.model(builder.dimensions(**dimensions))
+
+
+def add_mask_token(model: nn.Module, n_features: int) -> None:
+    """What a model sees where frames are hidden in training, learned `(F,)`; it starts at 0."""
+    model.register_parameter(MASK_NAME, nn.Parameter(torch.zeros(n_features)))
+
+
+def mask_token(model: nn.Module) -> nn.Parameter | None:
+    """The learned vector `(F,)` of hidden frames, if the model has one."""
+    return dict(model.named_parameters(recurse=False)).get(MASK_NAME)
 
 
 def as_frame_model(model: nn.Module) -> FrameModel:

@@ -22,7 +22,7 @@ from uvast.data.scaling import Scaling
 from uvast.errors import CheckpointError, InputError, UvastError
 from uvast.features.record import ExtractorRecord  # noqa: TC001 (pydantic reads it)
 from uvast.files import atomic_path, first_fault, open_file, unwritable
-from uvast.models.build import OWN_KINDS, rebuild_model
+from uvast.models.build import MASK_NAME, OWN_KINDS, add_mask_token, rebuild_model
 from uvast.models.uvast import Uvast
 from uvast.vocabulary import Vocabulary  # noqa: TC001 (pydantic reads it)
 
@@ -238,6 +238,8 @@ def _untrained(card: ModelCard, weights: Mapping[str, Tensor], path: Path) -> nn
         if n_classes != len(card.vocabulary):
             raise ValueError(f"{n_classes} classes with {len(card.vocabulary)} names")
         model = rebuild_model(card.kind, card.dimensions, where=path)
+        if MASK_NAME in weights:
+            add_mask_token(model, card.dimensions.get("n_features", 0))
     except CheckpointError:
         raise
     except (ArithmeticError, RuntimeError, TypeError, UvastError, ValueError) as error:

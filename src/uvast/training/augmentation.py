@@ -1,4 +1,4 @@
-"""Augmentation of a batch on its device: noise, and spans of frames that go dark."""
+"""Augmentation of a batch on its device: gains, noise, and spans of frames that go dark."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 import torch
+from torch.nn import functional
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -15,22 +16,46 @@ if TYPE_CHECKING:
 SPAN = 20
 """Frames that go dark together."""
 
+N_GAINS = 9
+"""Times of a video at which gains are drawn; they are linear in between."""
 
-def augment(batch: Batch, *, noise: float, masking: float) -> Batch:
-    """Changes the features `(B, T, F)` of a training batch.
 
-    White noise has a deviation of `noise` times that of each channel; a share `masking` of the
-    frames becomes 0, in spans.
+def augment(
+    batch: Batch,
+    *,
+    noise: float,
+    masking: float,
+    channel_warp: float = 0.0,
+    mask_token: Tensor | None = None,
+) -> Batch:
+    """Changes the features `(B, T, F)` of a training batch, which are scaled by now.
+
+    Each channel has a gain that drifts over the video, whose logarithm has the deviation
+    `channel_warp`. White noise has a deviation of `noise` times that of each channel; a share
+    `masking` of the frames becomes 0, or `mask_token (F,)`, to which gradients then flow, in spans.
     """
-    if not noise and not masking:
+    if not noise and not masking and not channel_warp:
         return batch
     features = batch.features
+    if channel_warp:
+        features = features * _gains(features, channel_warp)
     if noise:
         deviation = _deviation(features, batch.mask)
         features = features + noise * deviation * torch.randn_like(features)
     if masking:
-        features = features * _span_mask(features, masking)
+        kept = _span_mask(features, masking)
+        features = features * kept
+        if mask_token is not None:
+            features = features + (1 - kept) * batch.mask[..., None] * mask_token
     return dataclasses.replace(batch, features=features)
+
+
+def _gains(features: Tensor, deviation: float) -> Tensor:
+    """Of each video's channels `(B, T, F)`: log-normal, and slowly drifting."""
+    n_videos, n_frames, n_features = features.shape
+    knots = torch.randn(n_videos, n_features, N_GAINS, device=features.device)
+    curves = functional.interpolate(knots, n_frames, mode="linear", align_corners=True)
+    return (deviation * curves).exp().transpose(1, 2)
 
 
 def _deviation(features: Tensor, mask: Tensor) -> Tensor:

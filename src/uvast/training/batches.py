@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from uvast.data import VideoLoader
+from uvast.data import SampleAugmentation, VideoLoader
 from uvast.training.augmentation import augment
 from uvast.training.loop import epoch_seed
 
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import torch
+    from torch import Tensor
 
-    from uvast.config import Config
+    from uvast.config import Config, TrainConfig
     from uvast.data import Batch, Dataset, Scaling, Timestamps
     from uvast.segments import Segmentation
     from uvast.training.distributed import Processes
@@ -64,6 +66,22 @@ def longest_chunk(config: Config) -> float:
     return config.train.chunk_fraction if config.supervision.kind == "full" else 0.0
 
 
+def sample_augmentation(dataset: Dataset, config: TrainConfig) -> SampleAugmentation | None:
+    """What becomes of the samples of stage 1; None for nothing."""
+    symmetry = dataset.symmetry if config.symmetry else None
+    is_off = not config.recombination and config.speed == config.time_warp == 1
+    if is_off and symmetry is None:
+        return None
+    return SampleAugmentation(
+        recombination=config.recombination,
+        reordering=config.reordering,
+        speed=config.speed,
+        time_warp=config.time_warp,
+        mirroring=config.symmetry,
+        symmetry=symmetry,
+    )
+
+
 def draw_epoch(
     dataset: Dataset,
     targets: Mapping[str, Segmentation],
@@ -74,10 +92,12 @@ def draw_epoch(
     device: torch.device,
     processes: Processes,
     scaling: Scaling | None = None,
+    augmentation: SampleAugmentation | None = None,
+    mask_token: Tensor | None = None,
 ) -> EpochBatches:
     """Draws an epoch (counted from 0) over the samples that have targets.
 
-    Chunks, noise and dark spans are for stage 1 alone.
+    Chunks and all augmentation but dropped frames are for stage 1 alone.
     """
     train = config.train
     first = stage == 1
@@ -91,15 +111,23 @@ def draw_epoch(
         workers=train.workers,
         max_fraction=(longest_chunk(config) if first else 0.0) or None,
         frame_dropping=train.frame_dropping if first else train.alignment_frame_dropping,
+        augmentation=augmentation if first else None,
         bucketing=train.batch_size > 1,
         pin_memory=device.type == "cuda",
         scaling=scaling,
         rank=processes.rank,
         n_ranks=processes.count,
     )
-    noise, masking = (train.feature_noise, train.time_masking) if first else (0.0, 0.0)
-    batches = (
-        augment(batch.to(device, non_blocking=True), noise=noise, masking=masking)
-        for batch in loader.epoch(epoch)
+    batches: Iterator[Batch] = (
+        batch.to(device, non_blocking=True) for batch in loader.epoch(epoch)
     )
+    if first:
+        change = partial(
+            augment,
+            noise=train.feature_noise,
+            masking=train.time_masking,
+            channel_warp=train.channel_warp,
+            mask_token=mask_token,
+        )
+        batches = map(change, batches)
     return EpochBatches(-(-len(loader) // (processes.count * train.accumulation)), batches)

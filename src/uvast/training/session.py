@@ -12,8 +12,8 @@ from uvast.inference.decoder import check_options
 from uvast.inference.priors import Priors
 from uvast.inference.segmenter import Segmenter
 from uvast.models import Uvast
-from uvast.models.build import build_model
-from uvast.training.batches import draw_epoch, longest_chunk
+from uvast.models.build import build_model, mask_token
+from uvast.training.batches import draw_epoch, longest_chunk, sample_augmentation
 from uvast.training.checkpoints import Checkpoints
 from uvast.training.loop import Loop, epoch_seed
 from uvast.training.objectives import StageTwo, stage_one_objective
@@ -76,6 +76,7 @@ class Session:
         )
         objective = stage_one_objective(self._model, dataset.vocabulary, config.loss)
         self._stage_one_objective = objective
+        self._augmentation = sample_augmentation(dataset, config.train)
         _check(config, self._model)
 
     def run(self, inner: InnerRuns | None = None) -> None:
@@ -165,6 +166,8 @@ class Session:
             device=self._device,
             processes=self._processes,
             scaling=self._data.scaling,
+            augmentation=self._augmentation,
+            mask_token=mask_token(self._model),
         )
         report = loop.run_epoch(epoch, drawn, self._watcher)
         self._state = self._state.having(epoch=epoch + 1)
