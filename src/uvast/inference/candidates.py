@@ -7,6 +7,7 @@ The winner has the best sum of segmentation score and weighted decoder log-proba
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ from uvast.segments import IntArray, Segmentation
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from uvast.durations.result import FloatArray
     from uvast.inference.decoder import Job
     from uvast.inference.priors import Priors
     from uvast.models import Uvast
@@ -64,6 +66,7 @@ def find_candidates(
     *,
     alpha: float,
     max_segments: int,
+    cut_scores: FloatArray | None = None,
 ) -> Candidates:
     """The joint segmentation, and those of the decoder's and the smoothed frames' transcripts.
 
@@ -81,14 +84,12 @@ def find_candidates(
     longest = min(len(frames), max_segments)
     distinct = {tuple(t.tolist()): t for t in transcripts if len(t) <= longest}
     distinct.pop(tuple(joint.transcript.tolist()), None)
+    search = partial(viterbi, frames, alpha=alpha, cut_scores=cut_scores)
     found = [joint] + [
-        Segmentation(one, viterbi(frames, one, priors.gamma, alpha=alpha).durations)
-        for one in distinct.values()
+        Segmentation(one, search(one, priors.gamma).durations) for one in distinct.values()
     ]
-    scores = [
-        segmentation_score(frames, one, priors.gamma, priors.transitions, alpha=alpha)
-        for one in found
-    ]
+    score = partial(segmentation_score, frames, alpha=alpha, cut_scores=cut_scores)
+    scores = [score(one, priors.gamma, priors.transitions) for one in found]
     # as the decoder would have written them: long segments in chunks
     chunk = priors.chunk_fraction
     tokens = [one.chunked(chunk).transcript if chunk else one.transcript for one in found]
