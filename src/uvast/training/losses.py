@@ -129,7 +129,7 @@ def smoothing_loss(
 
 def likeness_of_neighbours(features: Tensor, distance: float) -> Tensor:
     """`exp(-d / distance)` of frames whose features are d apart: `(B, T, F)` -> `(B, T - 1)`."""
-    apart = torch.linalg.vector_norm(features[:, 1:] - features[:, :-1], dim=2)
+    apart: Tensor = torch.linalg.vector_norm(features[:, 1:] - features[:, :-1], dim=2)
     return (apart / -distance).exp()
 
 
