@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -96,10 +97,29 @@ def test_frame_wise_models_read_the_transcript_off_their_frames() -> None:
 
 
 def test_what_is_run_by_default_fits() -> None:
-    for kind in ("uvast", "ms-tcn", "ms-tcn++", "asformer"):
-        for alignment in (True, False):
-            names = decodings_of(kind, alignment=alignment)
-            assert fitting_decodings(names, kind, alignment=alignment) == names
+    for kind in ("uvast", "ms-tcn", "ms-tcn++", "asformer", "asrf"):
+        for alignment, boundaries in product((True, False), repeat=2):
+            given = {"alignment": alignment, "boundaries": boundaries}
+            names = decodings_of(kind, **given)
+            assert fitting_decodings(names, kind, **given) == names
+            assert ("boundaries" in names) == boundaries
+            assert ("boundaries" in fitting_decodings(DECODINGS, kind, **given)) == boundaries
+
+
+@pytest.mark.parametrize(
+    ("preset", "settings", "fits"),
+    [
+        ("asrf", (), True),
+        ("small", (), False),
+        ("small", ("model.boundary_output=true",), True),
+        ("ms-tcn", (), False),
+    ],
+)
+def test_a_model_with_boundaries_is_cut_at_them(
+    tiny_path: Path, preset: str, settings: tuple[str, ...], fits: bool
+) -> None:
+    cell, *_ = Matrix([tiny_path], [preset], settings=settings).cells()
+    assert ("boundaries" in cell.decodings) == fits
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from uvast.config import ModelConfig, load_config
 from uvast.errors import CheckpointError, ConfigError
 from uvast.inference import load
 from uvast.inference.named_decodings import decodings_of, named_decodings
-from uvast.models.build import BUILDERS, Builder, as_frame_wise_model, build_model
+from uvast.models.build import BUILDERS, Builder, as_frame_model, build_model, gives_boundaries
 from uvast.models.checkpoint import ModelCard, load_model, model_tensors, write_checkpoint
 from uvast.vocabulary import Vocabulary
 
@@ -49,13 +49,14 @@ def toy(tmp_path, monkeypatch):
 
 
 def test_the_new_model_is_built_from_its_preset(toy):
-    model = as_frame_wise_model(build_model(toy.model, n_features=6, n_classes=3))
+    module = build_model(toy.model, n_features=6, n_classes=3)
+    assert not gives_boundaries(module)
+    model = as_frame_model(module)
     features = torch.randn(2, 10, 6)
     mask = torch.arange(10) < torch.tensor([[10], [4]])
     encoded = model.encode(features, mask)
     assert encoded.features.shape == (2, 10, 32)
     assert encoded.logits.shape == (2, 10, 3)
-    torch.testing.assert_close(model.stages(features, mask)[-1], encoded.logits)
     alone = model.encode(features[1:, :4], None)
     torch.testing.assert_close(encoded.logits[1, :4], alone.logits[0])
     assert model.encode(features[:, :1], None).logits.shape == (2, 1, 3)
@@ -91,7 +92,9 @@ def test_without_its_entry_it_is_refused(toy, tmp_path, monkeypatch):
     card = ModelCard("toy", dataclasses.asdict(model.dimensions), Vocabulary(("a", "b", "c")))
     write_checkpoint(tmp_path / "toy.safetensors", model_tensors(model), card)
     monkeypatch.delitem(BUILDERS, "toy")
-    with pytest.raises(ConfigError, match="choose from uvast, ms-tcn, ms-tcn\\+\\+, asformer"):
+    with pytest.raises(
+        ConfigError, match="choose from uvast, ms-tcn, ms-tcn\\+\\+, asformer, asrf"
+    ):
         build_model(toy.model, n_features=6, n_classes=3)
     with pytest.raises(CheckpointError, match="unknown kind 'toy'"):
         load_model(tmp_path / "toy.safetensors")
@@ -131,5 +134,7 @@ def test_a_model_of_an_installed_package_takes_part(package, tiny_path, tmp_path
     assert matrix.cells()[0].config.train.epochs == 50
     assert set(run_cell(toy, tmp_path / "benchmark")) == {"frames"}
     assert load(tmp_path / "benchmark" / toy.key).config.model.kind == "toy"
-    with pytest.raises(ConfigError, match="choose from uvast, ms-tcn, ms-tcn\\+\\+, asformer, toy"):
+    with pytest.raises(
+        ConfigError, match="choose from uvast, ms-tcn, ms-tcn\\+\\+, asformer, asrf, toy"
+    ):
         build_model(ModelConfig(kind="other"), n_features=6, n_classes=3)

@@ -11,7 +11,7 @@ from torch.nn import functional
 from uvast.config import ModelConfig, load_config
 from uvast.errors import ConfigError, InputError
 from uvast.models.asformer import AsformerDimensions, asformer
-from uvast.models.build import BUILDERS, build_model
+from uvast.models.build import BUILDERS, build_model, gives_boundaries
 from uvast.models.checkpoint import ModelCard, load_model, model_tensors, write_checkpoint
 from uvast.models.convolution import DilatedConvolution
 from uvast.models.ms_tcn import DilatedResidualLayer, MsTcnDimensions, ms_tcn
@@ -22,10 +22,10 @@ from uvast.models.ms_tcn_plus_plus import (
 )
 from uvast.vocabulary import Vocabulary
 
-KINDS = ("ms-tcn", "ms-tcn++", "asformer")
+KINDS = ("ms-tcn", "ms-tcn++", "asformer", "asrf")
 N_CLASSES = {"gtea": 11, "50salads": 19, "breakfast": 48}
-MILLIONS = {"ms-tcn": 0.80, "ms-tcn++": 0.99, "asformer": 1.13}
-N_LAYERS = {"ms-tcn": 40, "ms-tcn++": 41, "asformer": 40}
+MILLIONS = {"ms-tcn": 0.80, "ms-tcn++": 0.99, "asformer": 1.13, "asrf": 1.29}
+N_LAYERS = {"ms-tcn": 40, "ms-tcn++": 41, "asformer": 40, "asrf": 70}
 
 
 def small_model(kind, **changes):
@@ -43,11 +43,27 @@ def padded(videos):
     return features, torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
 
 
-def total_loss(stages, labels):
-    return sum(
-        functional.cross_entropy(one.flatten(0, 1), labels.flatten(), ignore_index=-1)
-        for one in stages
-    )
+def stages(model, features, mask):
+    """Class logits and, where there are any, boundaries of every stage."""
+    found = model.encode(features, mask).stages
+    logits = [one.logits for one in found]
+    starts = [one.boundaries[..., None] for one in found if one.boundaries is not None]
+    return (*starts, *logits)
+
+
+def total_loss(outputs, labels):
+    """Of class logits, and of boundaries as if each label but 0 were a start."""
+    total = 0.0
+    for one in outputs:
+        if one.shape[2] == 1:
+            starts = (labels > 0).float()
+            losses = functional.binary_cross_entropy_with_logits(
+                one[..., 0], starts, reduction="none"
+            )
+            total += losses[labels >= 0].mean()
+        else:
+            total += functional.cross_entropy(one.flatten(0, 1), labels.flatten(), ignore_index=-1)
+    return total
 
 
 def n_parameters_by_hand(kind, n_classes):
@@ -58,6 +74,8 @@ def n_parameters_by_hand(kind, n_classes):
     ends = (64 * n_classes + n_classes) * 4 + (n_classes * 64 + 64) * 3 + linear[2048, 64]
     if kind == "ms-tcn":
         return ends + 40 * residual
+    if kind == "asrf":  # a trunk, three stages of either branch, and the boundaries' ends
+        return ends + 70 * residual + (64 + 1) * 4 + (64 + 64) * 3
     if kind == "ms-tcn++":
         return ends + 11 * (2 * convolution + linear[128, 64]) + 30 * residual
     return ends + 40 * (residual + 3 * linear[64, 32] + linear[32, 64])
@@ -89,15 +107,17 @@ def test_a_kind_alone_has_the_published_size(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_presets_hold_the_published_settings(kind):
     config = load_config(preset=kind)
-    epochs = {"ms-tcn": 50, "ms-tcn++": 100, "asformer": 120}
-    decays = {"ms-tcn": 0.0, "ms-tcn++": 0.0, "asformer": 1e-5}
+    epochs = {"ms-tcn": 50, "ms-tcn++": 100, "asformer": 120, "asrf": 50}
+    decays = {"ms-tcn": 0.0, "ms-tcn++": 0.0, "asformer": 1e-5, "asrf": 1e-4}
     assert config.model.kind == kind
     assert (config.train.epochs, config.train.learning_rate) == (epochs[kind], 5e-4)
     assert config.train.weight_decay == decays[kind]
     assert config.train.batch_size == 1
-    assert (config.loss.smoothing, config.loss.smoothing_clip) == (0.15, 4.0)
+    smoothing = 1.0 if kind == "asrf" else 0.15
+    assert (config.loss.smoothing, config.loss.smoothing_clip) == (smoothing, 4.0)
     assert config.model.channel_dropout == (0.3 if kind == "asformer" else 0.0)
-    assert (config.decode.transcript, config.decode.durations) == ("frames", "none")
+    transcript = "boundaries" if kind == "asrf" else "frames"
+    assert (config.decode.transcript, config.decode.durations) == (transcript, "none")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -107,9 +127,9 @@ def test_a_video_alone_is_the_same_as_in_a_padded_batch(kind, window):
     videos = [torch.randn(n, 5) for n in (1, 37, 90)]
     features, mask = padded(videos)
     with torch.no_grad():
-        batch, together = model.stages(features, mask), model.encode(features, mask)
+        batch, together = stages(model, features, mask), model.encode(features, mask)
         for index, one in enumerate(videos):
-            alone = model.stages(one[None], None)
+            alone = stages(model, one[None], None)
             encoded = model.encode(one[None], torch.ones(1, len(one), dtype=torch.bool))
             for stage, expected in zip(batch, alone, strict=True):
                 torch.testing.assert_close(
@@ -122,16 +142,21 @@ def test_a_video_alone_is_the_same_as_in_a_padded_batch(kind, window):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_stages_and_encode_agree(kind):
+def test_every_stage_has_outputs_of_its_own(kind):
     model = small_model(kind)
-    features = torch.randn(2, 20, 5)
-    mask = torch.ones(2, 20, dtype=torch.bool)
-    stages = model.stages(features, mask)
-    encoded = model.encode(features, mask)
-    assert [one.shape for one in stages] == [(2, 20, 4)] * 3
+    encoded = model.encode(torch.randn(2, 20, 5), torch.ones(2, 20, dtype=torch.bool))
+    assert [one.logits.shape for one in encoded.stages] == [(2, 20, 4)] * 3
+    assert encoded.stages[-1] is encoded
+    assert not any(one.earlier for one in encoded.earlier)
     assert encoded.features.shape == (2, 20, 8)
-    torch.testing.assert_close(encoded.logits, stages[-1])
-    assert not torch.allclose(stages[0], stages[1])
+    first, second, _ = encoded.stages
+    assert not torch.allclose(first.logits, second.logits)
+    assert gives_boundaries(model) == (kind == "asrf")
+    if kind == "asrf":
+        assert [one.boundaries.shape for one in encoded.stages] == [(2, 20)] * 3
+        assert not torch.allclose(first.boundaries, second.boundaries)
+    else:
+        assert all(one.boundaries is None for one in encoded.stages)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -145,7 +170,7 @@ def test_every_weight_learns_and_gradients_ignore_padding(kind):
     for filler in (1e3, -7.0):
         model.zero_grad()
         features[0, 12:] = filler
-        total_loss(model.stages(features, mask), labels).backward()
+        total_loss(stages(model, features, mask), labels).backward()
         gradients.append({name: p.grad.clone() for name, p in model.named_parameters()})
     for name, value in gradients[0].items():
         torch.testing.assert_close(value, gradients[1][name], msg=name)
@@ -164,7 +189,7 @@ def test_a_baseline_learns_labels_that_its_features_tell(kind):
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-2)
     for _ in range(40):
         optimiser.zero_grad()
-        total_loss(model.stages(features, None), labels).backward()
+        total_loss(stages(model, features, None), labels).backward()
         optimiser.step()
     found = model.eval().encode(features, None).logits.argmax(-1)
     assert (found == labels).float().mean() > 0.95
@@ -174,9 +199,9 @@ def test_a_baseline_learns_labels_that_its_features_tell(kind):
 def test_dropout_acts_in_training_only(kind):
     model = small_model(kind)
     features = torch.randn(1, 30, 5)
-    torch.testing.assert_close(model.stages(features, None), model.stages(features, None))
+    torch.testing.assert_close(stages(model, features, None), stages(model, features, None))
     model.train()
-    assert not torch.allclose(model.stages(features, None)[-1], model.stages(features, None)[-1])
+    assert not torch.allclose(stages(model, features, None)[-1], stages(model, features, None)[-1])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -190,13 +215,13 @@ def test_checkpoints_come_back(kind, tmp_path):
     features = torch.randn(1, 9, 5)
     assert card.kind == kind
     assert loaded.dimensions == model.dimensions
-    torch.testing.assert_close(loaded.stages(features, None), model.stages(features, None))
+    torch.testing.assert_close(stages(loaded, features, None), stages(model, features, None))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_wrong_features_and_dimensions_are_refused(kind):
     with pytest.raises(InputError, match=r"this model takes \(B, T, 5\)"):
-        small_model(kind).stages(torch.zeros(1, 3, 6), None)
+        stages(small_model(kind), torch.zeros(1, 3, 6), None)
     dimensions = BUILDERS[kind].dimensions
     for wrong in ({"width": 0}, {"n_stages": 0}, {"dropout": 1.0}, {"channel_dropout": -0.1}):
         with pytest.raises(ConfigError, match=next(iter(wrong))):
@@ -244,13 +269,30 @@ def test_a_dual_dilated_layer_is_its_formula():
 def test_refinement_sees_probabilities_only():
     model = small_model("ms-tcn")
     features = torch.randn(1, 20, 5)
-    before = model.stages(features, None)
+    before = stages(model, features, None)
     # A softmax does not see a shift of all logits, so no later stage may.
     with torch.no_grad():
         model.prediction.classify.bias += 3.0
-    after = model.stages(features, None)
+    after = stages(model, features, None)
     assert not torch.allclose(before[0], after[0])
     torch.testing.assert_close(before[1:], after[1:], atol=1e-5, rtol=1e-5)
+
+
+def test_the_branches_of_asrf_do_not_see_each_other():
+    model = small_model("asrf")
+    features = torch.randn(1, 20, 5)
+    before = model.encode(features, None)
+    with torch.no_grad():
+        model.boundary.bias += 3.0
+    after = model.encode(features, None)
+    for one, other in zip(before.stages, after.stages, strict=True):
+        torch.testing.assert_close(one.logits, other.logits)
+        assert not torch.allclose(one.boundaries, other.boundaries)
+    with torch.no_grad():
+        model.trunk.classify.bias[0] += 3.0
+    last = model.encode(features, None)
+    torch.testing.assert_close(last.boundaries, after.boundaries)
+    assert not torch.allclose(last.logits, after.logits)
 
 
 def test_asformer_decoders_look_at_the_features_before_them_ever_less():

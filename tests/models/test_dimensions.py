@@ -24,6 +24,7 @@ from uvast.models import UvastDimensions
         ({"window": "dilated"}, "unknown window 'dilated'"),
         ({"attention_smoothing": 4}, "attention_smoothing is 4"),
         ({"attention_smoothing": -1}, "attention_smoothing is -1"),
+        ({"n_refinement_stages": 33}, "n_refinement_stages is 33"),
     ],
 )
 def test_wrong_dimensions_are_named(changes, message):

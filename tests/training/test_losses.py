@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import get_args
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uvast.config import GroupMean, LossConfig
+from uvast.models import Encoded
 from uvast.training.loss_sums import Losses, framewise_losses, stage_one_losses
 from uvast.training.losses import (
     alignment_loss,
@@ -401,7 +403,7 @@ def test_decoder_tokens_whatever_the_padding(transcripts):
 
 
 def model_outputs(batch, *, durations=False):
-    encoded = SimpleNamespace(logits=batch.frame_logits)
+    encoded = Encoded(batch.frame_logits, batch.frame_logits)
     decoded = SimpleNamespace(
         logits=batch.decoder_logits,
         cross_attention=batch.cross_attention,
@@ -493,8 +495,12 @@ def test_stage_one_reaches_every_output():
 def test_framewise_losses_sum_over_stages():
     videos = random_videos(11, [(12, 5), (7, 3)])
     batch = batched(videos)
-    stages = [batch.frame_logits, -batch.frame_logits, 0 * batch.frame_logits]
-    losses = framewise_losses(stages, batch, LossConfig(smoothing=0.5, smoothing_clip=2.0))
+    stages = [
+        Encoded(one, one)
+        for one in (batch.frame_logits, -batch.frame_logits, 0 * batch.frame_logits)
+    ]
+    encoded = replace(stages[-1], earlier=tuple(stages[:-1]))
+    losses = framewise_losses(encoded, batch, LossConfig(smoothing=0.5, smoothing_clip=2.0))
     losses = losses.as_floats()
     frame = smoothing = 0.0
     for sign in (1, -1, 0):

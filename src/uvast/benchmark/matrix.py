@@ -13,6 +13,7 @@ from uvast.config import load_config
 from uvast.data import Dataset
 from uvast.errors import ConfigError, SplitError
 from uvast.inference.named_decodings import decodings_of, fitting_decodings, named_decodings
+from uvast.models.build import config_gives_boundaries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -128,15 +129,22 @@ class Matrix:
 
     def _decodings(self, config: Config) -> dict[str, Mapping[str, Any]]:
         kind, alignment = config.model.kind, config.train.alignment_epochs > 0
+        boundaries = config_gives_boundaries(config.model)
+        known = decodings_of(kind, alignment=alignment, boundaries=boundaries)
         if self.decodings is None:
-            return named_decodings(decodings_of(kind, alignment=alignment))
-        explicit = config.model.explicit_durations
-        names = fitting_decodings(self.decodings, kind, alignment=alignment, explicit=explicit)
+            return named_decodings(known)
+        names = fitting_decodings(
+            self.decodings,
+            kind,
+            alignment=alignment,
+            explicit=config.model.explicit_durations,
+            boundaries=boundaries,
+        )
         if not names:
             raise ConfigError(
                 f"none of {', '.join(self.decodings)} fits the model {kind}",
                 where="--decodings",
-                remedy=f"add one of {', '.join(decodings_of(kind, alignment=alignment))}",
+                remedy=f"add one of {', '.join(known)}",
             )
         return named_decodings(names)
 

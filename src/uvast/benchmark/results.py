@@ -45,6 +45,7 @@ ADDED = MappingProxyType(
         "fifa": " + FIFA",
         "fifa + least energy": " + FIFA, least energy",
         "explicit": " + explicit durations",
+        "boundaries": ", cut at its boundaries",
         "semi-markov": " + semi-Markov",
         "best": ", best",
     }

@@ -13,6 +13,7 @@ from uvast.config.reading import (
 )
 from uvast.config.sections import (
     MAX_SHARPNESS,
+    ClassWeights,
     DecodeConfig,
     EncoderKind,
     FifaOptimiser,
@@ -30,6 +31,7 @@ from uvast.config.sections import (
 
 __all__ = [
     "MAX_SHARPNESS",
+    "ClassWeights",
     "Config",
     "DecodeConfig",
     "EncoderKind",

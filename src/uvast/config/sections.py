@@ -59,6 +59,7 @@ EncoderKind = Literal["uvast", "asformer", "plain"]
 WindowKind = Literal["neighbourhood", "band"]
 GroupMean = Literal["mean-probability", "mean-logit", "mean-log-probability"]
 GroupForm = Literal["off", GroupMean]
+ClassWeights = Literal["equal", "median-frequency"]
 TargetMethod = Literal["class-model", "k-medoids", "midpoint"]
 MetricName = Literal["euclidean", "cosine"]
 LengthKind = Literal["poisson", "gamma", "none"]
@@ -73,7 +74,7 @@ class ModelConfig:
     """The network (docs/method.md). Defaults are the paper's."""
 
     kind: Annotated[str, Field(max_length=100)] = "uvast"
-    """`uvast`, a baseline (`ms-tcn`, `ms-tcn++`, `asformer`), or a model of your own"""
+    """`uvast`, a baseline (`ms-tcn`, `ms-tcn++`, `asformer`, `asrf`), or a model of your own"""
     encoder: EncoderKind = "uvast"
     """frame encoder: `uvast`, `asformer` (ReLU, no second convolution), `plain` (a Transformer)"""
     window: WindowKind = "neighbourhood"
@@ -98,6 +99,12 @@ class ModelConfig:
     """odd width, in frames, over which the cross-attention's keys are averaged; 0 for none"""
     explicit_durations: bool = False
     """the transcript decoder also predicts each segment's share of the video"""
+    boundary_output: bool = False
+    """`uvast` also says at which frames segments start, for `decode.boundary_weight`; `asrf` always
+    does"""
+    refinement_stages: Annotated[Count, Field(le=MAX_LAYERS)] = 0
+    """stages after the encoder of `uvast` that refine its frame logits, each with losses of its
+    own; 0 for none"""
     channel_dropout: Probability = 0.3
     """rate at which whole input channels are dropped"""
     encoder_dropout: Probability = 0.5
@@ -135,6 +142,16 @@ class LossConfig:
     """weight of a term that keeps neighbouring frames alike; 0 for none"""
     smoothing_clip: Above = 4.0
     """a larger change from frame to frame counts as this one"""
+    smoothing_distance: NonNegative = 0.0
+    """in that term, frames whose features are d apart count exp(-d / this); 0 counts all alike"""
+    class_weights: ClassWeights = "equal"
+    """of the frames in their cross-entropy: `equal`, or `median-frequency`, by which the frames of
+    rare classes count more"""
+    boundary: Above = 0.1
+    """weight of the boundaries' cross-entropy, where the model has that output"""
+    boundary_width: Annotated[NonNegative, Field(le=MANY)] = 1.0
+    """deviation, in frames, of the soft targets around a cut; 0 has the cut alone. Pseudo-labels
+    are less sure of their cuts: try 4 with timestamps"""
 
 
 @dataclass(frozen=True)
@@ -241,9 +258,10 @@ class SupervisionConfig:
 class DecodeConfig:
     """From a model's outputs to a segmentation (docs/method.md, Durations)."""
 
-    transcript: Literal["decoder", "semi-markov", "best", "frames"] = "decoder"
-    """who writes the transcript: `decoder`, `frames` (the runs of the frame labels), `semi-markov`
-    (with the durations at once), or the `best` of all"""
+    transcript: Literal["decoder", "semi-markov", "best", "frames", "boundaries"] = "decoder"
+    """who writes the transcript: `decoder`, `frames` (the runs of the frame labels), `boundaries`
+    (the pieces between a model's boundaries, named by their frames), `semi-markov` (with the
+    durations at once), or the `best` of all"""
     durations: Literal["viterbi", "fifa", "alignment", "explicit", "none"] = "viterbi"
     """`viterbi`, `fifa`, `alignment` (needs stage 2), `explicit` (needs
     `model.explicit_durations`), or `none`; `semi-markov` and `best` have their own"""
@@ -259,6 +277,8 @@ class DecodeConfig:
     alpha: Annotated[NonNegative, Field(le=100)] = 0.0
     """power of the frame posteriors; 0 is 1 with Poisson lengths, else the model's own (0.2, or as
     held-out videos chose)"""
+    boundary_weight: Annotated[NonNegative, Field(le=100)] = 0.0
+    """weight of a model's boundaries in `viterbi`, `semi-markov` and `best`; 0 leaves them out"""
     mode_filter: OddWidth = 0
     """odd width of a filter over the frame labels, for `frames`; 0 for none"""
     fifa_optimiser: FifaOptimiser = "gradient-descent"

@@ -4,6 +4,7 @@ Pure functions on arrays, usable without any network. Shapes: T frames, S segmen
 """
 
 from uvast.durations.alignment import alignment
+from uvast.durations.boundaries import boundary_scores, cut_at_boundaries
 from uvast.durations.fifa import fifa
 from uvast.durations.length_model import LengthModel
 from uvast.durations.result import LOG_FLOOR, Durations
@@ -24,6 +25,8 @@ __all__ = [
     "Transitions",
     "absorb_short_runs",
     "alignment",
+    "boundary_scores",
+    "cut_at_boundaries",
     "fifa",
     "mode_filter",
     "score_parts",

@@ -95,6 +95,19 @@ def check_classes(
             raise InputError(f"a {name} of {model.n_classes} classes for frames of {n_classes}")
 
 
+def checked_cut_scores(cut_scores: ArrayLike | None, n_frames: int) -> FloatArray:
+    """The score of a cut before each frame `(T,)`: finite, 0 without any and at frame 0."""
+    if cut_scores is None:
+        return np.zeros(n_frames)
+    values = np.array(cut_scores, dtype=np.float64)
+    if values.shape != (n_frames,):
+        raise InputError(f"scores of cuts of shape {values.shape} for {n_frames} frames")
+    if not np.isfinite(values).all():
+        raise InputError("scores of cuts with NaN or infinite values")
+    values[0] = 0
+    return values
+
+
 def checked_alpha(alpha: float) -> float:
     """The power of the frame probabilities, positive and finite."""
     if not 0 < alpha < np.inf:

@@ -1,9 +1,9 @@
 """Transcript and durations in one exact pass.
 
 Maximises, over all segmentations, the sum of `alpha log p(action | frame)`, a length score per
-segment and the log-probability of the transcript (first action, neighbours):
+segment, the log-probability of the transcript (first action, neighbours) and a score per cut:
 
-    enter[t, c] = max over b != c of  best[t, b] + bigram[b, c]
+    enter[t, c] = max over b != c of  best[t, b] + bigram[b, c] + cut[t]
     best[t, c]  = max over s < t of   enter[s, c] + frames[s:t, c] + length[c, t - s]
 
 `enter` is known only after all earlier `best`, so the search for s is online. By the concavity of
@@ -21,6 +21,7 @@ from uvast.durations.result import (
     FloatArray,
     check_classes,
     checked_alpha,
+    checked_cut_scores,
     checked_log_probabilities,
     checked_transcript,
 )
@@ -45,12 +46,14 @@ def semi_markov(
     transitions: Transitions,
     *,
     alpha: float = ALPHA,
+    cut_scores: ArrayLike | None = None,
 ) -> Segmentation:
     """The best of all segmentations, exactly, by `segmentation_score`.
 
     Of equally good ones, read from the end: the lower class, then the earlier start, and so on.
     Frame scores `(T, C)` below `LOG_FLOOR`, `-inf` too, count as it. Their probabilities are far
-    too sure of themselves: alpha is the power they are taken to.
+    too sure of themselves: alpha is the power they are taken to. A segment that starts at frame t
+    adds `cut_scores[t]` of `(T,)`, if there are any; the first segment, which is no cut, does not.
     """
     frames = checked_log_probabilities(log_probabilities)
     n_frames, n_classes = frames.shape
@@ -63,6 +66,7 @@ def semi_markov(
         # Copies, because a frozen array is another type to the compiler.
         transitions.initial.copy(),
         transitions.bigram.copy(),
+        checked_cut_scores(cut_scores, n_frames),
     )
     return Segmentation(actions, np.diff(ends, prepend=0))
 
@@ -74,13 +78,17 @@ def segmentation_score(
     transitions: Transitions | None = None,
     *,
     alpha: float,
+    cut_scores: ArrayLike | None = None,
 ) -> float:
     """What `viterbi` (without transitions) and `semi_markov` (with them) maximise.
 
-    It takes the frame scores `(T, C)` and any segmentation of the T frames, and is `-inf` if the
-    transitions forbid the transcript, as they do repeated actions.
+    It takes the frame scores `(T, C)`, any segmentation of the T frames and, if there are any, the
+    scores of cuts `(T,)`. It is `-inf` if the transitions forbid the transcript, as they do
+    repeated actions.
     """
-    frames, lengths, order = score_parts(log_probabilities, segmentation, length_model, transitions)
+    frames, lengths, order = score_parts(
+        log_probabilities, segmentation, length_model, transitions, cut_scores=cut_scores
+    )
     return checked_alpha(alpha) * frames + lengths + order
 
 
@@ -89,17 +97,24 @@ def score_parts(
     segmentation: Segmentation,
     length_model: LengthModel,
     transitions: Transitions | None = None,
+    *,
+    cut_scores: ArrayLike | None = None,
 ) -> tuple[float, float, float]:
-    """The parts of `segmentation_score`: frames, before the power alpha, lengths, transitions."""
+    """The parts of `segmentation_score`: frames, before the power alpha, lengths, transitions.
+
+    Lengths and the cuts between them are one part.
+    """
     frames = checked_log_probabilities(log_probabilities)
     n_frames, n_classes = frames.shape
     if segmentation.n_frames != n_frames:
         raise InputError(f"a segmentation of {segmentation.n_frames} frames for {n_frames} frames")
     check_classes(n_classes, length_model, transitions)
     actions = checked_transcript(segmentation.transcript, n_classes, n_frames)
+    lengths = length_model.score(actions, segmentation.durations).sum()
+    cuts = checked_cut_scores(cut_scores, n_frames)[segmentation.starts].sum()
     return (
         float(frames[np.arange(n_frames), segmentation.labels].sum()),
-        float(length_model.score(actions, segmentation.durations).sum()),
+        float(lengths + cuts),
         0.0 if transitions is None else transitions.score(actions),
     )
 
@@ -144,12 +159,16 @@ def _enter(
 
 @kernel
 def _search(
-    prefix: FloatArray, length_scores: FloatArray, initial: FloatArray, bigram: FloatArray
+    prefix: FloatArray,
+    length_scores: FloatArray,
+    initial: FloatArray,
+    bigram: FloatArray,
+    cut_scores: FloatArray,
 ) -> tuple[IntArray, IntArray]:
     """Actions and ends `(S,)` of the best segmentation.
 
     `prefix` has the sums of the frame scores before each frame (T + 1, C), `length_scores` is by
-    class and length (C, T + 1); `initial` is `(C,)`, `bigram` `(C, C)`.
+    class and length (C, T + 1); `initial` is `(C,)`, `bigram` `(C, C)`, `cut_scores` `(T,)`.
     """
     n_frames, n_classes = prefix.shape[0] - 1, prefix.shape[1]
     entered = np.empty((n_classes, n_frames + 1))  # enter minus prefix: what a start brings along
@@ -190,6 +209,7 @@ def _search(
                 best[c] = mine[s] + scores[end - s] + prefix[end, c]
         if end < n_frames:
             _enter(best, bigram, enter, previous[end])
+            enter += cut_scores[end]
 
     return _trace_back(starts, previous, int(np.argmax(best)))
 

@@ -1,7 +1,7 @@
 """Durations of a given transcript by exact dynamic programming.
 
 Maximises, over all boundaries, the sum of `alpha log p(action | frame)` plus a length score per
-segment; every entry of the transcript gets at least one frame.
+segment and a score per cut; every entry of the transcript gets at least one frame.
 
 The best start of a segment moves only forwards with its end, because the length score is concave:
 once a later start is better, it stays better. So each segment costs `O(T log T)`, not `O(T^2)`.
@@ -21,6 +21,7 @@ from uvast.durations.result import (
     FloatArray,
     check_classes,
     checked_alpha,
+    checked_cut_scores,
     checked_log_probabilities,
     checked_transcript,
 )
@@ -45,6 +46,7 @@ def viterbi(
     *,
     frame_sampling: int = 1,
     alpha: float = 1.0,
+    cut_scores: ArrayLike | None = None,
     held: ArrayLike | None = None,
 ) -> Durations:
     """The best durations of a transcript, exactly.
@@ -59,6 +61,8 @@ def viterbi(
         frame_sampling: boundaries only at multiples of it (and at T). A coarse grid only saves
             time: where the transcript does not fit on it, the finer one that it fits on.
         alpha: the power of the frame probabilities.
+        cut_scores: what a segment that starts at a frame adds `(T,)`; the first segment adds
+            nothing. On a coarse grid a cut has the best score of the frames around it.
         held: timestamps `(S,)`, segment i has to contain frame `held[i]`; or, of segments with
             several, the first and last one `(S, 2)`.
     """
@@ -76,7 +80,8 @@ def viterbi(
     np.cumsum(checked_alpha(alpha) * frames.T[classes], axis=1, out=prefix[:, 1:])
     length_scores = np.zeros((len(classes), n_frames + 1))
     length_scores[:, 1:] = lengths.score(classes[:, None], np.arange(1, n_frames + 1))
-    tables = (np.ascontiguousarray(prefix[:, grid]), length_scores)
+    at_cuts = _best_around(checked_cut_scores(cut_scores, n_frames), grid)
+    tables = (np.ascontiguousarray(prefix[:, grid]), length_scores, at_cuts)
     ends, score = _search(tables, rows, grid, (low, high), _segments_in_block(low, high))
     return Durations(np.diff(grid[ends], prepend=0), float(score))
 
@@ -87,6 +92,19 @@ def _grid(n_frames: int, frame_sampling: int, n_segments: int) -> IntArray:
         raise InputError(f"frame sampling is {frame_sampling}, not at least 1")
     step = min(frame_sampling, n_frames // n_segments)
     return np.append(np.arange(0, n_frames, step), n_frames).astype(np.int64)
+
+
+def _best_around(cut_scores: FloatArray, grid: IntArray) -> FloatArray:
+    """The best score of the frames nearer to a place of the grid than to others `(N,)`.
+
+    Of a frame half-way, the later place. The ends of the video, where no cut is, have 0.
+    """
+    at_cuts = np.zeros(len(grid))
+    middles = (grid[:-1] + grid[1:] + 1) // 2  # the first frame of each place but the first
+    if len(grid) > 2:
+        inner = np.maximum.reduceat(cut_scores[: middles[-1]], middles[:-1])
+        at_cuts[1:-1] = inner
+    return at_cuts
 
 
 def _check_effort(low: IntArray, high: IntArray, n_frames: int) -> None:
@@ -180,7 +198,7 @@ def _best_starts(
 
 @kernel
 def _advance(
-    tables: tuple[FloatArray, FloatArray],
+    tables: tuple[FloatArray, FloatArray, FloatArray],
     rows: IntArray,
     grid: IntArray,
     ranges: tuple[IntArray, IntArray],
@@ -192,7 +210,7 @@ def _advance(
 
     `starts[i - first]` gets the best starts of segment i, for each end of its range.
     """
-    prefix, length_scores = tables
+    prefix, length_scores, cut_scores = tables
     low, high = ranges
     first, stop = segments
     before = np.empty(len(grid))
@@ -200,7 +218,7 @@ def _advance(
         start_range = (low[i - 1], high[i - 1]) if i > 0 else (0, 0)
         sums = prefix[rows[i]]
         for s in range(start_range[0], start_range[1] + 1):
-            before[s] = best[s] - sums[s]
+            before[s] = best[s] - sums[s] + cut_scores[s]
         _best_starts(
             before,
             length_scores[rows[i]],
@@ -216,7 +234,7 @@ def _advance(
 
 @kernel
 def _search(
-    tables: tuple[FloatArray, FloatArray],
+    tables: tuple[FloatArray, FloatArray, FloatArray],
     rows: IntArray,
     grid: IntArray,
     ranges: tuple[IntArray, IntArray],
@@ -229,7 +247,7 @@ def _search(
 
     Args:
         tables: sums of the frame scores before each place of the grid (classes, N), and length
-            scores by class and length (classes, T + 1).
+            scores by class and length (classes, T + 1), and scores of cuts at each place (N,).
         rows: the class of each segment, as a row of these tables `(S,)`.
         grid: frames where boundaries may lie `(N,)`.
         ranges: first and last place of each segment's end, both `(S,)` and increasing.

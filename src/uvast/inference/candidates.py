@@ -7,6 +7,7 @@ The winner has the best sum of weighted votes: frames, lengths, bigrams, transcr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from uvast.durations.result import FloatArray
     from uvast.inference.decoder import Job
     from uvast.inference.priors import Priors
     from uvast.inference.weights import DecodingWeights
@@ -106,14 +108,14 @@ def cut_candidates(
     priors: Priors,
     *,
     power: float,
+    cut_scores: FloatArray | None = None,
 ) -> Candidates:
     """Transcripts of one video with the best durations by its frame posteriors to a power."""
     frames = job.frames.log_probabilities
-    found = [
-        Segmentation(one, viterbi(frames, one, priors.gamma, alpha=power).durations)
-        for one in transcripts
-    ]
-    own = [score_parts(frames, one, priors.gamma, priors.transitions) for one in found]
+    search = partial(viterbi, frames, alpha=power, cut_scores=cut_scores)
+    found = [Segmentation(one, search(one, priors.gamma).durations) for one in transcripts]
+    parts = partial(score_parts, frames, cut_scores=cut_scores)
+    own = [parts(one, priors.gamma, priors.transitions) for one in found]
     # as the decoder would have written them: long segments in chunks
     chunk = priors.chunk_fraction
     tokens = [one.chunked(chunk).transcript if chunk else one.transcript for one in found]

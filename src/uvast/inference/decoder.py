@@ -4,6 +4,7 @@
 |---------------|--------------------------------------------------------------------|
 | `decoder`     | the transcript decoder, greedy or by beam search (the paper)       |
 | `frames`      | the runs of the frame labels (the frame-wise baselines)            |
+| `boundaries`  | the pieces between a model's boundaries, named by their frames     |
 | `semi-markov` | exact joint decoding of transcript and durations                   |
 | `best`        | the best of all of these by segmentation score and decoder score   |
 """
@@ -16,7 +17,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from uvast.durations import alignment, fifa, mode_filter, semi_markov, viterbi
+from uvast.durations import (
+    alignment,
+    boundary_scores,
+    cut_at_boundaries,
+    fifa,
+    mode_filter,
+    semi_markov,
+    viterbi,
+)
 from uvast.errors import ConfigError
 from uvast.inference.candidates import (
     Candidates,
@@ -27,6 +36,7 @@ from uvast.inference.candidates import (
 from uvast.inference.prediction import DecodedVideo, FramePrediction
 from uvast.inference.search import Transcript, beam_transcripts, greedy_transcripts
 from uvast.models import Encoded, Uvast
+from uvast.models.build import gives_boundaries
 from uvast.segments import IntArray, Segmentation, round_durations
 
 if TYPE_CHECKING:
@@ -36,6 +46,7 @@ if TYPE_CHECKING:
 
     from uvast.config import DecodeConfig
     from uvast.durations import Durations
+    from uvast.durations.result import FloatArray
     from uvast.inference.priors import Priors
     from uvast.inference.weights import DecodingWeights
     from uvast.models import Decoded
@@ -113,9 +124,8 @@ class Decoder:
                 return DecodedVideo(joint.transcript, joint)
             case "best":
                 return self.candidates(job).winner(self.weights)
-            case "frames":
-                labels = mode_filter(job.frames.labels, self.options.mode_filter or 1)
-                runs = Segmentation.from_labels(labels)
+            case "frames" | "boundaries" as source:
+                runs = self._runs(job) if source == "frames" else _pieces(job)
                 if durations != "none":
                     runs = self._with_durations(job, runs.transcript, runs.durations)
                 return DecodedVideo(runs.transcript, runs)
@@ -145,7 +155,13 @@ class Decoder:
     def cut_candidates(self, job: Job, transcripts: Sequence[IntArray], power: float) -> Candidates:
         """Transcripts with their best durations, and the parts of their scores."""
         return cut_candidates(
-            self._uvast, job, transcripts, self.vocabulary, self.priors, power=power
+            self._uvast,
+            job,
+            transcripts,
+            self.vocabulary,
+            self.priors,
+            power=power,
+            cut_scores=self._cut_scores(job),
         )
 
     @property
@@ -190,6 +206,7 @@ class Decoder:
                     self.priors.length_model(options.length_model),
                     frame_sampling=options.frame_sampling,
                     alpha=self._alpha(options.length_model),
+                    cut_scores=self._cut_scores(job),
                 )
         return Segmentation(transcript, found.durations)
 
@@ -198,10 +215,24 @@ class Decoder:
         own = 1.0 if length_model == "poisson" else self.priors.weights.alpha
         return self.options.alpha or own
 
+    def _cut_scores(self, job: Job) -> FloatArray | None:
+        """What the boundaries add to the exact searches `(T,)`; None if they are left out."""
+        boundaries, weight = job.frames.boundaries, self.options.boundary_weight
+        return boundary_scores(boundaries, weight) if weight and boundaries is not None else None
+
+    def _runs(self, job: Job) -> Segmentation:
+        labels = mode_filter(job.frames.labels, self.options.mode_filter or 1)
+        return Segmentation.from_labels(labels)
+
     def semi_markov(self, job: Job, alpha: float) -> Segmentation:
         """Transcript and durations at once, with frame posteriors to a power."""
-        frames, priors = job.frames.log_probabilities, self.priors
-        return semi_markov(frames, priors.gamma, priors.transitions, alpha=alpha)
+        return semi_markov(
+            job.frames.log_probabilities,
+            self.priors.gamma,
+            self.priors.transitions,
+            alpha=alpha,
+            cut_scores=self._cut_scores(job),
+        )
 
     @torch.inference_mode()
     def _alignment(self, job: Job, transcript: IntArray) -> Durations:
@@ -223,8 +254,16 @@ class Decoder:
         return self._uvast.decode(job.encoded, job.mask, inputs, need_weights=False)
 
 
+def _pieces(job: Job) -> Segmentation:
+    boundaries = job.frames.boundaries
+    assert boundaries is not None, "checked with the options"
+    return cut_at_boundaries(job.frames.log_probabilities, boundaries)
+
+
 def check_options(model: nn.Module, options: DecodeConfig) -> None:
     """Refuses what the model cannot do."""
+    if not gives_boundaries(model):
+        _check_without_boundaries(options)
     network = model if isinstance(model, Uvast) else None
     if options.transcript in ("decoder", "best") and network is None:
         raise ConfigError(
@@ -250,4 +289,19 @@ def check_options(model: nn.Module, options: DecodeConfig) -> None:
         raise ConfigError(
             "durations 'explicit' go with the decoder's own transcript",
             remedy="pass --transcript decoder",
+        )
+
+
+def _check_without_boundaries(options: DecodeConfig) -> None:
+    own = "train with --set model.boundary_output=true"
+    if options.transcript == "boundaries":
+        raise ConfigError(
+            "transcript 'boundaries' needs a model with a boundary output",
+            remedy=f"{own} or --model asrf, or pass --transcript frames",
+        )
+    if options.boundary_weight:
+        raise ConfigError(
+            f"boundary_weight is {options.boundary_weight:g}, and the model has no boundary output",
+            where="decode",
+            remedy=f"{own}, or set decode.boundary_weight=0",
         )

@@ -32,6 +32,7 @@ DECODINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "fifa": {**GREEDY, **FIFA},
         "fifa + least energy": {**GREEDY, **FIFA, "fifa_optimiser": "fast"},
         "explicit": {**GREEDY, "durations": "explicit"},
+        "boundaries": {"transcript": "boundaries", "durations": "none"},
         "semi-markov": {"transcript": "semi-markov"},
         "best": {"transcript": "best", "beam_width": 0},
     }
@@ -50,22 +51,28 @@ ON_FRAMES = MappingProxyType(
 """What a way to get durations means where the transcript is read off the frames."""
 
 
-def decodings_of(kind: str, *, alignment: bool) -> tuple[str, ...]:
-    """The names that fit a kind of model, with or without a second stage."""
+def decodings_of(kind: str, *, alignment: bool, boundaries: bool = False) -> tuple[str, ...]:
+    """The names that fit a kind of model, with or without a second stage and boundaries."""
+    own = ("boundaries",) if boundaries else ()
     if kind != "uvast":
-        return FRAME_WISE
-    return tuple(name for name in (*UVAST, *JOINT) if alignment or name != "alignment")
+        return (*own, *FRAME_WISE)
+    return tuple(name for name in (*UVAST, *own, *JOINT) if alignment or name != "alignment")
 
 
 def fitting_decodings(
-    names: Iterable[str], kind: str, *, alignment: bool, explicit: bool = False
+    names: Iterable[str],
+    kind: str,
+    *,
+    alignment: bool,
+    explicit: bool = False,
+    boundaries: bool = False,
 ) -> tuple[str, ...]:
     """Those of the names that a model can do, in the model's own terms.
 
     `none`, `viterbi` and `fifa` mean the transcript decoder where there is one, else the
     transcript read off the frames; what does not fit the model is left out.
     """
-    given = {"alignment": alignment, "explicit": explicit}
+    given = {"alignment": alignment, "explicit": explicit, "boundaries": boundaries}
     chosen = []
     for name in names:
         if name != "none" and name not in DECODINGS:
@@ -77,6 +84,7 @@ def fitting_decodings(
         else:
             name = ON_FRAMES.get(name, name)
             fits = DECODINGS[name]["transcript"] in ("frames", "semi-markov")
+            fits = fits or (name == "boundaries" and boundaries)
         if fits:
             chosen.append(name)
     return tuple(dict.fromkeys(chosen))
@@ -105,7 +113,9 @@ def check_effect(names: Iterable[str], options: DecodeConfig) -> None:
         return
     search = ("beam_width", "max_segments") if options.transcript == "best" else ()
     given = [name.removeprefix("decode.") for name in names]
-    idle = [name for name in given if name not in ("transcript", "alpha", *search)]
+    idle = [
+        name for name in given if name not in ("transcript", "alpha", "boundary_weight", *search)
+    ]
     if idle:
         raise ConfigError(
             f"transcript {options.transcript!r} finds its own durations "

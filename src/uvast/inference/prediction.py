@@ -17,10 +17,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FramePrediction:
-    """The frame head's view of one video: encoder features `(T, D)`, class scores `(T, C)`."""
+    """The frame head's view of one video.
+
+    Args:
+        features: encoder features `(T, D)`.
+        log_probabilities: class scores `(T, C)`.
+        boundaries: log-odds that a segment starts at a frame `(T,)`; None if the model has none.
+    """
 
     features: NDArray[np.float32]
     log_probabilities: NDArray[np.float32]
+    boundaries: NDArray[np.float32] | None = None
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether no score is NaN."""
+        total = self.log_probabilities.sum()
+        return not np.isnan(total if self.boundaries is None else total + self.boundaries.sum())
 
     @property
     def labels(self) -> IntArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -165,14 +165,10 @@ class Segmenter:
         checked = [self.checked(video) for video in videos]
         batch = collate(checked, scaling=self.scaling).to(self.device)
         encoded = as_frame_model(self.module).encode(batch.features, batch.mask)
-        features = encoded.features.cpu().numpy()
-        log_probabilities = encoded.logits.log_softmax(-1).cpu().numpy()
-        frames = tuple(
-            FramePrediction(features[i, : video.n_frames], log_probabilities[i, : video.n_frames])
-            for i, video in enumerate(videos)
-        )
+        encoded = replace(encoded, earlier=())  # their memory is free again
+        frames = _frame_predictions(encoded, [video.n_frames for video in videos])
         for video, one in zip(videos, frames, strict=True):
-            if np.isnan(one.log_probabilities.sum()):
+            if not one.is_sound:
                 raise CheckpointError(
                     "the model's outputs are NaN",
                     where=video.name,
@@ -246,3 +242,16 @@ class Segmenter:
                 remedy=f"the model wants (T, {self.n_features}) with at least one frame",
             )
         return video
+
+
+def _frame_predictions(encoded: Encoded, lengths: Sequence[int]) -> tuple[FramePrediction, ...]:
+    """Takes a padded batch apart."""
+    features = encoded.features.cpu().numpy()
+    log_probabilities = encoded.logits.log_softmax(-1).cpu().numpy()
+    starts = None if encoded.boundaries is None else encoded.boundaries.cpu().numpy()
+    return tuple(
+        FramePrediction(
+            features[i, :n], log_probabilities[i, :n], None if starts is None else starts[i, :n]
+        )
+        for i, n in enumerate(lengths)
+    )

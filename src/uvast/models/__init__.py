@@ -6,8 +6,9 @@ D model width, F input feature width, N decoder layers, d width of an attention 
 """
 
 from uvast.models.dimensions import UvastDimensions
+from uvast.models.encoded import Encoded
 from uvast.models.stepping import DecoderState
 from uvast.models.transcript_decoder import Decoded
-from uvast.models.uvast import Encoded, Uvast
+from uvast.models.uvast import Uvast
 
 __all__ = ["Decoded", "DecoderState", "Encoded", "Uvast", "UvastDimensions"]

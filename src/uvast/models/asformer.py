@@ -19,11 +19,11 @@ from torch import Tensor, nn
 
 from uvast.models.convolution import DilatedConvolution
 from uvast.models.dimensions import UvastDimensions, check_dimensions
+from uvast.models.encoded import Encoded
 from uvast.models.encoder import FrameEncoder, clear_padding
 from uvast.models.layers import dropout
 from uvast.models.ms_tcn import MultiStageNetwork
 from uvast.models.normalisation import instance_norm
-from uvast.models.uvast import Encoded
 from uvast.models.window_attention import window_attention
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ from torch import nn
 
 from uvast.errors import CheckpointError, ConfigError
 from uvast.models.asformer import AsformerDimensions, asformer
+from uvast.models.asrf import Asrf, AsrfDimensions
 from uvast.models.ms_tcn import MsTcnDimensions, ms_tcn
 from uvast.models.ms_tcn_plus_plus import MsTcnPlusPlusDimensions, ms_tcn_plus_plus
-from uvast.models.uvast import Encoded, Uvast, UvastDimensions
+from uvast.models.uvast import Uvast, UvastDimensions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,23 +26,19 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from uvast.config import ModelConfig
+    from uvast.models.encoded import Encoded
 
 
 class FrameModel(Protocol):
-    """What every model can do: give each frame features and class logits."""
+    """What every model can do: give each frame features and class logits.
+
+    A model that also gives boundaries says so by a field `gives_boundaries`.
+    """
 
     dimensions: Any
 
     def encode(self, features: Tensor, mask: Tensor) -> Encoded:
-        """Input features `(B, T, F)`, mask `(B, T)` -> features `(B, T, D)`, logits `(B, T, C)`."""
-        ...
-
-
-class FrameWiseModel(FrameModel, Protocol):
-    """A baseline that refines frame logits stage by stage."""
-
-    def stages(self, features: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
-        """The logits of every stage, `(B, T, C)` each; the last are the prediction."""
+        """Input features `(B, T, F)`, mask `(B, T)` -> what the model makes of the frames."""
         ...
 
 
@@ -60,6 +57,8 @@ def _uvast(config: ModelConfig, n_features: int, n_classes: int) -> UvastDimensi
         alignment_feedforward=config.alignment_feedforward,
         attention_smoothing=config.attention_smoothing or None,
         explicit_durations=config.explicit_durations,
+        boundary_output=config.boundary_output,
+        n_refinement_stages=config.refinement_stages or None,
         channel_dropout=config.channel_dropout,
         encoder_dropout=config.encoder_dropout,
         decoder_dropout=config.decoder_dropout,
@@ -109,6 +108,18 @@ def _asformer(config: ModelConfig, n_features: int, n_classes: int) -> AsformerD
     )
 
 
+def _asrf(config: ModelConfig, n_features: int, n_classes: int) -> AsrfDimensions:
+    return AsrfDimensions(
+        n_features=n_features,
+        n_classes=n_classes,
+        width=config.width,
+        n_layers=config.n_encoder_layers,
+        n_stages=config.n_stages,
+        dropout=config.encoder_dropout,
+        channel_dropout=config.channel_dropout,
+    )
+
+
 @dataclasses.dataclass(frozen=True)
 class Builder:
     """How a kind of model comes into being: from config, or from a checkpoint's dimensions."""
@@ -123,6 +134,7 @@ BUILDERS: dict[str, Builder] = {
     "ms-tcn": Builder(MsTcnDimensions, ms_tcn, _ms_tcn),
     "ms-tcn++": Builder(MsTcnPlusPlusDimensions, ms_tcn_plus_plus, _ms_tcn_plus_plus),
     "asformer": Builder(AsformerDimensions, asformer, _asformer),
+    "asrf": Builder(AsrfDimensions, Asrf, _asrf),
 }
 
 
@@ -155,6 +167,12 @@ def build_model(config: ModelConfig, *, n_features: int, n_classes: int) -> nn.M
     if config.mask_token:
         add_mask_token(model, n_features)
     return model
+
+
+def config_gives_boundaries(config: ModelConfig) -> bool:
+    """Whether the model that `config` describes says where segments start."""
+    with torch.device("meta"):  # shapes without memory
+        return gives_boundaries(build_model(config, n_features=1, n_classes=1))
 
 
 def rebuild_model(kind: str, dimensions: dict[str, Any], *, where: Path) -> nn.Module:
@@ -191,6 +209,6 @@ def as_frame_model(model: nn.Module) -> FrameModel:
     return cast("FrameModel", model)
 
 
-def as_frame_wise_model(model: nn.Module) -> FrameWiseModel:
-    """Every built model but `uvast` is one."""
-    return cast("FrameWiseModel", model)
+def gives_boundaries(model: nn.Module) -> bool:
+    """Whether a model says where segments start; one that does not know of that does not."""
+    return bool(getattr(model, "gives_boundaries", False))

@@ -12,7 +12,7 @@ from uvast.errors import ConfigError
 CHOICES = {"encoder": get_args(EncoderKind), "window": get_args(WindowKind)}
 
 WIDEST = 2**16
-MOST = {"n_features": 2**20, "layers": 33, "n_stages": 32, "n_heads": 256}
+MOST = {"n_features": 2**20, "layers": 33, "stages": 32, "n_heads": 256}
 """Of a count, by how its name ends; layer i looks 2**i frames far, so that 33 see 100 days."""
 
 
@@ -53,6 +53,8 @@ class UvastDimensions:
         plain_feedforward: hidden width of the plain encoder's feed-forward layers.
         attention_smoothing: odd window, in frames, of the cross-attention's average pooling.
         explicit_durations: the decoder also regresses each segment's share of the video.
+        boundary_output: the encoder also says where segments start.
+        n_refinement_stages: stages that refine the frame logits; None for none.
         channel_dropout: rate at which whole input channels are dropped.
         encoder_dropout: rate inside an encoder block.
         decoder_dropout: rate inside the decoders' layers and the plain encoder's.
@@ -74,6 +76,8 @@ class UvastDimensions:
     plain_feedforward: int = 256
     attention_smoothing: int | None = None
     explicit_durations: bool = False
+    boundary_output: bool = False
+    n_refinement_stages: int | None = None
     channel_dropout: float = 0.3
     encoder_dropout: float = 0.5
     decoder_dropout: float = 0.1

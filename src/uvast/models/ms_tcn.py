@@ -1,12 +1,13 @@
 """MS-TCN: stages of dilated residual layers, each refining the frame logits of the one before.
 
 Abu Farha and Gall, "MS-TCN: Multi-Stage Temporal Convolutional Network for Action Segmentation",
-CVPR 2019. The network that chains stages also serves MS-TCN++ and ASFormer.
+CVPR 2019. The network that chains stages also serves MS-TCN++ and ASFormer, and its stages serve
+ASRF and UVAST.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,9 +15,9 @@ from torch import Tensor, nn
 
 from uvast.models.convolution import DilatedConvolution
 from uvast.models.dimensions import check_dimensions
+from uvast.models.encoded import Encoded
 from uvast.models.encoder import checked_mask, clear_padding
 from uvast.models.layers import InputProjection, dropout
-from uvast.models.uvast import Encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -88,10 +89,9 @@ class Stage(nn.Module):
 class Refinement(nn.Module):
     """A stage after the first: sees nothing but the class probabilities before it."""
 
-    def __init__(self, dimensions: Any) -> None:
+    def __init__(self, *, width: int, n_classes: int, n_layers: int, dropout: float) -> None:
         super().__init__()
-        width, n_classes = dimensions.width, dimensions.n_classes
-        embed, layers = nn.Linear(n_classes, width), _residual_layers(dimensions)
+        embed, layers = nn.Linear(n_classes, width), residual_layers(width, n_layers, dropout)
         self.stage = Stage(embed, layers, width=width, n_classes=n_classes)
 
     def forward(self, before: Encoded, mask: Tensor | None) -> Encoded:
@@ -118,25 +118,19 @@ class MultiStageNetwork(nn.Module):
         self.prediction = prediction
         self.refinements = nn.ModuleList(refinements)
 
-    def stages(self, features: Tensor, mask: Tensor | None) -> tuple[Tensor, ...]:
-        """Features `(B, T, F)`, valid frames `(B, T)` -> the logits `(B, T, C)` of every stage."""
-        return tuple(one.logits for one in self._run(features, mask))
-
     def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:
         """Features `(B, T, F)`, valid frames `(B, T)` -> the last stage's features and logits."""
-        return self._run(features, mask)[-1]
-
-    def _run(self, features: Tensor, mask: Tensor | None) -> list[Encoded]:
         mask = checked_mask(features, mask, self.dimensions.n_features)
-        outputs = [Encoded(*self.prediction(features, mask))]
+        stages = [Encoded(*self.prediction(features, mask))]
         for refinement in self.refinements:
-            outputs.append(refinement(outputs[-1], mask))
-        return outputs
+            stages.append(refinement(stages[-1], mask))
+        return replace(stages[-1], earlier=tuple(stages[:-1]))
 
 
 def ms_tcn(dimensions: MsTcnDimensions) -> MultiStageNetwork:
     """The network of the paper: the first stage is built like the others, on the input features."""
-    return refined(dimensions, _residual_layers(dimensions))
+    layers = residual_layers(dimensions.width, dimensions.n_layers, dimensions.dropout)
+    return refined(dimensions, layers)
 
 
 def refined(dimensions: Any, layers: Iterable[nn.Module]) -> MultiStageNetwork:
@@ -144,11 +138,19 @@ def refined(dimensions: Any, layers: Iterable[nn.Module]) -> MultiStageNetwork:
     width, n_classes = dimensions.width, dimensions.n_classes
     embed = InputProjection(dimensions.n_features, width, dimensions.channel_dropout)
     prediction = Stage(embed, layers, width=width, n_classes=n_classes)
-    refinements = (Refinement(dimensions) for _ in range(dimensions.n_stages - 1))
+    refinements = (
+        Refinement(
+            width=width,
+            n_classes=n_classes,
+            n_layers=dimensions.n_layers,
+            dropout=dimensions.dropout,
+        )
+        for _ in range(dimensions.n_stages - 1)
+    )
     return MultiStageNetwork(dimensions, prediction, refinements)
 
 
-def _residual_layers(dimensions: Any) -> Iterator[nn.Module]:
-    """Layers whose dilations double."""
-    for index in range(dimensions.n_layers):
-        yield DilatedResidualLayer(dimensions.width, 2**index, dimensions.dropout)
+def residual_layers(width: int, n_layers: int, rate: float) -> Iterator[nn.Module]:
+    """Layers whose dilations double, with dropout at a rate."""
+    for index in range(n_layers):
+        yield DilatedResidualLayer(width, 2**index, rate)

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from torch import Tensor, nn
+from torch import nn
 
 from uvast.errors import InputError
 from uvast.models.alignment_decoder import AlignmentDecoder
+from uvast.models.boundary_head import BoundaryHead
 from uvast.models.dimensions import UvastDimensions
+from uvast.models.encoded import Encoded
 from uvast.models.encoder import FrameEncoder, checked_mask, padding_only
+from uvast.models.ms_tcn import Refinement
 from uvast.models.stepping import DecoderState
 from uvast.models.transcript_decoder import Decoded, TranscriptDecoder
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 __all__ = ["Decoded", "DecoderState", "Encoded", "Uvast", "UvastDimensions"]
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """What the encoder makes of the frames.
-
-    Args:
-        features: frame features `(B, T, D)`, zero on padding.
-        logits: class scores of the frames `(B, T, C)`.
-    """
-
-    features: Tensor
-    logits: Tensor
 
 
 class Uvast(nn.Module):
@@ -41,7 +35,22 @@ class Uvast(nn.Module):
         self.dimensions = dimensions
         self.encoder = FrameEncoder(dimensions)
         self.transcript = TranscriptDecoder(dimensions)
+        self.refinements = nn.ModuleList(
+            Refinement(
+                width=dimensions.width,
+                n_classes=dimensions.n_classes,
+                n_layers=dimensions.n_encoder_layers,
+                dropout=dimensions.encoder_dropout,
+            )
+            for _ in range(dimensions.n_refinement_stages or 0)
+        )
+        self.boundary = BoundaryHead(dimensions.width) if dimensions.boundary_output else None
         self.alignment: AlignmentDecoder | None = None
+
+    @property
+    def gives_boundaries(self) -> bool:
+        """Whether `encode` gives boundaries."""
+        return self.boundary is not None
 
     def add_alignment(self) -> AlignmentDecoder:
         """Adds the alignment decoder, freshly initialised, where there is none yet."""
@@ -51,10 +60,17 @@ class Uvast(nn.Module):
         return self.alignment
 
     def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:
-        """Features `(B, T, F)` and valid frames `(B, T)` -> frame features and frame logits."""
+        """Features `(B, T, F)` and valid frames `(B, T)` -> frame features, logits, boundaries.
+
+        Stages that refine the logits leave the features, which the decoders see, as they are.
+        """
         mask = checked_mask(features, mask, self.dimensions.n_features)
         hidden, logits = self.encoder(features, mask)
-        return Encoded(hidden, logits)
+        stages = [Encoded(hidden, logits)]
+        for refinement in self.refinements:
+            stages.append(replace(refinement(stages[-1], mask), features=hidden))
+        boundaries = None if self.boundary is None else self.boundary(hidden)
+        return replace(stages[-1], boundaries=boundaries, earlier=tuple(stages[:-1]))
 
     def decode(
         self, encoded: Encoded, mask: Tensor | None, tokens: Tensor, need_weights: bool = False

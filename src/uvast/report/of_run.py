@@ -15,6 +15,7 @@ from uvast.inference.named_decodings import decodings_of, named_decodings
 from uvast.inference.pipeline import segment_with_decodings
 from uvast.inference.weights import DecodingWeights
 from uvast.models import Uvast
+from uvast.models.build import gives_boundaries
 from uvast.report.attention import attention_maps, has_attention
 from uvast.report.compare import compare, order_of_videos
 from uvast.report.content import Report
@@ -45,7 +46,9 @@ def decodings_to_show(segmenter: Segmenter) -> dict[str, Mapping[str, Any]]:
     """The decodings that a model can do, its own setting among them."""
     network = segmenter.module
     alignment = isinstance(network, Uvast) and network.alignment is not None
-    names = decodings_of(segmenter.config.model.kind, alignment=alignment)
+    names = decodings_of(
+        segmenter.config.model.kind, alignment=alignment, boundaries=gives_boundaries(network)
+    )
     decodings = named_decodings(name for name in names if name not in LEFT_OUT)
     if _own_decodings(segmenter, decodings) or not _makes_timelines(segmenter):
         return decodings

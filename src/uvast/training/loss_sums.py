@@ -12,22 +12,28 @@ import torch
 
 from uvast.data.batching import PADDING
 from uvast.training.losses import (
+    boundary_loss,
     cross_attention_loss,
     cross_entropy,
     duration_loss,
     group_loss,
+    likeness_of_neighbours,
     segment_targets,
     smoothing_loss,
 )
+from uvast.training.target_weights import TargetWeights
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from torch import Tensor
 
     from uvast.config import LossConfig
     from uvast.data import Targets
     from uvast.models import Decoded, Encoded
+
+
+EQUAL = TargetWeights()
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,38 +54,44 @@ class Losses:
 
 
 def stage_one_losses(
-    encoded: Encoded, decoded: Decoded | None, targets: Targets, config: LossConfig
+    encoded: Encoded,
+    decoded: Decoded | None,
+    targets: Targets,
+    config: LossConfig,
+    weights: TargetWeights = EQUAL,
+    *,
+    features: Tensor | None = None,
 ) -> Losses:
     """The objective of encoder and transcript decoder.
 
     Args:
-        encoded: `logits (B, T, C)`.
+        encoded: `logits (B, T, C)` and, where the model has them, `boundaries (B, T)`; of earlier
+            stages, too.
         decoded: under teacher forcing, `logits (N, B, L, C + 1)`; `cross_attention (N, B, L, T)`
             where its term is on; explicit durations `fractions (N, B, L)` have a term wherever
             there are any; None if no term needs the decoder.
         targets: `labels (B, T)`, `transcript (B, S)`, `n_segments (B,)`,
             `segment_of_frame (B, T)`, `fractions (B, S)`.
         config: which terms, and how.
+        weights: of rare targets.
+        features: the model's input `(B, T, F)`, for smoothing that looks at distances in it.
     """
-    terms = _frame_terms(encoded.logits, targets, config)
+    likeness = _likeness(features, config)
+    terms = {}
+    if config.frame:
+        terms["frame"] = _frame_term(encoded, targets, weights)
+    if config.group_frame != "off":
+        form, n_classes = config.group_frame, encoded.logits.shape[-1]
+        terms["group_frame"] = _over_stages(
+            encoded,
+            lambda one: group_loss(one.logits, targets.labels, form=form, n_classes=n_classes),
+        )
+    if config.smoothing:
+        terms["smoothing"] = _smoothing_term(encoded, targets, config, likeness)
+    terms |= _boundary_term(encoded, targets, config, weights)
     if decoded is not None:
         terms |= _decoder_terms(decoded, targets, config, n_classes=encoded.logits.shape[-1])
     return Losses(terms)
-
-
-def _frame_terms(logits: Tensor, targets: Targets, config: LossConfig) -> dict[str, Tensor]:
-    terms: dict[str, Tensor] = {}
-    if config.frame:
-        terms["frame"] = cross_entropy(logits, targets.labels)
-    if config.group_frame != "off":
-        terms["group_frame"] = group_loss(
-            logits, targets.labels, form=config.group_frame, n_classes=logits.shape[-1]
-        )
-    if config.smoothing:
-        terms["smoothing"] = config.smoothing * smoothing_loss(
-            logits, targets.labels != PADDING, clip=config.smoothing_clip
-        )
-    return terms
 
 
 def _decoder_terms(
@@ -118,20 +130,67 @@ def _decoder_terms(
 
 
 def framewise_losses(
-    stage_logits: Sequence[Tensor], targets: Targets, config: LossConfig
+    encoded: Encoded,
+    targets: Targets,
+    config: LossConfig,
+    weights: TargetWeights = EQUAL,
+    *,
+    features: Tensor | None = None,
 ) -> Losses:
-    """The objective of MS-TCN and ASFormer: cross-entropy and smoothing, summed over stages.
+    """The objective of a frame-wise model: cross-entropy and smoothing, and that of boundaries.
 
-    The logits of each stage are `(B, T, C)`, the targets' labels `(B, T)`.
+    The arguments are those of `stage_one_losses`.
     """
-    labels, valid = targets.labels, targets.labels != PADDING
-    frame = [cross_entropy(logits, labels) for logits in stage_logits]
-    smoothing = [
-        smoothing_loss(logits, valid, clip=config.smoothing_clip) for logits in stage_logits
-    ]
+    likeness = _likeness(features, config)
     return Losses(
         {
-            "frame": torch.stack(frame).sum(),
-            "smoothing": config.smoothing * torch.stack(smoothing).sum(),
+            "frame": _frame_term(encoded, targets, weights),
+            "smoothing": _smoothing_term(encoded, targets, config, likeness),
+            **_boundary_term(encoded, targets, config, weights),
         }
     )
+
+
+def _frame_term(encoded: Encoded, targets: Targets, weights: TargetWeights) -> Tensor:
+    return _over_stages(
+        encoded, lambda one: cross_entropy(one.logits, targets.labels, weights.classes)
+    )
+
+
+def _smoothing_term(
+    encoded: Encoded, targets: Targets, config: LossConfig, likeness: Tensor | None
+) -> Tensor:
+    valid, clip = targets.labels != PADDING, config.smoothing_clip
+    return config.smoothing * _over_stages(
+        encoded, lambda one: smoothing_loss(one.logits, valid, clip=clip, likeness=likeness)
+    )
+
+
+def _boundary_term(
+    encoded: Encoded, targets: Targets, config: LossConfig, weights: TargetWeights
+) -> dict[str, Tensor]:
+    """Of the stages that have boundaries; no term if none has."""
+    found = [
+        boundary_loss(
+            one.boundaries,
+            targets.labels,
+            width=config.boundary_width,
+            positive_weight=weights.boundary,
+        )
+        for one in encoded.stages
+        if one.boundaries is not None
+    ]
+    return {"boundary": config.boundary * torch.stack(found).sum()} if found else {}
+
+
+def _likeness(features: Tensor | None, config: LossConfig) -> Tensor | None:
+    """Of neighbouring frames `(B, T - 1)`; None where smoothing does not ask for it."""
+    if not config.smoothing or not config.smoothing_distance:
+        return None
+    assert features is not None, "the objective hands them over"
+    return likeness_of_neighbours(features, config.smoothing_distance)
+
+
+def _over_stages(encoded: Encoded, loss: Callable[[Encoded], Tensor]) -> Tensor:
+    """The sum of every stage's loss `()`."""
+    return torch.stack([loss(one) for one in encoded.stages]).sum()

@@ -23,9 +23,16 @@ if TYPE_CHECKING:
     from uvast.config import GroupMean
 
 
-def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    """Mean over a video's frames (or segments): logits `(B, N, K)`, classes `(B, N)`."""
-    return _video_mean(_negative_log_probability(logits, targets), targets != PADDING)
+def cross_entropy(logits: Tensor, targets: Tensor, class_weights: Tensor | None = None) -> Tensor:
+    """Mean over a video's frames (or segments): logits `(B, N, K)`, classes `(B, N)`.
+
+    With weights of the classes `(K,)`, all above 0, it is the weighted mean.
+    """
+    losses, valid = _negative_log_probability(logits, targets), targets != PADDING
+    if class_weights is None:
+        return _video_mean(losses, valid)
+    weights = class_weights.to(losses)[targets.clamp(min=0)].where(valid, 0.0)
+    return ((losses * weights).sum(1) / weights.sum(1).where(valid.any(1), 1.0)).mean()
 
 
 def group_loss(logits: Tensor, targets: Tensor, *, form: GroupMean, n_classes: int) -> Tensor:
@@ -102,16 +109,65 @@ def duration_loss(predicted: Tensor, fractions: Tensor, n_segments: Tensor) -> T
     return _video_mean((predicted - fractions).square(), valid)
 
 
-def smoothing_loss(logits: Tensor, valid: Tensor, *, clip: float = 4.0) -> Tensor:
+def smoothing_loss(
+    logits: Tensor, valid: Tensor, *, clip: float = 4.0, likeness: Tensor | None = None
+) -> Tensor:
     """Truncated squared change of log-probabilities from frame to frame (MS-TCN), 0 for one frame.
 
     Of logits `(B, T, C)` over the valid frames `(B, T)`. The gradient flows into the later frame
-    only; a change above `clip` counts as `clip` and has none.
+    only; a change above `clip` counts as `clip` and has none. Each change is scaled by how much a
+    frame is like the one before, `(B, T - 1)`, where that is given (ASRF).
     """
     log_probabilities = logits.log_softmax(2)
     change = log_probabilities[:, 1:] - log_probabilities[:, :-1].detach()
     # Clamped before the square: the same value, and no overflow.
-    return _video_mean(change.clamp(-clip, clip).square().mean(2), valid[:, 1:] & valid[:, :-1])
+    losses = change.clamp(-clip, clip).square().mean(2)
+    if likeness is not None:
+        losses = losses * likeness
+    return _video_mean(losses, valid[:, 1:] & valid[:, :-1])
+
+
+def likeness_of_neighbours(features: Tensor, distance: float) -> Tensor:
+    """`exp(-d / distance)` of frames whose features are d apart: `(B, T, F)` -> `(B, T - 1)`."""
+    apart: Tensor = torch.linalg.vector_norm(features[:, 1:] - features[:, :-1], dim=2)
+    return (apart / -distance).exp()
+
+
+def boundary_targets(labels: Tensor, width: float) -> Tensor:
+    """How much each frame is the start of a segment: labels `(B, T)` -> `(B, T)` in [0, 1].
+
+    1 where the label changes, and around it by a Gaussian of deviation `width` frames over the
+    distance to the nearest change. Chunks of a segment share its label, so no target is between
+    them; a video's first frame is no change.
+    """
+    changes = (labels[:, 1:] != labels[:, :-1]) & (labels[:, 1:] != PADDING)
+    cuts = functional.pad(changes, (1, 0))
+    if not width:
+        return cuts.float()
+    far = labels.shape[1] + 40 * width  # so far from a cut that the target is 0
+    frames = _positions(labels.shape[1], labels).float()
+    before = frames.where(cuts, -far).cummax(1).values
+    after = frames.where(cuts, frames + far).flip(1).cummin(1).values.flip(1)
+    distance = torch.minimum(frames - before, after - frames)
+    return (distance.square() / (-2 * width**2)).exp()
+
+
+def boundary_loss(
+    logits: Tensor, labels: Tensor, *, width: float, positive_weight: float
+) -> Tensor:
+    """Binary cross-entropy of segment starts: log-odds `(B, T)`, labels `(B, T)`.
+
+    A video's first frame, which starts a segment or only a labelled stretch, plays no part. Starts
+    are rare and weigh `positive_weight`; with 1 over their share, log-odds of 0 say that a start
+    is as likely as anywhere.
+    """
+    losses = functional.binary_cross_entropy_with_logits(
+        logits,
+        boundary_targets(labels, width).to(logits),
+        pos_weight=logits.new_tensor(positive_weight),
+        reduction="none",
+    )
+    return _video_mean(losses[:, 1:], labels[:, 1:] != PADDING)
 
 
 def segment_targets(transcript: Tensor, n_segments: Tensor, *, eos: int) -> Tensor:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 import torch
 
 from uvast.models import Uvast
-from uvast.models.build import as_frame_wise_model
-from uvast.training.loss_sums import Losses, framewise_losses, stage_one_losses
+from uvast.models.build import as_frame_model
+from uvast.training.loss_sums import EQUAL, Losses, framewise_losses, stage_one_losses
 from uvast.training.losses import alignment_loss, decoder_inputs
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from uvast.config import LossConfig
     from uvast.data import Batch, Targets
+    from uvast.training.target_weights import TargetWeights
     from uvast.vocabulary import Vocabulary
 
 
@@ -38,10 +39,17 @@ class Objective(Protocol):
 class StageOne:
     """Encoder and transcript decoder (Eq. 6)."""
 
-    def __init__(self, model: Uvast, vocabulary: Vocabulary, config: LossConfig) -> None:
+    def __init__(
+        self,
+        model: Uvast,
+        vocabulary: Vocabulary,
+        config: LossConfig,
+        weights: TargetWeights = EQUAL,
+    ) -> None:
         self._model = model
         self._vocabulary = vocabulary
         self._config = config
+        self._weights = weights
         needs_segments = config.segment or config.group_segment != "off" or config.cross_attention
         self._needs_decoder = needs_segments or model.dimensions.explicit_durations
 
@@ -66,7 +74,9 @@ class StageOne:
                 _tokens(targets, self._vocabulary),
                 need_weights=self._config.cross_attention,
             )
-        return stage_one_losses(encoded, decoded, targets, self._config)
+        return stage_one_losses(
+            encoded, decoded, targets, self._config, self._weights, features=batch.features
+        )
 
 
 class StageTwo:
@@ -102,12 +112,15 @@ class StageTwo:
 
 
 class FrameWise:
-    """A frame-wise baseline: cross-entropy and smoothing, summed over its stages."""
+    """A frame-wise baseline: losses summed over its stages."""
 
-    def __init__(self, model: nn.Module, config: LossConfig) -> None:
+    def __init__(
+        self, model: nn.Module, config: LossConfig, weights: TargetWeights = EQUAL
+    ) -> None:
         self._module = model
-        self._model = as_frame_wise_model(model)
+        self._model = as_frame_model(model)
         self._config = config
+        self._weights = weights
 
     def parameters(self) -> dict[str, nn.Parameter]:
         """All of them."""
@@ -119,15 +132,19 @@ class FrameWise:
 
     def losses(self, batch: Batch) -> Losses:
         """Every stage against the frame labels."""
-        stages = self._model.stages(batch.features, batch.mask)
-        return framewise_losses(stages, _targets(batch), self._config)
+        encoded = self._model.encode(batch.features, batch.mask)
+        return framewise_losses(
+            encoded, _targets(batch), self._config, self._weights, features=batch.features
+        )
 
 
-def stage_one_objective(model: nn.Module, vocabulary: Vocabulary, config: LossConfig) -> Objective:
+def stage_one_objective(
+    model: nn.Module, vocabulary: Vocabulary, config: LossConfig, weights: TargetWeights = EQUAL
+) -> Objective:
     """The first stage of any model."""
     if isinstance(model, Uvast):
-        return StageOne(model, vocabulary, config)
-    return FrameWise(model, config)
+        return StageOne(model, vocabulary, config, weights)
+    return FrameWise(model, config, weights)
 
 
 def _targets(batch: Batch) -> Targets:

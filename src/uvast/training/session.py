@@ -19,6 +19,7 @@ from uvast.training.loop import Loop, epoch_seed
 from uvast.training.objectives import StageTwo, stage_one_objective
 from uvast.training.refresh import is_refreshed, refreshed_targets
 from uvast.training.resuming import Progress, State
+from uvast.training.target_weights import TargetWeights
 from uvast.training.validation import ValidationPart
 from uvast.training.watching import Plan
 
@@ -74,9 +75,11 @@ class Session:
         self._checkpoints = Checkpoints(
             folder, config, info, dataset, self._model, processes, data.scaling
         )
-        objective = stage_one_objective(self._model, dataset.vocabulary, config.loss)
-        self._stage_one_objective = objective
         self._augmentation = sample_augmentation(dataset, config.train)
+        weights = TargetWeights.fit(targets.values(), len(dataset.vocabulary), config.loss)
+        self._stage_one_objective = stage_one_objective(
+            self._model, dataset.vocabulary, config.loss, weights
+        )
         _check(config, self._model)
 
     def run(self, inner: InnerRuns | None = None) -> None:
@@ -240,7 +243,8 @@ def _check(config: Config, model: nn.Module) -> None:
     loss = config.loss
     terms = (loss.frame, loss.segment, loss.cross_attention, loss.smoothing)
     groups = {loss.group_frame, loss.group_segment} - {"off"}
-    if isinstance(model, Uvast) and not (any(terms) or groups or config.model.explicit_durations):
+    outputs = config.model.explicit_durations or config.model.boundary_output
+    if isinstance(model, Uvast) and not (any(terms) or groups or outputs):
         raise ConfigError(
             "every loss is switched off", where="loss", remedy="switch on at least one"
         )

@@ -1,0 +1,96 @@
+"""ASRF: a trunk with two branches, one for the frames' classes and one for segment boundaries.
+
+Ishikawa, Kasai, Aoki and Kataoka, "Alleviating Over-segmentation Errors by Detecting Action
+Boundaries", WACV 2021. Each branch is refined by stages of its own, built like those of MS-TCN:
+the classes' see class probabilities alone, the boundaries' see boundary probabilities alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from uvast.models.dimensions import check_dimensions
+from uvast.models.encoded import Encoded
+from uvast.models.encoder import checked_mask
+from uvast.models.layers import InputProjection
+from uvast.models.ms_tcn import Refinement, Stage, residual_layers
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class AsrfDimensions:
+    """Those of `MsTcnDimensions`.
+
+    Args:
+        n_stages: the trunk, and the stages that refine either branch.
+    """
+
+    n_features: int
+    n_classes: int
+    width: int = 64
+    n_layers: int = 10
+    n_stages: int = 4
+    dropout: float = 0.5
+    channel_dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_dimensions(self)
+
+
+class BoundaryRefinement(nn.Module):
+    """A stage that sees nothing but the boundary probabilities before it."""
+
+    def __init__(self, dimensions: AsrfDimensions) -> None:
+        super().__init__()
+        width = dimensions.width
+        layers = residual_layers(width, dimensions.n_layers, dimensions.dropout)
+        self.stage = Stage(nn.Linear(1, width), layers, width=width, n_classes=1)
+
+    def forward(self, before: Tensor, mask: Tensor | None) -> Tensor:
+        """Log-odds of the stage before `(B, T)`, valid frames `(B, T)` -> this stage's `(B, T)`."""
+        _, scores = self.stage(before.sigmoid().unsqueeze(2), mask)
+        refined: Tensor = scores.squeeze(2)
+        return refined
+
+
+class Asrf(nn.Module):
+    """Trunk, class branch and boundary branch.
+
+    Padding never takes part: a video's outputs are the same alone and in a batch.
+    """
+
+    gives_boundaries = True
+
+    def __init__(self, dimensions: AsrfDimensions) -> None:
+        super().__init__()
+        self.dimensions = dimensions
+        width, n_classes = dimensions.width, dimensions.n_classes
+        n_layers, rate = dimensions.n_layers, dimensions.dropout
+        embed = InputProjection(dimensions.n_features, width, dimensions.channel_dropout)
+        layers = residual_layers(width, n_layers, rate)
+        self.trunk = Stage(embed, layers, width=width, n_classes=n_classes)
+        self.boundary = nn.Linear(width, 1)
+        n_refinements = dimensions.n_stages - 1
+        self.refinements = nn.ModuleList(
+            Refinement(width=width, n_classes=n_classes, n_layers=n_layers, dropout=rate)
+            for _ in range(n_refinements)
+        )
+        self.boundary_refinements = nn.ModuleList(
+            BoundaryRefinement(dimensions) for _ in range(n_refinements)
+        )
+
+    def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:
+        """Features `(B, T, F)`, valid frames `(B, T)` -> the last stage of both branches."""
+        mask = checked_mask(features, mask, self.dimensions.n_features)
+        hidden, logits = self.trunk(features, mask)
+        stages = [Encoded(hidden, logits, self.boundary(hidden).squeeze(2))]
+        for classes, boundaries in zip(self.refinements, self.boundary_refinements, strict=True):
+            before = stages[-1]
+            refined = replace(classes(before, mask), boundaries=boundaries(before.boundaries, mask))
+            stages.append(refined)
+        return replace(stages[-1], earlier=tuple(stages[:-1]))
