@@ -13,15 +13,16 @@ import numpy as np
 
 from uvast.durations import segmentation_score, smoothed_transcript, viterbi
 from uvast.inference.prediction import DecodedVideo
-from uvast.inference.search import transcript_log_probabilities
+from uvast.inference.writing import segmentation_log_probabilities
+from uvast.models.ensemble import writers
 from uvast.segments import IntArray, Segmentation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from torch import nn
 
     from uvast.inference.decoder import Job
     from uvast.inference.priors import Priors
-    from uvast.models import Uvast
     from uvast.vocabulary import Vocabulary
 
 SMOOTHING_WIDTHS = (1, 9, 25)
@@ -56,7 +57,7 @@ class Candidates:
 
 
 def find_candidates(
-    model: Uvast,
+    model: nn.Module,
     job: Job,
     joint: Segmentation,
     vocabulary: Vocabulary,
@@ -89,9 +90,9 @@ def find_candidates(
         segmentation_score(frames, one, priors.gamma, priors.transitions, alpha=alpha)
         for one in found
     ]
-    # as the decoder would have written them: long segments in chunks
-    chunk = priors.chunk_fraction
-    tokens = [one.chunked(chunk).transcript if chunk else one.transcript for one in found]
-    decoder_scores = transcript_log_probabilities(model, job.encoded, job.mask, vocabulary, tokens)
+    chunks = priors.chunks_of(len(writers(model)))
+    decoder_scores = segmentation_log_probabilities(
+        model, job.encoded, job.mask, vocabulary, found, chunks
+    )
     cut_off = tuple(one.actions for one in job.transcripts if not one.complete)
-    return Candidates(tuple(found), np.array(scores), np.array(decoder_scores), cut_off)
+    return Candidates(tuple(found), np.array(scores), decoder_scores, cut_off)

@@ -13,15 +13,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-import torch
-
-from uvast.durations import alignment, fifa, mode_filter, semi_markov, viterbi
+from uvast.durations import fifa, mode_filter, semi_markov, viterbi
 from uvast.errors import ConfigError
 from uvast.inference.candidates import Candidates, find_candidates
 from uvast.inference.prediction import DecodedVideo, FramePrediction
-from uvast.inference.search import Transcript, beam_transcripts, greedy_transcripts
-from uvast.models import Encoded, Uvast
+from uvast.inference.writing import (
+    aligned_durations,
+    explicit_fractions,
+    written_transcripts,
+)
+from uvast.models.ensemble import writers
 from uvast.segments import IntArray, Segmentation, round_durations
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from uvast.config import DecodeConfig
     from uvast.durations import Durations
     from uvast.inference.priors import Priors
-    from uvast.models import Decoded
+    from uvast.inference.search import Transcript
+    from uvast.models import Encoded
     from uvast.vocabulary import Vocabulary
 
 BEST_BEAM_WIDTH = 5
@@ -68,30 +70,20 @@ class Decoder:
     ) -> tuple[Job, ...]:
         """Takes a batch apart; the transcript decoder works on the whole batch at once."""
         lengths = mask.sum(1).tolist()
-        alone = [
-            Encoded(encoded.features[i : i + 1, :n], encoded.logits[i : i + 1, :n])
-            for i, n in enumerate(lengths)
-        ]
+        alone = [encoded.video(i, n) for i, n in enumerate(lengths)]
         masks = [mask[i : i + 1, :n] for i, n in enumerate(lengths)]
         transcripts: list[tuple[Transcript, ...]] = [()] * len(lengths)
         if self.options.transcript in ("decoder", "best"):
-            transcripts = self._written(encoded, mask, list(zip(alone, masks, strict=True)))
+            own_width = BEST_BEAM_WIDTH if self.options.transcript == "best" else 1
+            transcripts = written_transcripts(
+                self.model,
+                encoded,
+                mask,
+                self.vocabulary,
+                beam_width=self.options.beam_width or own_width,
+                max_segments=self.options.max_segments,
+            )
         return tuple(map(Job, frames, alone, masks, transcripts))
-
-    def _written(
-        self, encoded: Encoded, mask: Tensor, alone: list[tuple[Encoded, Tensor]]
-    ) -> list[tuple[Transcript, ...]]:
-        """The decoder's transcripts of each video, by greedy search over all videos at once."""
-        model, words, cap = self._uvast, self.vocabulary, self.options.max_segments
-        own_width = BEST_BEAM_WIDTH if self.options.transcript == "best" else 1
-        width = self.options.beam_width or own_width
-        if width == 1:
-            greedy = greedy_transcripts(model, encoded, mask, words, max_segments=cap)
-            return [(one,) for one in greedy]
-        return [
-            beam_transcripts(model, *one, words, beam_width=width, max_segments=cap)
-            for one in alone
-        ]
 
     def decode(self, job: Job) -> DecodedVideo:
         """The segmentation of one video."""
@@ -120,7 +112,7 @@ class Decoder:
     def candidates(self, job: Job) -> Candidates:
         """What `best` chooses from."""
         return find_candidates(
-            self._uvast,
+            self.model,
             job,
             self._semi_markov(job),
             self.vocabulary,
@@ -128,11 +120,6 @@ class Decoder:
             alpha=self._alpha("gamma"),
             max_segments=self.options.max_segments,
         )
-
-    @property
-    def _uvast(self) -> Uvast:
-        assert isinstance(self.model, Uvast), "checked with the options"
-        return self.model
 
     def _with_durations(
         self, job: Job, transcript: IntArray, known: IntArray | None
@@ -144,7 +131,7 @@ class Decoder:
                 found = self._alignment(job, transcript)
             case "fifa":
                 # without durations to start from, FIFA starts at the class means
-                if known is None and self._uvast.alignment is not None:
+                if known is None and _can_align(self.model):
                     known = self._alignment(job, transcript).durations
                 found = fifa(
                     frames,
@@ -177,45 +164,33 @@ class Decoder:
         frames, priors = job.frames.log_probabilities, self.priors
         return semi_markov(frames, priors.gamma, priors.transitions, alpha=self._alpha("gamma"))
 
-    @torch.inference_mode()
     def _alignment(self, job: Job, transcript: IntArray) -> Durations:
-        segments = self._read_again(job, transcript).features[:, :-1]
-        logits = self._uvast.align(job.encoded.features, job.mask, segments, None)
-        return alignment(logits[0].cpu().numpy())
+        return aligned_durations(self.model, job.encoded, job.mask, self.vocabulary, transcript)
 
-    @torch.inference_mode()
     def _explicit(self, job: Job, tokens: IntArray) -> Segmentation:
-        fractions = self._read_again(job, tokens).fractions
-        assert fractions is not None, "checked with the options"
-        shares = fractions[-1, 0, :-1].clamp(min=0).cpu().numpy()
+        shares = explicit_fractions(self.model, job.encoded, job.mask, self.vocabulary, tokens)
         return Segmentation(tokens, round_durations(shares, job.mask.shape[1])).merged()
-
-    def _read_again(self, job: Job, tokens: IntArray) -> Decoded:
-        """The transcript decoder's outputs for a whole transcript."""
-        given = np.concatenate(([self.vocabulary.sos], tokens))
-        inputs = torch.as_tensor(given, device=job.mask.device)[None]
-        return self._uvast.decode(job.encoded, job.mask, inputs, need_weights=False)
 
 
 def check_options(model: nn.Module, options: DecodeConfig) -> None:
     """Refuses what the model cannot do."""
-    network = model if isinstance(model, Uvast) else None
-    if options.transcript in ("decoder", "best") and network is None:
+    decoders = writers(model)
+    if options.transcript in ("decoder", "best") and not decoders:
         raise ConfigError(
             f"transcript {options.transcript!r} needs a uvast model, this one is frame-wise",
             remedy="pass --transcript frames or --transcript semi-markov",
         )
     if options.transcript in ("semi-markov", "best"):
         return  # they find durations of their own
-    if options.durations == "alignment" and (network is None or network.alignment is None):
+    if options.durations == "alignment" and not _can_align(model):
         remedy = "pass --durations viterbi"
-        if network is not None:
+        if decoders:
             remedy = f"train stage 2 with uvast train --resume RUN --stage 2, or {remedy}"
         raise ConfigError(
             "durations 'alignment' need a model with an alignment decoder", remedy=remedy
         )
     explicit = options.durations == "explicit"
-    if explicit and (network is None or not network.dimensions.explicit_durations):
+    if explicit and not any(one.dimensions.explicit_durations for one in decoders):
         raise ConfigError(
             "durations 'explicit' need a model that was trained to predict them",
             remedy="train with --set model.explicit_durations=true or pass --durations viterbi",
@@ -225,3 +200,7 @@ def check_options(model: nn.Module, options: DecodeConfig) -> None:
             "durations 'explicit' go with the decoder's own transcript",
             remedy="pass --transcript decoder",
         )
+
+
+def _can_align(model: nn.Module) -> bool:
+    return any(one.alignment is not None for one in writers(model))

@@ -17,10 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FramePrediction:
-    """The frame head's view of one video: encoder features `(T, D)`, class scores `(T, C)`."""
+    """The frame head's view of one video.
+
+    Args:
+        features: of the encoder `(T, D)`; those of an ensemble's members stand side by side.
+        log_probabilities: of the classes `(T, C)`.
+        divergences: how much the members of an ensemble disagree, 0 to 1 `(T,)`; else None.
+    """
 
     features: NDArray[np.float32]
     log_probabilities: NDArray[np.float32]
+    divergences: NDArray[np.float32] | None = None
 
     @property
     def labels(self) -> IntArray:
@@ -120,9 +127,9 @@ class Prediction:
         """For JSON."""
         segments: list[dict[str, Any]] = [segment._asdict() for segment in self.segments]
         if self.doubts is not None:
-            both = zip(self.doubts.entropies.tolist(), self.doubts.agreements.tolist(), strict=True)
-            for segment, (entropy, agreement) in zip(segments, both, strict=True):
-                segment |= {"entropy": entropy, "agreement": agreement}
+            for name, values in self.doubts.by_segment().items():
+                for segment, value in zip(segments, values.tolist(), strict=True):
+                    segment[name] = value
         return {
             "confidence": _rounded(self.confidence),
             "complete": self.complete,

@@ -15,14 +15,16 @@ from uvast.data import collate
 from uvast.devices import choose_device
 from uvast.errors import CheckpointError, FeatureError
 from uvast.inference.decoder import Decoder
-from uvast.inference.doubts import Doubts
+from uvast.inference.doubts import Doubts, member_divergences
 from uvast.inference.from_video import extracted
 from uvast.inference.inputs import FeatureFile, video_of_array
+from uvast.inference.member_priors import mean_priors
 from uvast.inference.named_decodings import check_effect, parse_decode_setting
 from uvast.inference.prediction import FramePrediction, Prediction
 from uvast.inference.priors import Priors
 from uvast.models.build import as_frame_model
 from uvast.models.checkpoint import load_model, read_scaling
+from uvast.models.ensemble import scalings_of
 from uvast.runs import checkpoint_path
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from uvast.inference.candidates import Candidates
     from uvast.inference.prediction import DecodedVideo
     from uvast.models import Encoded
+    from uvast.models.checkpoint import ModelCard
     from uvast.vocabulary import Vocabulary
 
 
@@ -50,13 +53,29 @@ def load(path: str | Path, *, device: str = "auto") -> Segmenter:
         model.to(choose_device(device)),
         vocabulary=card.vocabulary,
         config=parse_run_config(card.config, where=f"{checkpoint}, model card"),
-        priors=Priors.from_dict(card.decoding, len(card.vocabulary), where=checkpoint),
+        priors=_priors(model, card, checkpoint),
         sampling_rate=card.sampling_rate,
         frames_per_second=card.frames_per_second,
         scaling=read_scaling(checkpoint),
-        origin=f"stage {card.stage}, epoch {card.epoch} ({card.selection})",
+        origin=_origin(card),
         extractor=card.extractor,
     )
+
+
+def _priors(model: nn.Module, card: ModelCard, checkpoint: Path) -> Priors:
+    """What the card says; of an ensemble, the mean of what its members' cards say."""
+    n_classes = len(card.vocabulary)
+    found = [
+        Priors.from_dict(one.decoding, n_classes, where=checkpoint)
+        for one in card.members or (card,)
+    ]
+    return mean_priors(found, model) if card.members else found[0]
+
+
+def _origin(card: ModelCard) -> str:
+    if card.members:
+        return f"ensemble of {len(card.members)} ({', '.join(one.kind for one in card.members)})"
+    return f"stage {card.stage}, epoch {card.epoch} ({card.selection})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +99,8 @@ class Segmenter:
         priors: what decoding knows beside the network.
         sampling_rate: source frames per frame.
         frames_per_second: of the source, if known.
-        scaling: of the features, before the network sees them; None takes them as they are.
+        scaling: of the features, before the network sees them; None takes them as they are, and
+            the members of an ensemble scale them for themselves.
         origin: which epoch the weights are of, for reports.
         extractor: what made the features it was trained on, if that is known.
     """
@@ -165,9 +185,14 @@ class Segmenter:
         batch = collate(checked, scaling=self.scaling).to(self.device)
         encoded = as_frame_model(self.module).encode(batch.features, batch.mask)
         features = encoded.features.cpu().numpy()
-        log_probabilities = encoded.logits.log_softmax(-1).cpu().numpy()
+        log_probabilities = encoded.log_probabilities.cpu().numpy()
+        divergences = member_divergences(encoded)
         frames = tuple(
-            FramePrediction(features[i, : video.n_frames], log_probabilities[i, : video.n_frames])
+            FramePrediction(
+                features[i, : video.n_frames],
+                log_probabilities[i, : video.n_frames],
+                None if divergences is None else divergences[i, : video.n_frames],
+            )
             for i, video in enumerate(videos)
         )
         for video, one in zip(videos, frames, strict=True):
@@ -214,7 +239,7 @@ class Segmenter:
             chosen = np.exp(chosen.astype(np.float64))
             confidences = np.add.reduceat(chosen, segmentation.starts) / segmentation.durations
             confidence = float(chosen.mean())
-            doubts = Doubts.of(frames.log_probabilities, segmentation)
+            doubts = Doubts.of(frames.log_probabilities, segmentation, frames.divergences)
             segmentation = segmentation.upsampled(video.sampling_rate, video.source_frames)
         return Prediction(
             transcript=decoded.transcript,
@@ -234,7 +259,8 @@ class Segmenter:
         Other units, columns in another order or another extractor's features show in their scale;
         a model that does not scale its features cannot tell.
         """
-        return self.scaling is None or self.scaling.is_familiar(video.features)
+        scalings = scalings_of(self.module) if self.scaling is None else (self.scaling,)
+        return all(one is None or one.is_familiar(video.features) for one in scalings)
 
     def checked(self, video: Video, where: Path | None = None) -> Video:
         """The same video, if its width is the model's; else an error that names it, or its file."""

@@ -22,11 +22,24 @@ class Encoded:
 
     Args:
         features: frame features `(B, T, D)`, zero on padding.
-        logits: class scores of the frames `(B, T, C)`.
+        logits: class scores of the frames `(B, T, C)`; of an ensemble, log-probabilities.
+        members: of an ensemble, what each of its members makes of them.
     """
 
     features: Tensor
     logits: Tensor
+    members: tuple[Encoded, ...] = ()
+
+    @property
+    def log_probabilities(self) -> Tensor:
+        """Of the classes, for each frame `(B, T, C)`."""
+        return self.logits if self.members else self.logits.log_softmax(-1)
+
+    def video(self, index: int, n_frames: int) -> Encoded:
+        """One video of the batch, without padding (B = 1)."""
+        rows = slice(index, index + 1)
+        members = tuple(one.video(index, n_frames) for one in self.members)
+        return Encoded(self.features[rows, :n_frames], self.logits[rows, :n_frames], members)
 
 
 class Uvast(nn.Module):

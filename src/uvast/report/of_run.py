@@ -13,7 +13,7 @@ from uvast.inference.decoder import check_options
 from uvast.inference.inputs import DatasetVideo
 from uvast.inference.named_decodings import decodings_of, named_decodings
 from uvast.inference.pipeline import segment_with_decodings
-from uvast.models import Uvast
+from uvast.models.ensemble import writers
 from uvast.report.attention import attention_maps, has_attention
 from uvast.report.compare import compare, order_of_videos
 from uvast.report.content import Report
@@ -42,8 +42,7 @@ OWN = "as configured"
 
 def decodings_to_show(segmenter: Segmenter) -> dict[str, Mapping[str, Any]]:
     """The decodings that a model can do, its own setting among them."""
-    network = segmenter.module
-    alignment = isinstance(network, Uvast) and network.alignment is not None
+    alignment = any(one.alignment is not None for one in writers(segmenter.module))
     names = decodings_of(segmenter.config.model.kind, alignment=alignment)
     decodings = named_decodings(name for name in names if name not in LEFT_OUT)
     if _own_decodings(segmenter, decodings) or not _makes_timelines(segmenter):
