@@ -55,7 +55,9 @@ MOST_MEMBERS = 100
 LOCK_SECONDS = 10.0
 """How long a run waits for a process that is about to end, such as that of a lost node."""
 
-BEGINNINGS = (CONFIG_FILE, "log.csv", "run.lock", "error.txt")
+MEMBERS_FOLDER = "members"
+
+BEGINNINGS = (CONFIG_FILE, "log.csv", "run.lock", "error.txt", MEMBERS_FOLDER)
 """What a run that was killed at its first moment, or a benchmark's cell that crashed, leaves."""
 
 SCORES = ("acc", "edit", "f1@10", "f1@25", "f1@50", "score", "selection")

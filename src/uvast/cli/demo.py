@@ -12,7 +12,7 @@ import typer
 
 from uvast.cli.console import note, print_json, print_table, progress_bar
 from uvast.cli.options import DeviceOption, JsonOption
-from uvast.cli.train import TrainingBar
+from uvast.cli.training_bar import TrainingBar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

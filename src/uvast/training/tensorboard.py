@@ -31,7 +31,8 @@ class TensorBoard:
 
     def begin(self, plan: Plan) -> None:
         """Only now there is a run folder to write into."""
-        self._writer = self._make_writer(self._run / "tensorboard")
+        member = f"member{plan.member}" if plan.n_members > 1 else ""
+        self._writer = self._make_writer(self._run / "tensorboard" / member)
         self._then.begin(plan)
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:

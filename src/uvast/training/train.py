@@ -1,4 +1,4 @@
-"""`train` and `resume`: from a dataset to a run folder with a model ready to use."""
+"""One run: from a dataset to a run folder with a model ready to use."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LEAST_VIDEOS = 10
 video could not tell a good epoch from a lucky one, and of fewer than 10 each is missed."""
 
 
-def train(
+def train_run(
     dataset: Dataset | Path | str,
     out: Path | str,
     *,
@@ -56,21 +56,7 @@ def train(
     device: str = "auto",
     watcher: Watcher | None = None,
 ) -> RunFolder:
-    """Trains a model.
-
-    Args:
-        dataset: a dataset or its folder.
-        out: the run folder to make.
-        config: all settings; None chooses them by `plan_training`.
-        split: train on this split's training side; None takes every video, but for the part that
-            `train.validation` holds out. Videos without labels (or timestamps) stay out.
-        timestamps: the timestamps file for timestamp supervision; None finds the dataset's own.
-        device: `auto`, `cpu`, `cuda`, …
-        watcher: told of every step and epoch, for progress.
-
-    Returns:
-        The run folder; `uvast.load(out)` gives the model.
-    """
+    """Trains one model; see `uvast.training.train`."""
     if not isinstance(config, Config | None):
         raise ConfigError(
             f"config is {config!r}", remedy='pass a Config, such as uvast.load_config("demo")'
@@ -140,22 +126,14 @@ def plan_training(
     return plan(facts, settings)
 
 
-def resume(
+def resume_run(
     run: Path | str,
     *,
     settings: Sequence[str] = (),
     device: str = "auto",
     watcher: Watcher | None = None,
 ) -> RunFolder:
-    """Goes on with a run from its last checkpoint, or adds the second stage to a finished one.
-
-    Args:
-        run: the run folder.
-        settings: changes such as `train.alignment_epochs=60`; only those that leave what was
-            trained as it is.
-        device: `auto`, `cpu`, `cuda`, …
-        watcher: told of every step and epoch.
-    """
+    """Goes on with one model; see `uvast.training.resume`."""
     folder, config, info = RunFolder.open(Path(run))
     frozen = [one for one in settings if one.partition("=")[0].strip() not in RESUMABLE]
     if frozen:

@@ -37,7 +37,8 @@ class Plan:
 
     `epochs` has the epochs that are left of each stage and is empty if the run is finished;
     `n_validation` more videos are held out to score and choose the model; `notes` tell which
-    videos and stretches stay out.
+    videos and stretches stay out. Of several members, `member` is the one that begins, counted
+    from 1, and `later_epochs` are those of the members that follow.
     """
 
     model: str
@@ -46,6 +47,9 @@ class Plan:
     epochs: dict[int, int]
     n_validation: int = 0
     notes: tuple[str, ...] = ()
+    member: int = 1
+    n_members: int = 1
+    later_epochs: int = 0
 
 
 class Watcher(Protocol):

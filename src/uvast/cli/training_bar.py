@@ -1,0 +1,106 @@
+"""The progress bar of a training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uvast.cli.console import note
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from uvast.training import EpochReport, Plan
+
+WIDE = 140
+"""Columns of a terminal that has room for every term of the loss."""
+
+
+class TrainingBar:
+    """One bar over the epochs of all stages and members: the time left is that of the whole run.
+
+    Pseudo-labels have one of their own before it. A named bar is part of a story that tells the
+    plan and the scores itself.
+    """
+
+    def __init__(self, progress: Progress, name: str = "") -> None:
+        self._progress = progress
+        self._name = f"{name}, " if name else ""
+        self._left: dict[int, int] = {}
+        self._n_before = 0
+        self._member = ""
+        self._total = 0
+        self._task: TaskID | None = None
+        self._labels: TaskID | None = None
+        self._text = ""
+
+    def begin(self, plan: Plan) -> None:
+        """Tells what there is to do."""
+        if self._labels is not None:  # they may have needed fewer rounds than there are at most
+            self._progress.remove_task(self._labels)
+            self._labels = None
+        self._n_before += sum(self._left.values())  # those of the members before this one
+        self._left = plan.epochs
+        self._text = ""
+        if plan.n_members > 1:
+            self._member = f"member {plan.member} of {plan.n_members}, "
+        total = self._n_before + sum(self._left.values()) + plan.later_epochs
+        if self._task is None:
+            self._total = total
+        else:
+            self._progress.update(self._task, total=total)
+        if not self._name and not self._n_before:
+            for line in (*plan.notes, _sentence(plan)):
+                note(line)
+
+    def pseudo_labels(self, n_done: int, n_most: int) -> None:
+        """Moves a bar of its own."""
+        if self._labels is None:
+            self._labels = self._progress.add_task(f"{self._name}pseudo-labels", total=n_most)
+        self._progress.update(self._labels, completed=n_done)
+
+    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+        """Moves the bar; epochs of earlier sessions are none of its own."""
+        text = f"{self._name}{self._member}stage {stage}{self._text}"
+        if self._task is None:
+            self._task = self._progress.add_task(text, total=self._total)
+        before = self._n_before + sum(n for number, n in self._left.items() if number < stage)
+        done = before + self._left[stage] - (epochs - epoch + 1) + fraction
+        self._progress.update(self._task, completed=round(done, 2), description=text)
+
+    def epoch(self, report: EpochReport) -> None:
+        """Shows the losses, and the scores of a validation in a line of their own."""
+        self._text = f": loss {report.losses['total']:.2f}"
+        if self._progress.console.width >= WIDE:
+            terms = [f"{n} {value:.2f}" for n, value in report.losses.items() if n != "total"]
+            self._text += f" ({', '.join(terms)})"
+        if report.validation and not self._name:
+            note(_scores(report))
+        self.step(report.stage, report.epoch, report.epochs, 1.0)
+
+
+def _scores(report: EpochReport) -> str:
+    found = report.validation
+    f1 = "/".join(f"{found[f'f1@{overlap}']:.1f}" for overlap in (10, 25, 50))
+    return (
+        f"stage {report.stage}, epoch {report.epoch}: validation Acc {found['acc']:.1f}, "
+        f"Edit {found['edit']:.1f}, F1@10/25/50 {f1}"
+    )
+
+
+def _sentence(plan: Plan) -> str:
+    if not plan.epochs:
+        return "nothing is left to train: the run was finished already"
+    (first, n_first), *others = plan.epochs.items()
+    parts = [f"{_number(n_first, 'epoch')} of stage {first}"]
+    parts += [f"{n} of stage {stage}" for stage, n in others]
+    videos = _number(plan.n_videos, "video")
+    if plan.n_validation:
+        videos += f", {plan.n_validation} more held out for validation"
+    what, epochs = plan.model, ", ".join(parts)
+    if plan.n_members > 1:
+        what, epochs = f"{plan.n_members} {what} models", f"{epochs} for each"
+    return f"training {what} on {videos} ({plan.device}): {epochs}"
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
