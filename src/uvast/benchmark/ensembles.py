@@ -6,7 +6,6 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from uvast.benchmark.cell import Cell
 from uvast.errors import ConfigError, OutputError, UvastError
 from uvast.inference.ensemble import make_ensemble
 from uvast.runs import RunFolder, checkpoint_hash, checkpoint_path, is_run
@@ -14,6 +13,8 @@ from uvast.runs import RunFolder, checkpoint_hash, checkpoint_path, is_run
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from uvast.benchmark.cell import Cell
 
 
 @dataclass(frozen=True)

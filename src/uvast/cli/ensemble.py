@@ -14,7 +14,7 @@ from uvast.cli.options import run_of
 def ensemble(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN…", help="Two or more finished runs.", show_default=False),
+        typer.Argument(metavar="RUN...", help="Two or more finished runs.", show_default=False),
     ],
     out: Annotated[Path, typer.Option(help="The run folder to make.")],
 ) -> None:
