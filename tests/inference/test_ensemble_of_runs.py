@@ -228,7 +228,7 @@ def test_other_classes_and_widths_do_not_fit(
 ) -> None:
     quick = small_config.replaced(**FRAME_WISE, **{"train.epochs": 1})
     for name, n_classes, n_features in (("classes", 4, 6), ("widths", 5, 3)):
-        data, sizes = tmp_path / f"{name}-data", {"n_videos": 3, "n_frames": 40}
+        data, sizes = tmp_path / f"{name}-data", {"n_videos": 3, "n_frames": 50}
         uvast.generate_dataset(data, n_classes=n_classes, n_features=n_features, **sizes)
         train(data, tmp_path / name, config=quick)
     with pytest.raises(ConfigError, match="their classes differ"):

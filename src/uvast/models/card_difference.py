@@ -35,4 +35,4 @@ def _in_words(extractor: ExtractorRecord | None) -> str:
         return "an unknown extractor"
     rate = extractor.frames_per_second
     every = "every frame" if rate is None else f"{rate:g} frames per second"
-    return f"{extractor.model} (version {extractor.version}, {every})"
+    return f"{extractor.model} (version {', '.join(extractor.version)}, {every})"
