@@ -18,7 +18,7 @@ def test_calibration_is_a_search_that_encodes_and_searches_each_video_once(
 ) -> None:
     videos = [tiny.video(name, labels=False) for name in tiny.side(1, "test")]
     truths = {one.name: Segmentation.from_labels(tiny.video(one.name).labels) for one in videos}
-    calls = count_calls("segmenter.Segmenter.encode_batch", "decoder.beam_transcripts")
+    calls = count_calls("segmenter.Segmenter.encode_batch", "writing.beam_transcripts")
     found = calibrate(model, videos, truths)
     assert sorted(calls) == ["beam_transcripts"] * len(videos) + ["encode_batch"] * len(videos)
 
