@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -121,12 +123,27 @@ def test_a_member_without_its_run_goes_on_if_it_is_of_this_run(
     assert_equal_weights(out, trained)
 
 
+def test_a_kill_before_the_hashes_is_made_good(trained: Path, tmp_path: Path) -> None:
+    out = shutil.copytree(trained, tmp_path / "run")
+    text = (out / "run.json").read_text()
+    (out / "run.json").write_text(re.sub(r'"sha256": "\w+"', '"sha256": null', text))
+    (out / "best.safetensors").write_bytes(b"of before")
+    resume(out)
+    assert_equal_weights(out, trained)
+    assert all(one.sha256 for one in RunFolder.open(out)[2].members)
+    shutil.rmtree(out / "members")  # the model is whole without them
+    resume(out)
+    assert_equal_weights(out, trained)
+
+
 def test_the_second_stage_can_come_later(
     trained: Path, tiny_path: Path, config: Config, tmp_path: Path
 ) -> None:
     first = config.replaced(**{"train.alignment_epochs": 0})
     out = train(tiny_path, tmp_path / "run", config=first, split=1, members=2).path
-    resume(out, settings=["train.alignment_epochs=1"])
+    with pytest.raises(StopError):
+        resume(out, settings=["train.alignment_epochs=1"], watcher=Follower(begins=2))
+    resume(out)  # it knows what was asked for
     assert_equal_weights(out, trained)
     assert RunFolder.open(out)[1].train.alignment_epochs == 1
     with pytest.raises(ConfigError, match="would change a run that has begun"):

@@ -30,10 +30,17 @@ from uvast.runs import (
     MemberInfo,
     RunFolder,
     RunInfo,
+    checkpoint_hash,
     is_run,
     versions,
 )
-from uvast.training.train import plan_training, resume_run, train_run
+from uvast.training.train import (
+    RESUMABLE,
+    check_resumable,
+    plan_training,
+    resume_run,
+    train_run,
+)
 from uvast.training.watching import Plan, Silent
 
 if TYPE_CHECKING:
@@ -129,8 +136,13 @@ def resume(
             where=run,
             remedy="resume those, and make the ensemble again",
         )
+    if trains_them:
+        check_resumable(run, settings)
+        _check_number(len(info.members))
+        config = load_config(file=folder.path / CONFIG_FILE, settings=settings, of_run=True)
     watcher = watcher or Silent()
-    if not settings and folder.is_finished():
+    members = _MembersRun(folder, config, info, device, watcher)
+    if folder.is_finished() and not (trains_them and members.left()):
         chosen = str(choose_device(device))
         watcher.begin(Plan(config.model.kind, len(info.train), chosen, {}, len(info.validation)))
         return folder
@@ -138,8 +150,7 @@ def resume(
         raise OutputError(
             "has lost its model", where=run, remedy="make it again with uvast ensemble"
         )
-    _check_number(len(info.members))
-    _MembersRun(folder, config, info, device, watcher).train(Dataset.open(info.dataset), settings)
+    members.train(Dataset.open(info.dataset))
     return folder
 
 
@@ -167,51 +178,76 @@ class _MembersRun:
         self._device = device
         self._watcher = watcher
 
-    def train(self, dataset: Dataset, settings: Sequence[str] = ()) -> None:
-        """Goes on from whatever is there; changed settings are those of every member."""
-        config = self._config
-        if settings:
-            path = self._folder.path / CONFIG_FILE
-            config = load_config(file=path, settings=settings, of_run=True)
+    def left(self) -> bool:
+        """Whether members that are still there have more to learn, or have learned more."""
+        places = map(self._place, range(len(self._info.members)))
+        return any(
+            is_run(place) and (self._goes_on(place) or not self._has_hash(place, record.sha256))
+            for place, record in zip(places, self._info.members, strict=True)
+        )
+
+    def train(self, dataset: Dataset) -> None:
+        """Goes on from whatever is there."""
         for index in range(len(self._info.members)):
-            self._train_member(index, config, dataset, settings)
-            if settings and index == 0:  # nothing speaks against them
-                write_text(self._folder.path / CONFIG_FILE, config.as_toml())
+            self._train_member(index, dataset)
         self._finish()
 
-    def _train_member(
-        self, index: int, config: Config, dataset: Dataset, settings: Sequence[str]
-    ) -> None:
-        place = self._place(index)
-        watcher = _MemberWatcher(
-            self._watcher, index, len(self._info.members), _n_epochs(config), self._begin
-        )
+    def _train_member(self, index: int, dataset: Dataset) -> None:
+        place, n_members = self._place(index), len(self._info.members)
+        n_epochs = _n_epochs(self._config)
+        watcher = _MemberWatcher(self._watcher, index, n_members, n_epochs, self._begin)
         if not is_run(place):
             train_run(
                 dataset,
                 place,
-                config=self._seeded(config, index),
+                config=self._seeded(index),
                 split=self._info.split,
                 timestamps=self._info.timestamps,
                 device=self._device,
                 watcher=watcher,
             )
             return
-        if settings or not RunFolder(place).is_finished():
+        if self._goes_on(place):
             self._check_begun(index)
-            resume_run(place, settings=settings, device=self._device, watcher=watcher)
+            changes = self._changes(place)
+            resume_run(place, settings=changes, device=self._device, watcher=watcher)
+
+    def _goes_on(self, place: Path) -> bool:
+        return not RunFolder(place).is_finished() or bool(self._changes(place))
+
+    def _changes(self, place: Path) -> list[str]:
+        """The settings of the whole run that a member does not have yet."""
+        _, theirs, _ = RunFolder.open(place)
+        names = RESUMABLE
+        if RunFolder(place).is_finished():
+            names = ("train.alignment_epochs",)  # the others make no difference any more
+        found = []
+        for name in names:
+            ours, own = (
+                getattr(one.train, name.partition(".")[2]) for one in (self._config, theirs)
+            )
+            if ours != own:
+                found.append(f"{name}={ours}")
+        return found
+
+    @staticmethod
+    def _has_hash(place: Path, sha256: str | None) -> bool:
+        best = RunFolder(place).best
+        return best.is_file() and checkpoint_hash(best) == sha256
 
     def _begin(self) -> None:
-        """The folder becomes a run when nothing speaks against its first member."""
+        """The folder becomes a run, or has new settings, when nothing speaks against a member."""
         if not is_run(self._folder.path):
             self._folder.create(self._config, self._info)
+        elif RunFolder.open(self._folder.path)[1] != self._config:
+            write_text(self._folder.path / CONFIG_FILE, self._config.as_toml())
 
     def _check_begun(self, index: int) -> None:
         """A member that a kill left before its folder was a run may be of another command."""
         place = self._place(index)
         _, theirs, info = RunFolder.open(place)
         share = theirs.train.validation
-        ours = self._seeded(self._config, index).replaced(**{"train.validation": share})
+        ours = self._seeded(index).replaced(**{"train.validation": share})
         same = (info.dataset, info.split) == (self._info.dataset, self._info.split)
         if is_run(self._folder.path) or (same and theirs == ours):
             return
@@ -227,14 +263,18 @@ class _MembersRun:
             for member in read_members(self._place(index), record.source)
         ]
         check_members(members)
+        info = ensemble_info(members)
+        # what it has learned from is known before there is a model, the hashes come after it
+        unsealed = tuple(replace(one, sha256=None) for one in info.members)
+        write_json(self._folder.path / RUN_FILE, asdict(replace(info, members=unsealed)))
         write_members(self._folder, members)
-        write_json(self._folder.path / RUN_FILE, asdict(ensemble_info(members)))
+        write_json(self._folder.path / RUN_FILE, asdict(info))
 
     def _place(self, index: int) -> Path:
         return self._folder.path / MEMBERS_FOLDER / str(index + 1)
 
-    def _seeded(self, config: Config, index: int) -> Config:
-        return config.replaced(**{"train.seed": self._info.members[index].seed})
+    def _seeded(self, index: int) -> Config:
+        return self._config.replaced(**{"train.seed": self._info.members[index].seed})
 
 
 def _n_epochs(config: Config) -> int:

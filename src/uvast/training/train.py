@@ -135,13 +135,7 @@ def resume_run(
 ) -> RunFolder:
     """Goes on with one model; see `uvast.training.resume`."""
     folder, config, info = RunFolder.open(Path(run))
-    frozen = [one for one in settings if one.partition("=")[0].strip() not in RESUMABLE]
-    if frozen:
-        raise ConfigError(
-            f"{frozen[0]} would change a run that has begun",
-            where=run,
-            remedy=f"start a new run, or change only {', '.join(RESUMABLE)}",
-        )
+    check_resumable(run, settings)
     config = load_config(file=folder.path / "config.toml", settings=settings, of_run=True)
     if settings:
         _check_changeable(folder, config)
@@ -156,6 +150,17 @@ def resume_run(
         )
         session.run()
     return folder
+
+
+def check_resumable(run: Path | str, settings: Sequence[str]) -> None:
+    """Refuses changes of a run that has begun."""
+    frozen = [one for one in settings if one.partition("=")[0].strip() not in RESUMABLE]
+    if frozen:
+        raise ConfigError(
+            f"{frozen[0]} would change a run that has begun",
+            where=run,
+            remedy=f"start a new run, or change only {', '.join(RESUMABLE)}",
+        )
 
 
 def _samples(
