@@ -6,21 +6,27 @@ RUN/log.csv              one row per epoch
 RUN/last.safetensors     the newest state: weights, optimiser, averages, targets
 RUN/best.safetensors     the model to use
 RUN/run.lock             held by the process that trains
+RUN/members/1, 2, …      runs of their own, where one run trains several models
+
+An ensemble's `best` holds all its members: its folder can be moved without them.
 """
 
 from __future__ import annotations
 
 import csv
 import dataclasses
+import hashlib
 import io
 import json
 import platform
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from filelock import FileLock, Timeout
+from pydantic import Field
 from safetensors import SafetensorError, safe_open
 
 from uvast._version import __version__
@@ -30,6 +36,7 @@ from uvast.features.record import ExtractorRecord  # noqa: TC001 (pydantic reads
 from uvast.files import (
     is_present,
     missing,
+    open_file,
     read_record,
     read_text,
     unwritable,
@@ -39,15 +46,18 @@ from uvast.files import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
 RUN_FILE = "run.json"
 CONFIG_FILE = "config.toml"
 
+MOST_MEMBERS = 100
+
 LOCK_SECONDS = 10.0
 """How long a run waits for a process that is about to end, such as that of a lost node."""
 
-BEGINNINGS = (CONFIG_FILE, "log.csv", "run.lock", "error.txt")
+MEMBERS_FOLDER = "members"
+
+BEGINNINGS = (CONFIG_FILE, "log.csv", "run.lock", "error.txt", MEMBERS_FOLDER)
 """What a run that was killed at its first moment, or a benchmark's cell that crashed, leaves."""
 
 SCORES = ("acc", "edit", "f1@10", "f1@25", "f1@50", "score", "selection")
@@ -60,8 +70,31 @@ LOG_COLUMNS = (
 
 
 @dataclass(frozen=True)
+class MemberInfo:
+    """A member of an ensemble.
+
+    Args:
+        source: its run folder or checkpoint; relative to the ensemble's folder if it lies inside.
+        seed: of its training.
+        sha256: of its checkpoint; None while it is not trained.
+    """
+
+    source: Annotated[str, Field(max_length=10_000)]
+    seed: Annotated[int, Field(ge=0, lt=2**63)]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the ensemble's own run trains it."""
+        return not Path(self.source).is_absolute()
+
+
+@dataclass(frozen=True)
 class RunInfo:
-    """What a run was made from; `extractor` made its features, if that is known."""
+    """What a run was made from.
+
+    `extractor` made its features, if that is known; `members` are those of an ensemble.
+    """
 
     dataset: str
     split: int | None
@@ -72,6 +105,7 @@ class RunInfo:
     validation: tuple[str, ...]
     versions: dict[str, str]
     extractor: ExtractorRecord | None = None
+    members: Annotated[tuple[MemberInfo, ...], Field(max_length=MOST_MEMBERS)] = ()
 
 
 def is_run(path: Path) -> bool:
@@ -100,6 +134,15 @@ def checkpoint_path(path: Path) -> Path:
     raise CheckpointError(
         "holds no checkpoint", where=path, remedy="name a run folder that uvast train made"
     )
+
+
+def checkpoint_hash(path: Path) -> str:
+    """The sha256 of a checkpoint's content."""
+    digest = hashlib.sha256()
+    with open_file(path) as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 def versions() -> dict[str, str]:
@@ -133,15 +176,8 @@ class RunFolder:
         return self.path / "log.csv"
 
     def is_finished(self) -> bool:
-        """Whether nothing is left to train, as its newest state tells."""
-        if not self.last.is_file():  # a pipe in its place would hang
-            return False
-        try:
-            with safe_open(self.last, framework="numpy") as file:
-                progress = json.loads((file.metadata() or {}).get("progress", "{}"))
-        except (OSError, SafetensorError, ValueError):
-            return False
-        return isinstance(progress, dict) and progress.get("finished") is True
+        """Whether nothing is left to train, as its newest state tells; an ensemble's is `best`."""
+        return any(map(_is_finished, (self.last, self.best)))
 
     def check_free(self) -> None:
         """A run begins in a new or empty folder, or where one had hardly begun."""
@@ -246,6 +282,17 @@ class RunFolder:
                 remedy="remove it: training goes on from the checkpoint, with a new log",
             ) from error
         return rows
+
+
+def _is_finished(checkpoint: Path) -> bool:
+    if not checkpoint.is_file():  # a pipe in its place would hang
+        return False
+    try:
+        with safe_open(checkpoint, framework="numpy") as file:
+            progress = json.loads((file.metadata() or {}).get("progress", "{}"))
+    except (OSError, SafetensorError, ValueError):
+        return False
+    return isinstance(progress, dict) and progress.get("finished") is True
 
 
 def _log_lines(rows: Iterable[Mapping[str, object]], *, header: bool = False) -> str:

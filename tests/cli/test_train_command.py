@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 from uvast.cli.console import progress_bar
 from uvast.cli.main import app, main
-from uvast.cli.training_bar import TrainingBar, train
+from uvast.cli.train import train
+from uvast.cli.training_bar import TrainingBar
 from uvast.config import Config
 from uvast.data import generate_dataset
 from uvast.errors import ConfigError
@@ -84,6 +85,10 @@ def test_an_interrupt_says_how_to_go_on_if_the_run_has_begun(tmp_path, monkeypat
             "training uvast on 21 videos (cpu): 1 epoch of stage 1, 800 of stage 2",
         ),
         (Plan("uvast", 1, "cuda:0", {2: 30}), "on 1 video (cuda:0): 30 epochs of stage 2"),
+        (
+            Plan("uvast", 4, "cpu", {1: 9, 2: 3}, member=1, n_members=3, later_epochs=24),
+            "training 3 uvast models on 4 videos (cpu): 9 epochs of stage 1, 3 of stage 2 for each",
+        ),
         (Plan("ms-tcn", 3, "cpu", {}), "nothing is left to train: the run was finished already"),
     ],
 )
@@ -221,6 +226,21 @@ def test_inner_runs_are_part_of_the_bar():
         bar.step(1, 1, 5, 0.25)
         assert progress.tasks[0].completed == 5.25
         assert progress.tasks[0].description == "full labels, stage 1"
+
+
+def test_one_bar_covers_all_members():
+    with progress_bar() as progress:
+        bar = TrainingBar(progress)
+        bar.begin(Plan("uvast", 3, "cpu", {1: 1}, member=2, n_members=3, later_epochs=4))
+        bar.step(1, 4, 4, 0.5)  # the last epoch of a member that was broken off
+        (task,) = progress.tasks
+        assert (task.completed, task.total) == (0.5, 5)
+        assert task.description == "member 2 of 3, stage 1"
+        bar.begin(Plan("uvast", 3, "cpu", {1: 4}, member=3, n_members=3))
+        bar.step(1, 1, 4, 1.0)
+        (task,) = progress.tasks
+        assert (task.completed, task.total) == (2, 5)
+        assert task.description == "member 3 of 3, stage 1"
 
 
 def test_validation_scores_are_lines_of_their_own(run, tmp_path, monkeypatch):

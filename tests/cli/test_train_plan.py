@@ -53,6 +53,14 @@ def test_a_plan_alone_trains_nothing(tiny_path):
     assert (config.train.epochs, config.model.width) == (300, 16)
 
 
+def test_the_time_is_that_of_all_members(tiny_path, monkeypatch):
+    monkeypatch.setattr("uvast.training.expected_seconds", lambda *_: 300.0)
+    done = uvast("train", tiny_path, "--plan", "--members", 3, *TINY, "--device", "cpu")
+    assert done.stderr.splitlines()[-1] == "3 members will take about 15 minutes (cpu)"
+    plan = json.loads(done.stdout)
+    assert (plan["members"], plan["seconds"]) == (3, 900.0)
+
+
 def test_a_run_that_goes_on_is_not_planned_again(tmp_path):
     done = uvast("train", "--resume", tmp_path, "--plan")
     assert done.returncode == 2

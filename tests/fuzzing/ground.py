@@ -77,6 +77,7 @@ COMMANDS = (
     "train data --split 1 --config settings.toml --validation 0.4 --out run",
     "train data --split 1 --config settings.toml --stage 1 --out begun",
     "train data --split 1 --config settings.toml --set train.folds=2 --stage 1 --out folded",
+    "ensemble run begun --out together",
     "segment run data --split 1 --out predictions --format txt,csv,json",
     "benchmark data --models frames.toml --splits 1 --durations frames --out bench",
     "sweep data --preset frames.toml --set-range model.width=8,16 --trials 1 --out sweep",

@@ -96,6 +96,8 @@ def _run() -> list[Target]:
         folder = "run" if words == RESUME else "begun"
         found += [Target(f"{folder}/{name}", kind, words, (folder,)) for name, kind in files]
     found.append(Target("folded/folds/weights.json", "json", "train --resume folded", ("folded",)))
+    found.append(Target("together/run.json", "json", "train --resume together", ("together",)))
+    found.append(Target("together/run.json", "json", "ensemble together run --out out/again"))
     return found
 
 
@@ -116,6 +118,8 @@ def _checkpoint() -> list[Target]:
         Target("run/last.safetensors", kind, RESUME, ("run",)),
         Target("run/last.safetensors", kind, "call load run/last.safetensors"),
         Target("begun/last.safetensors", kind, GO_ON, ("begun",)),
+        Target("together/best.safetensors", kind, "segment together data --split 1 --out out"),
+        Target(best, kind, "ensemble run begun --out out/again"),
     ]
 
 

@@ -162,7 +162,7 @@ def test_with_the_last_weight_the_decoder_decides_alone(
 def test_each_video_is_encoded_and_searched_once(
     model: uvast.Segmenter, tiny: Dataset, count_calls: object
 ) -> None:
-    calls = count_calls("segmenter.Segmenter.encode_batch", "decoder.beam_transcripts")
+    calls = count_calls("segmenter.Segmenter.encode_batch", "writing.beam_transcripts")
     name = tiny.names[0]
     truth = Truth(Segmentation.from_labels(tiny.video(name).labels))
     hold_out(model, tiny.video(name, labels=False), truth)

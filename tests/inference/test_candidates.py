@@ -50,7 +50,7 @@ def test_best_says_if_its_transcript_was_cut(
     def cut(*_: object, **__: object) -> tuple[Transcript, ...]:
         return (Transcript(joint.transcript, 0.0, complete=False),)
 
-    monkeypatch.setattr("uvast.inference.decoder.beam_transcripts", cut)
+    monkeypatch.setattr("uvast.inference.writing.beam_transcripts", cut)
     monkeypatch.setattr(
         "uvast.inference.candidates.smoothed_transcript", lambda *_, **__: np.array([0])
     )

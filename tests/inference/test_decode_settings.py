@@ -53,7 +53,7 @@ def test_the_decoder_alone_is_greedy_though_best_has_a_beam(
         widths.append(beam_width)
         return beam_transcripts(*given, beam_width=beam_width, **options)
 
-    monkeypatch.setattr("uvast.inference.decoder.beam_transcripts", searched)
+    monkeypatch.setattr("uvast.inference.writing.beam_transcripts", searched)
     features = tiny.video(tiny.names[0], labels=False).features
     small_model.segment(features, **changes)
     assert widths == ([] if width is None else [width])

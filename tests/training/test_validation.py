@@ -41,7 +41,7 @@ def test_the_decoder_alone_is_judged_beside_best_and_greedy(
         searches.append(options["beam_width"])
         return beam_transcripts(*given, **options)
 
-    monkeypatch.setattr("uvast.inference.decoder.beam_transcripts", counted)
+    monkeypatch.setattr("uvast.inference.writing.beam_transcripts", counted)
     scores = part.scores(model, stage=1)
     assert searches == [5] * len(part)
     alone = replace(model, config=model.config.replaced(**{"decode.transcript": "decoder"}))

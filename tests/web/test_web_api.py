@@ -149,6 +149,22 @@ def test_review_shows_the_least_sure_first(client: Client, project: Project) -> 
     assert left == [("tea", "x")]
 
 
+def test_what_the_members_of_an_ensemble_disagree_about_comes_first(
+    client: Client, project: Project
+) -> None:
+    sure, torn = {"entropy": 0.4, "agreement": 0.9}, {"entropy": 0.3, "agreement": 0.9}
+    predict(
+        project,
+        "cup",
+        predicted("reach", 0, 25, **sure, divergence=0.0),
+        predicted("pour", 25, 60, **torn, divergence=0.8),
+    )
+    first, second = client.get("/api/review").json()
+    assert (first["segment"]["label"], second["segment"]["label"]) == ("pour", "reach")
+    assert first["uncertainty"] == 0.4
+    assert first["why"] == "the members of the ensemble disagree about it (divergence 0.80)"
+
+
 def test_rounds_are_scored_against_what_was_reviewed(client: Client, project: Project) -> None:
     from uvast.web.rounds import keep_round
 

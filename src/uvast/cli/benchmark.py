@@ -55,6 +55,14 @@ def benchmark(
         str, typer.Option(help="Split numbers, separated by commas, or all.")
     ] = "all",
     seeds: options.SeedsOption = "0",
+    members: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Also score every N seeds of a model together, as an ensemble; 1 for none.",
+        ),
+    ] = 1,
     epochs: options.EpochsOption = None,
     settings: options.SettingsOption = None,
     timestamps: options.TimestampsOption = None,
@@ -79,9 +87,13 @@ def benchmark(
 
     From clicks: `uvast benchmark data/gtea --supervision full,timestamps --out bench --jobs 2`
 
+    Ensembles of three, beside the single models they are made of: `uvast benchmark data/gtea
+    --seeds 0,1,2 --members 3 --out bench`
+
     On a cluster: `uvast benchmark data/gtea --out /shared/bench --engine ray`
     """
     from uvast.benchmark.engine import run_cells
+    from uvast.benchmark.ensembles import ensemble_cells, form_ensembles
     from uvast.benchmark.matrix import Matrix
     from uvast.benchmark.results import collect, layouts, with_earlier, write_results
 
@@ -101,6 +113,7 @@ def benchmark(
         timestamps=timestamps,
     )
     cells = matrix.cells()
+    groups = ensemble_cells(cells, members)
     _note_unlabelled(datasets)
     chosen = options.make_engine(
         engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus
@@ -118,6 +131,11 @@ def benchmark(
                 written = time.monotonic()
 
     n_failed = follow(outcomes(), len(cells))
+    joined, faults = form_ensembles(groups, out)
+    for fault in faults:
+        note(fault)
+    n_failed += follow(run_cells(joined, out, chosen), len(joined))
+    cells = (*cells, *joined)
     write_all()
     rows = collect(cells, out)
     if as_json:

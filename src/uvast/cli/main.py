@@ -21,6 +21,7 @@ from uvast.cli import (
     convert,
     data,
     demo,
+    ensemble,
     evaluate,
     export,
     extract,
@@ -81,6 +82,7 @@ app.command("pseudo-label")(pseudo_label.pseudo_label)
 app.command("config")(config.config)
 app.command("extract")(extract.extract)
 app.command("train")(train.train)
+app.command("ensemble")(ensemble.ensemble)
 app.command("segment")(segment.segment)
 app.command("overlay")(overlay.overlay)
 app.command("app")(app_command.app)

@@ -22,7 +22,7 @@ def leaves_all_to_data(preset: str | None, file: Path | None, changes: Collectio
     return preset in (None, AUTO) and file is None and "model.kind" not in changes
 
 
-def say_plan(plan: AutoPlan, device: str, *, as_json: bool = False) -> None:
+def say_plan(plan: AutoPlan, device: str, *, n_members: int = 1, as_json: bool = False) -> None:
     """Tells the plan and the time it will take; with `as_json` also to scripts, on stdout."""
     from uvast.devices import choose_device
     from uvast.training import expected_seconds
@@ -32,14 +32,16 @@ def say_plan(plan: AutoPlan, device: str, *, as_json: bool = False) -> None:
     for sentence in plan.sentences:
         note(sentence)
     chosen = choose_device(device)
-    seconds = expected_seconds(plan.config, plan.facts, chosen)
-    note(f"this will take {_in_words(seconds)} ({chosen})")
+    seconds = n_members * expected_seconds(plan.config, plan.facts, chosen)
+    each = f"{n_members} members will" if n_members > 1 else "this will"
+    note(f"{each} take {_in_words(seconds)} ({chosen})")
     if as_json:
         print_json(
             {
                 "facts": dataclasses.asdict(plan.facts),
                 "config": plan.config.as_dict(),
                 "sentences": plan.sentences,
+                "members": n_members,
                 "seconds": round(seconds, 1),
                 "device": str(chosen),
             }

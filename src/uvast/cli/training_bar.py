@@ -16,7 +16,7 @@ WIDE = 140
 
 
 class TrainingBar:
-    """One bar over the epochs of all stages, so that the time left is that of the whole run.
+    """One bar over the epochs of all stages and members: the time left is that of the whole run.
 
     Pseudo-labels have one of their own before it. A named bar is part of a story that tells the
     plan and the scores itself.
@@ -28,6 +28,9 @@ class TrainingBar:
         self._left: dict[int, int] = {}
         self._folds: dict[int, int] = {}
         self._fold, self._n_folds = 0, 0
+        self._n_before = 0
+        self._member = ""
+        self._total = 0
         self._task: TaskID | None = None
         self._labels: TaskID | None = None
         self._text = ""
@@ -35,8 +38,17 @@ class TrainingBar:
     def begin(self, plan: Plan) -> None:
         """Tells what there is to do."""
         self._end_labels()
+        # those of the members before this one
+        self._n_before += sum(self._folds.values()) + sum(self._left.values())
         self._left, self._folds = plan.epochs, plan.folds
-        if not self._name:
+        self._fold, self._text = 0, ""
+        if plan.n_members > 1:
+            self._member = f"member {plan.member} of {plan.n_members}, "
+        own = sum(self._folds.values()) + sum(self._left.values())
+        self._total = self._n_before + own + plan.later_epochs
+        if self._task is not None:
+            self._progress.update(self._task, total=self._total)
+        if not self._name and not self._n_before:
             for line in (*plan.notes, *_of_folds(plan), _sentence(plan)):
                 note(line)
 
@@ -60,18 +72,17 @@ class TrainingBar:
         """Moves the bar; epochs of earlier sessions are none of its own."""
         self._end_labels()
         here = f"inner run {self._fold} of {self._n_folds}" if self._fold else f"stage {stage}"
-        text = f"{self._name}{here}{self._text}"
-        in_folds = sum(self._folds.values())
+        text = f"{self._name}{self._member}{here}{self._text}"
         if self._task is None:
-            total = in_folds + sum(self._left.values())
-            self._task = self._progress.add_task(text, total=total)
+            self._task = self._progress.add_task(text, total=self._total)
         if self._fold:
             before = sum(n for number, n in self._folds.items() if number < self._fold)
             left = self._folds[self._fold]
         else:
-            before = in_folds + sum(n for number, n in self._left.items() if number < stage)
+            before = sum(self._folds.values())
+            before += sum(n for number, n in self._left.items() if number < stage)
             left = self._left[stage]
-        done = before + left - (epochs - epoch + 1) + fraction
+        done = self._n_before + before + left - (epochs - epoch + 1) + fraction
         self._progress.update(self._task, completed=round(done, 2), description=text)
 
     def epoch(self, report: EpochReport) -> None:
@@ -111,7 +122,10 @@ def _sentence(plan: Plan) -> str:
     videos = _number(plan.n_videos, "video")
     if plan.n_validation:
         videos += f", {plan.n_validation} more held out for validation"
-    return f"training {plan.model} on {videos} ({plan.device}): {', '.join(parts)}"
+    what, epochs = plan.model, ", ".join(parts)
+    if plan.n_members > 1:
+        what, epochs = f"{plan.n_members} {what} models", f"{epochs} for each"
+    return f"training {what} on {videos} ({plan.device}): {epochs}"
 
 
 def _number(n: int, what: str) -> str:

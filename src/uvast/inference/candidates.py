@@ -14,20 +14,21 @@ import numpy as np
 
 from uvast.durations import score_parts, smoothed_transcript, viterbi
 from uvast.inference.prediction import DecodedVideo
-from uvast.inference.search import transcript_log_probabilities
 from uvast.inference.weights import ALONE
+from uvast.inference.writing import segmentation_log_probabilities
+from uvast.models.ensemble import writers
 from uvast.segments import IntArray, Segmentation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+    from torch import nn
 
     from uvast.durations.result import FloatArray
     from uvast.inference.decoder import Job
     from uvast.inference.priors import Priors
     from uvast.inference.weights import DecodingWeights
-    from uvast.models import Uvast
     from uvast.vocabulary import Vocabulary
 
 SMOOTHING_WIDTHS = (1, 9, 25)
@@ -101,7 +102,7 @@ def find_transcripts(
 
 
 def cut_candidates(
-    model: Uvast,
+    model: nn.Module,
     job: Job,
     transcripts: Sequence[IntArray],
     vocabulary: Vocabulary,
@@ -116,10 +117,10 @@ def cut_candidates(
     found = [Segmentation(one, search(one, priors.gamma).durations) for one in transcripts]
     parts = partial(score_parts, frames, cut_scores=cut_scores)
     own = [parts(one, priors.gamma, priors.transitions) for one in found]
-    # as the decoder would have written them: long segments in chunks
-    chunk = priors.chunk_fraction
-    tokens = [one.chunked(chunk).transcript if chunk else one.transcript for one in found]
-    decoder = transcript_log_probabilities(model, job.encoded, job.mask, vocabulary, tokens)
+    chunks = priors.chunks_of(len(writers(model)))
+    decoder = segmentation_log_probabilities(
+        model, job.encoded, job.mask, vocabulary, found, chunks
+    )
     written = _as_written(job)
     decoder_parts = [
         max(score, written.get(tuple(one.transcript.tolist()), -np.inf))

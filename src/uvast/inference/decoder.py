@@ -14,11 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-import torch
-
 from uvast.durations import (
-    alignment,
     boundary_scores,
     cut_at_boundaries,
     fifa,
@@ -34,9 +30,13 @@ from uvast.inference.candidates import (
     lone_candidate,
 )
 from uvast.inference.prediction import DecodedVideo, FramePrediction
-from uvast.inference.search import Transcript, beam_transcripts, greedy_transcripts
-from uvast.models import Encoded, Uvast
+from uvast.inference.writing import (
+    aligned_durations,
+    explicit_fractions,
+    written_transcripts,
+)
 from uvast.models.build import gives_boundaries
+from uvast.models.ensemble import writers
 from uvast.segments import IntArray, Segmentation, round_durations
 
 if TYPE_CHECKING:
@@ -48,8 +48,9 @@ if TYPE_CHECKING:
     from uvast.durations import Durations
     from uvast.durations.result import FloatArray
     from uvast.inference.priors import Priors
+    from uvast.inference.search import Transcript
     from uvast.inference.weights import DecodingWeights
-    from uvast.models import Decoded
+    from uvast.models import Encoded
     from uvast.vocabulary import Vocabulary
 
 BEST_BEAM_WIDTH = 10
@@ -87,33 +88,21 @@ class Decoder:
     ) -> tuple[Job, ...]:
         """Takes a batch apart; the transcript decoder works on the whole batch at once."""
         lengths = mask.sum(1).tolist()
-        alone = [
-            Encoded(encoded.features[i : i + 1, :n], encoded.logits[i : i + 1, :n])
-            for i, n in enumerate(lengths)
-        ]
+        alone = [encoded.video(i, n) for i, n in enumerate(lengths)]
         masks = [mask[i : i + 1, :n] for i, n in enumerate(lengths)]
         transcripts: list[tuple[Transcript, ...]] = [()] * len(lengths)
         if self.options.transcript in ("decoder", "best"):
-            transcripts = self._written(encoded, mask, list(zip(alone, masks, strict=True)))
+            own_width = BEST_BEAM_WIDTH if self.options.transcript == "best" else 1
+            transcripts = written_transcripts(
+                self.model,
+                encoded,
+                mask,
+                self.vocabulary,
+                beam_width=self.options.beam_width or own_width,
+                greedy_first=not self.options.beam_width,
+                max_segments=self.options.max_segments,
+            )
         return tuple(map(Job, frames, alone, masks, transcripts))
-
-    def _written(
-        self, encoded: Encoded, mask: Tensor, alone: list[tuple[Encoded, Tensor]]
-    ) -> list[tuple[Transcript, ...]]:
-        """The decoder's transcripts of each video, first that which it writes by itself."""
-        model, words, cap = self._uvast, self.vocabulary, self.options.max_segments
-        own_width = BEST_BEAM_WIDTH if self.options.transcript == "best" else 1
-        width = self.options.beam_width or own_width
-        own: list[tuple[Transcript, ...]] = [()] * len(alone)
-        if width == 1 or not self.options.beam_width:
-            greedy = greedy_transcripts(model, encoded, mask, words, max_segments=cap)
-            own = [(one,) for one in greedy]
-        if width == 1:
-            return own
-        return [
-            (*first, *beam_transcripts(model, *one, words, beam_width=width, max_segments=cap))
-            for first, one in zip(own, alone, strict=True)
-        ]
 
     def decode(self, job: Job) -> DecodedVideo:
         """The segmentation of one video."""
@@ -155,7 +144,7 @@ class Decoder:
     def cut_candidates(self, job: Job, transcripts: Sequence[IntArray], power: float) -> Candidates:
         """Transcripts with their best durations, and the parts of their scores."""
         return cut_candidates(
-            self._uvast,
+            self.model,
             job,
             transcripts,
             self.vocabulary,
@@ -170,11 +159,6 @@ class Decoder:
         own, alpha = self.priors.weights, self.options.alpha
         return own.having_power(alpha) if alpha else own
 
-    @property
-    def _uvast(self) -> Uvast:
-        assert isinstance(self.model, Uvast), "checked with the options"
-        return self.model
-
     def _with_durations(
         self, job: Job, transcript: IntArray, known: IntArray | None
     ) -> Segmentation:
@@ -185,7 +169,7 @@ class Decoder:
                 found = self._alignment(job, transcript)
             case "fifa":
                 # without durations to start from, FIFA starts at the class means
-                if known is None and self._uvast.alignment is not None:
+                if known is None and _can_align(self.model):
                     known = self._alignment(job, transcript).durations
                 found = fifa(
                     frames,
@@ -234,24 +218,12 @@ class Decoder:
             cut_scores=self._cut_scores(job),
         )
 
-    @torch.inference_mode()
     def _alignment(self, job: Job, transcript: IntArray) -> Durations:
-        segments = self._read_again(job, transcript).features[:, :-1]
-        logits = self._uvast.align(job.encoded.features, job.mask, segments, None)
-        return alignment(logits[0].cpu().numpy())
+        return aligned_durations(self.model, job.encoded, job.mask, self.vocabulary, transcript)
 
-    @torch.inference_mode()
     def _explicit(self, job: Job, tokens: IntArray) -> Segmentation:
-        fractions = self._read_again(job, tokens).fractions
-        assert fractions is not None, "checked with the options"
-        shares = fractions[-1, 0, :-1].clamp(min=0).cpu().numpy()
+        shares = explicit_fractions(self.model, job.encoded, job.mask, self.vocabulary, tokens)
         return Segmentation(tokens, round_durations(shares, job.mask.shape[1])).merged()
-
-    def _read_again(self, job: Job, tokens: IntArray) -> Decoded:
-        """The transcript decoder's outputs for a whole transcript."""
-        given = np.concatenate(([self.vocabulary.sos], tokens))
-        inputs = torch.as_tensor(given, device=job.mask.device)[None]
-        return self._uvast.decode(job.encoded, job.mask, inputs, need_weights=False)
 
 
 def _pieces(job: Job) -> Segmentation:
@@ -264,23 +236,23 @@ def check_options(model: nn.Module, options: DecodeConfig) -> None:
     """Refuses what the model cannot do."""
     if not gives_boundaries(model):
         _check_without_boundaries(options)
-    network = model if isinstance(model, Uvast) else None
-    if options.transcript in ("decoder", "best") and network is None:
+    decoders = writers(model)
+    if options.transcript in ("decoder", "best") and not decoders:
         raise ConfigError(
             f"transcript {options.transcript!r} needs a uvast model, this one is frame-wise",
             remedy="pass --transcript frames or --transcript semi-markov",
         )
     if options.transcript in ("semi-markov", "best"):
         return  # they find durations of their own
-    if options.durations == "alignment" and (network is None or network.alignment is None):
+    if options.durations == "alignment" and not _can_align(model):
         remedy = "pass --durations viterbi"
-        if network is not None:
+        if decoders:
             remedy = f"train stage 2 with uvast train --resume RUN --stage 2, or {remedy}"
         raise ConfigError(
             "durations 'alignment' need a model with an alignment decoder", remedy=remedy
         )
     explicit = options.durations == "explicit"
-    if explicit and (network is None or not network.dimensions.explicit_durations):
+    if explicit and not any(one.dimensions.explicit_durations for one in decoders):
         raise ConfigError(
             "durations 'explicit' need a model that was trained to predict them",
             remedy="train with --set model.explicit_durations=true or pass --durations viterbi",
@@ -305,3 +277,7 @@ def _check_without_boundaries(options: DecodeConfig) -> None:
             where="decode",
             remedy=f"{own}, or set decode.boundary_weight=0",
         )
+
+
+def _can_align(model: nn.Module) -> bool:
+    return any(one.alignment is not None for one in writers(model))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from torch import Tensor
 
+    from uvast.models import Encoded
     from uvast.segments import Segmentation
 
 LONGEST_BAND = 1000
@@ -25,15 +29,26 @@ class Doubts:
         agreements: the share of each segment's frames whose likeliest class is the segment's
             `(S,)`.
         band: the probability of the segment's class over time, in equal pieces of the video.
+        divergences: how much the members of an ensemble disagree about each segment's frames, 0
+            (all say the same) to 1 (each is sure of another class) `(S,)`; else None.
     """
 
     entropies: NDArray[np.float64]
     agreements: NDArray[np.float64]
     band: NDArray[np.float64]
+    divergences: NDArray[np.float64] | None = None
 
     @classmethod
-    def of(cls, log_probabilities: NDArray[np.floating[Any]], segmentation: Segmentation) -> Doubts:
-        """Of class scores `(T, C)` and a segmentation of the same frames."""
+    def of(
+        cls,
+        log_probabilities: NDArray[np.floating[Any]],
+        segmentation: Segmentation,
+        divergences: NDArray[np.float32] | None = None,
+    ) -> Doubts:
+        """Of class scores `(T, C)` and a segmentation of the same frames.
+
+        The members of an ensemble differ by `divergences (T,)`, see `member_divergences`.
+        """
         logs = log_probabilities.astype(np.float64)
         labels = segmentation.labels
         n_frames, n_classes = logs.shape
@@ -47,7 +62,34 @@ class Doubts:
             np.clip(_means(entropies, segmentation.starts), 0, 1),
             _means(agrees, segmentation.starts),
             np.clip(_means(chosen, starts), 0, 1),
+            None
+            if divergences is None
+            else np.clip(_means(divergences.astype(np.float64), segmentation.starts), 0, 1),
         )
+
+    def by_segment(self) -> dict[str, NDArray[np.float64]]:
+        """The numbers of each segment `(S,)`, by their names in files."""
+        found = {"entropy": self.entropies, "agreement": self.agreements}
+        return found if self.divergences is None else {**found, "divergence": self.divergences}
+
+
+def member_divergences(encoded: Encoded) -> Tensor | None:
+    """How much an ensemble's members disagree about each frame `(B, T)`; None for one model.
+
+    The Jensen-Shannon divergence: the entropy of their mean less the mean of their entropies, as a
+    share of the most that so many members can have.
+    """
+    if len(encoded.members) < 2:
+        return None
+    most = math.log(min(len(encoded.members), max(2, encoded.logits.shape[-1])))
+    own = torch.stack([_entropies(one.log_probabilities) for one in encoded.members])
+    apart = (_entropies(encoded.log_probabilities) - own.mean(0)) / most
+    return apart.clamp(0, 1)
+
+
+def _entropies(log_probabilities: Tensor) -> Tensor:
+    """Of probabilities `(…, C)`; a class that is ruled out adds nothing."""
+    return -(log_probabilities.exp() * log_probabilities.clamp(min=-1e9)).sum(-1)
 
 
 def _means(values: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -20,14 +20,16 @@ class FramePrediction:
     """The frame head's view of one video.
 
     Args:
-        features: encoder features `(T, D)`.
-        log_probabilities: class scores `(T, C)`.
+        features: of the encoder `(T, D)`; those of an ensemble's members stand side by side.
+        log_probabilities: of the classes `(T, C)`.
         boundaries: log-odds that a segment starts at a frame `(T,)`; None if the model has none.
+        divergences: how much the members of an ensemble disagree, 0 to 1 `(T,)`; else None.
     """
 
     features: NDArray[np.float32]
     log_probabilities: NDArray[np.float32]
     boundaries: NDArray[np.float32] | None = None
+    divergences: NDArray[np.float32] | None = None
 
     @property
     def is_sound(self) -> bool:
@@ -133,9 +135,9 @@ class Prediction:
         """For JSON."""
         segments: list[dict[str, Any]] = [segment._asdict() for segment in self.segments]
         if self.doubts is not None:
-            both = zip(self.doubts.entropies.tolist(), self.doubts.agreements.tolist(), strict=True)
-            for segment, (entropy, agreement) in zip(segments, both, strict=True):
-                segment |= {"entropy": entropy, "agreement": agreement}
+            for name, values in self.doubts.by_segment().items():
+                for segment, value in zip(segments, values.tolist(), strict=True):
+                    segment[name] = value
         return {
             "confidence": _rounded(self.confidence),
             "complete": self.complete,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -14,7 +13,7 @@ from uvast.files import check_absent, read_record, write_json
 from uvast.inference.inputs import DatasetVideo
 from uvast.inference.output import MANIFEST, Manifest, output_path, read_manifest, write_prediction
 from uvast.inference.pipeline import Outcome
-from uvast.runs import RUN_FILE, RunInfo, checkpoint_path
+from uvast.runs import RUN_FILE, RunInfo, checkpoint_hash, checkpoint_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,7 +39,7 @@ def make_manifest(
     datasets = {_text(one.dataset.path) for one in sources if isinstance(one, DatasetVideo)}
     return Manifest(
         model=_text(model),
-        checkpoint=_sha256(checkpoint),
+        checkpoint=checkpoint_hash(checkpoint),
         options=asdict(options),
         formats=formats,
         videos={source.name: _text(source.path) for source in sources},
@@ -180,11 +179,3 @@ def _text(path: Path | str) -> str:
     """An absolute path, or a name, that can be written to a file whatever its bytes are."""
     whole = path if isinstance(path, str) else path.resolve()
     return os.fsencode(whole).decode(errors="backslashreplace")
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()

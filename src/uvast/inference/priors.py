@@ -40,6 +40,7 @@ class Priors:
         chunk_fraction: the longest chunk the decoder was trained on; 0 for whole segments.
         weights: how much each voice counts.
         temperature: what the frame logits are divided by before they are shown as probabilities.
+        writer_chunks: of an ensemble, that of each member with a transcript decoder.
     """
 
     poisson: LengthModel
@@ -48,6 +49,7 @@ class Priors:
     chunk_fraction: float = 0.0
     weights: DecodingWeights = field(default_factory=DecodingWeights)
     temperature: float = 1.0
+    writer_chunks: tuple[float, ...] = ()
 
     @classmethod
     def fit(
@@ -61,6 +63,11 @@ class Priors:
             chunk_fraction=chunk_fraction,
         )
 
+    def chunks_of(self, n_writers: int) -> tuple[float, ...]:
+        """The longest chunk of each of a model's transcript decoders."""
+        same = (self.chunk_fraction,) * n_writers
+        return self.writer_chunks if len(self.writer_chunks) == n_writers else same
+
     def length_model(self, kind: str) -> LengthModel:
         """The length model of a setting's name."""
         if kind == "none":
@@ -71,7 +78,9 @@ class Priors:
         """Plain values, for the model card; `-inf`, which JSON lacks, is None."""
         initial, bigram = self.transitions.initial, self.transitions.bigram
         plain = {"initial": _without_infinity(initial), "bigram": [*map(_without_infinity, bigram)]}
-        return {**asdict(self), "transitions": plain}
+        values = {**asdict(self), "transitions": plain}
+        values.pop("writer_chunks")  # an ensemble finds them in its members' cards
+        return values
 
     @classmethod
     def from_dict(

@@ -15,15 +15,17 @@ from uvast.data import collate
 from uvast.devices import choose_device
 from uvast.errors import CheckpointError, FeatureError
 from uvast.inference.decoder import Decoder
-from uvast.inference.doubts import Doubts
+from uvast.inference.doubts import Doubts, member_divergences
 from uvast.inference.from_video import extracted
 from uvast.inference.inputs import FeatureFile, video_of_array
+from uvast.inference.member_priors import mean_priors
 from uvast.inference.named_decodings import check_effect, parse_decode_setting
 from uvast.inference.prediction import FramePrediction, Prediction
 from uvast.inference.priors import Priors
 from uvast.inference.temperature import tempered
 from uvast.models.build import as_frame_model
 from uvast.models.checkpoint import load_model, read_scaling
+from uvast.models.ensemble import scalings_of
 from uvast.runs import checkpoint_path
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from uvast.inference.candidates import Candidates
     from uvast.inference.prediction import DecodedVideo
     from uvast.models import Encoded
+    from uvast.models.checkpoint import ModelCard
     from uvast.vocabulary import Vocabulary
 
 
@@ -51,13 +54,29 @@ def load(path: str | Path, *, device: str = "auto") -> Segmenter:
         model.to(choose_device(device)),
         vocabulary=card.vocabulary,
         config=parse_run_config(card.config, where=f"{checkpoint}, model card"),
-        priors=Priors.from_dict(card.decoding, len(card.vocabulary), where=checkpoint),
+        priors=_priors(model, card, checkpoint),
         sampling_rate=card.sampling_rate,
         frames_per_second=card.frames_per_second,
         scaling=read_scaling(checkpoint),
-        origin=f"stage {card.stage}, epoch {card.epoch} ({card.selection})",
+        origin=_origin(card),
         extractor=card.extractor,
     )
+
+
+def _priors(model: nn.Module, card: ModelCard, checkpoint: Path) -> Priors:
+    """What the card says; of an ensemble, the mean of what its members' cards say."""
+    n_classes = len(card.vocabulary)
+    found = [
+        Priors.from_dict(one.decoding, n_classes, where=checkpoint)
+        for one in card.members or (card,)
+    ]
+    return mean_priors(found, model) if card.members else found[0]
+
+
+def _origin(card: ModelCard) -> str:
+    if card.members:
+        return f"ensemble of {len(card.members)} ({', '.join(one.kind for one in card.members)})"
+    return f"stage {card.stage}, epoch {card.epoch} ({card.selection})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +100,8 @@ class Segmenter:
         priors: what decoding knows beside the network.
         sampling_rate: source frames per frame.
         frames_per_second: of the source, if known.
-        scaling: of the features, before the network sees them; None takes them as they are.
+        scaling: of the features, before the network sees them; None takes them as they are, and
+            the members of an ensemble scale them for themselves.
         origin: which epoch the weights are of, for reports.
         extractor: what made the features it was trained on, if that is known.
     """
@@ -211,7 +231,7 @@ class Segmenter:
             chosen = np.exp(np.take_along_axis(shown, labels, 1)[:, 0])
             confidences = np.add.reduceat(chosen, segmentation.starts) / segmentation.durations
             confidence = float(chosen.mean())
-            doubts = Doubts.of(shown, segmentation)
+            doubts = Doubts.of(shown, segmentation, frames.divergences)
             segmentation = segmentation.upsampled(video.sampling_rate, video.source_frames)
         return Prediction(
             transcript=decoded.transcript,
@@ -231,7 +251,8 @@ class Segmenter:
         Other units, columns in another order or another extractor's features show in their scale;
         a model that does not scale its features cannot tell.
         """
-        return self.scaling is None or self.scaling.is_familiar(video.features)
+        scalings = scalings_of(self.module) if self.scaling is None else (self.scaling,)
+        return all(one is None or one.is_familiar(video.features) for one in scalings)
 
     def checked(self, video: Video, where: Path | None = None) -> Video:
         """The same video, if its width is the model's; else an error that names it, or its file."""
@@ -246,12 +267,15 @@ class Segmenter:
 
 def _frame_predictions(encoded: Encoded, lengths: Sequence[int]) -> tuple[FramePrediction, ...]:
     """Takes a padded batch apart."""
-    features = encoded.features.cpu().numpy()
-    log_probabilities = encoded.logits.log_softmax(-1).cpu().numpy()
-    starts = None if encoded.boundaries is None else encoded.boundaries.cpu().numpy()
+    features, logs = (one.cpu().numpy() for one in (encoded.features, encoded.log_probabilities))
+    optional = (encoded.boundaries, member_divergences(encoded))
+    starts, divergences = (None if one is None else one.cpu().numpy() for one in optional)
     return tuple(
         FramePrediction(
-            features[i, :n], log_probabilities[i, :n], None if starts is None else starts[i, :n]
+            features[i, :n],
+            logs[i, :n],
+            None if starts is None else starts[i, :n],
+            None if divergences is None else divergences[i, :n],
         )
         for i, n in enumerate(lengths)
     )

@@ -23,6 +23,8 @@ from uvast.errors import CheckpointError, InputError, UvastError
 from uvast.features.record import ExtractorRecord  # noqa: TC001 (pydantic reads it)
 from uvast.files import atomic_path, first_fault, open_file, unwritable
 from uvast.models.build import MASK_NAME, OWN_KINDS, add_mask_token, rebuild_model
+from uvast.models.card_difference import card_difference
+from uvast.models.ensemble import Ensemble, scalings_of
 from uvast.models.uvast import Uvast
 from uvast.vocabulary import Vocabulary  # noqa: TC001 (pydantic reads it)
 
@@ -63,6 +65,7 @@ class ModelCard:
         decoding: length models, transitions and weights, as `uvast.inference` reads them.
         config: the run's whole config, as plain values.
         extractor: what made the features it was trained on, if that is known.
+        members: of an ensemble, the cards of its members.
     """
 
     kind: Text
@@ -77,6 +80,13 @@ class ModelCard:
     decoding: dict[str, Any] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
     extractor: ExtractorRecord | None = None
+    members: tuple[ModelCard, ...] = ()
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether its config says that features are scaled; runs of old do not say."""
+        settings = self.config.get("train")
+        return isinstance(settings, dict) and settings.get("scaling") is True
 
     def as_json(self) -> str:
         """The card as one line of JSON."""
@@ -108,9 +118,7 @@ class TensorFile:
         """How the model's features are scaled; None if it takes them as they are."""
         card = self.card
         found = {n: v for n, v in self.tensors.items() if n.startswith(SCALING_PREFIX)}
-        settings = card.config.get("train")
-        is_set = isinstance(settings, dict) and settings.get("scaling") is True
-        if not found and not is_set:
+        if card.members or (not found and not card.is_scaled):  # members scale for themselves
             return None
         wanted = dict.fromkeys(_SCALING, f"float64 ({card.dimensions.get('n_features')},)")
         for name in (*wanted, *found):
@@ -202,10 +210,12 @@ def load_model(path: Path) -> tuple[nn.Module, ModelCard]:
     with torch.device("meta"):  # shapes without memory: a card may ask for anything
         model = _untrained(card, weights, path)
     check_weights(model, weights, "its own model card", where=path, remedy="train again")
-    if card.kind not in OWN_KINDS:  # another package's may keep more than weights
+    kinds = {one.kind for one in card.members or (card,)}
+    if kinds - OWN_KINDS:  # another package's may keep more than weights
         model = _untrained(card, weights, path)
     owned = {name: value.clone() for name, value in weights.items()}  # the file may change
     model.load_state_dict(owned, assign=True)
+    _check_scalings(model, path)
     return model.eval(), card
 
 
@@ -233,6 +243,8 @@ def _described(tensor: Tensor | None) -> str:
 
 def _untrained(card: ModelCard, weights: Mapping[str, Tensor], path: Path) -> nn.Module:
     """The model that a card describes."""
+    if card.members:
+        return _untrained_ensemble(card, weights, path)
     n_classes = card.dimensions.get("n_classes")
     try:
         if n_classes != len(card.vocabulary):
@@ -249,6 +261,30 @@ def _untrained(card: ModelCard, weights: Mapping[str, Tensor], path: Path) -> nn
     if isinstance(model, Uvast) and any(name.startswith(ALIGNMENT_PREFIX) for name in weights):
         model.add_alignment()
     return model
+
+
+def _untrained_ensemble(card: ModelCard, weights: Mapping[str, Tensor], path: Path) -> Ensemble:
+    members, scaled = [], []
+    for index, one in enumerate(card.members):
+        difference = card_difference(card.members[0], one)
+        if one.members or difference:
+            what = difference or "one is an ensemble itself"
+            raise CheckpointError(
+                f"has members that do not fit together ({what})", where=path, remedy=_AGAIN
+            )
+        start = f"members.{index}."
+        own = {n.removeprefix(start): v for n, v in weights.items() if n.startswith(start)}
+        members.append(_untrained(one, own, path))
+        scaled.append(one.is_scaled or f"scalers.{index}.mean" in weights)
+    return Ensemble(members, scaled)
+
+
+def _check_scalings(model: nn.Module, path: Path) -> None:
+    try:
+        scalings_of(model)
+    except InputError as error:
+        what = f"has a scaling that cannot be used ({error})"
+        raise CheckpointError(what, where=path, remedy=_AGAIN) from error
 
 
 def _check_header_size(path: Path) -> None:

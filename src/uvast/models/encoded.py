@@ -15,20 +15,39 @@ class Encoded:
 
     Args:
         features: frame features `(B, T, D)`, zero on padding.
-        logits: class scores of the frames `(B, T, C)`.
+        logits: class scores of the frames `(B, T, C)`; of an ensemble, log-probabilities.
         boundaries: log-odds that a segment starts at a frame `(B, T)`; None if the model has no
             such output. A cut is as likely as anywhere where they are 0 (docs/method.md,
             Boundaries).
         earlier: what the stages before this one made of them, in order. Training gives each its
             loss; nothing else looks at them.
+        members: of an ensemble, what each of its members makes of them.
     """
 
     features: Tensor
     logits: Tensor
     boundaries: Tensor | None = None
     earlier: tuple[Encoded, ...] = ()
+    members: tuple[Encoded, ...] = ()
 
     @property
     def stages(self) -> tuple[Encoded, ...]:
         """Every stage, this one last."""
         return (*self.earlier, self)
+
+    @property
+    def log_probabilities(self) -> Tensor:
+        """Of the classes, for each frame `(B, T, C)`."""
+        return self.logits if self.members else self.logits.log_softmax(-1)
+
+    def video(self, index: int, n_frames: int) -> Encoded:
+        """One video of the batch, without padding (B = 1) and without earlier stages."""
+        rows = slice(index, index + 1)
+        boundaries = None if self.boundaries is None else self.boundaries[rows, :n_frames]
+        members = tuple(one.video(index, n_frames) for one in self.members)
+        return Encoded(
+            self.features[rows, :n_frames],
+            self.logits[rows, :n_frames],
+            boundaries,
+            members=members,
+        )

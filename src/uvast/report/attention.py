@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from uvast.models import Uvast
+from uvast.models.ensemble import writers, writers_of
 from uvast.report.content import Attention
 from uvast.segments import Segmentation
 
@@ -25,7 +25,7 @@ MAX_COLUMNS = 800
 
 def has_attention(segmenter: Segmenter) -> bool:
     """Whether a model has a transcript decoder to look at."""
-    return isinstance(segmenter.module, Uvast)
+    return bool(writers(segmenter.module))
 
 
 def attention_maps(segmenters: Mapping[str, Segmenter], dataset: Dataset, name: str) -> Attention:
@@ -54,18 +54,17 @@ def _seen_by(segmenter: Segmenter, dataset: Dataset, name: str) -> Video:
 
 @torch.inference_mode()
 def _weights(segmenter: Segmenter, video: Video, rows: Segmentation) -> NDArray[np.float64]:
-    """Weights over the frames `(S, T)`, the mean over layers and heads."""
-    model = segmenter.module
-    assert isinstance(model, Uvast), "only models with a decoder are asked"
+    """Weights over the frames `(S, T)`, the mean over layers, heads and an ensemble's members."""
     encoded = segmenter.encode_batch([video]).encoded
     tokens = np.concatenate(([segmenter.vocabulary.sos], rows.transcript))
-    decoded = model.decode(
-        encoded, None, torch.from_numpy(tokens)[None].to(segmenter.device), need_weights=True
-    )
-    assert decoded.cross_attention is not None, "asked for"
-    # Output i predicts segment i; the last one predicts EOS.
-    weights = decoded.cross_attention[:, 0, :-1].mean(0)
-    return np.asarray(weights.cpu(), dtype=np.float64)
+    inputs = torch.from_numpy(tokens)[None].to(segmenter.device)
+    found = []
+    for writer, own in writers_of(segmenter.module, encoded):
+        decoded = writer.decode(own, None, inputs, need_weights=True)
+        assert decoded.cross_attention is not None, "asked for"
+        # Output i predicts segment i; the last one predicts EOS.
+        found.append(decoded.cross_attention[:, 0, :-1].mean(0))
+    return np.asarray(torch.stack(found).mean(0).cpu(), dtype=np.float64)
 
 
 def _columns(weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,8 +14,8 @@ from uvast.inference.inputs import DatasetVideo
 from uvast.inference.named_decodings import decodings_of, named_decodings
 from uvast.inference.pipeline import segment_with_decodings
 from uvast.inference.weights import DecodingWeights
-from uvast.models import Uvast
 from uvast.models.build import gives_boundaries
+from uvast.models.ensemble import writers
 from uvast.report.attention import attention_maps, has_attention
 from uvast.report.compare import compare, order_of_videos
 from uvast.report.content import Report
@@ -45,7 +45,7 @@ OWN = "as configured"
 def decodings_to_show(segmenter: Segmenter) -> dict[str, Mapping[str, Any]]:
     """The decodings that a model can do, its own setting among them."""
     network = segmenter.module
-    alignment = isinstance(network, Uvast) and network.alignment is not None
+    alignment = any(one.alignment is not None for one in writers(network))
     names = decodings_of(
         segmenter.config.model.kind, alignment=alignment, boundaries=gives_boundaries(network)
     )

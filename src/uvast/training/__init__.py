@@ -1,7 +1,8 @@
 """Training: losses, one loop, two stages."""
 
 from uvast.training.estimate import expected_seconds
-from uvast.training.train import plan_training, resume, train
+from uvast.training.members import resume, train
+from uvast.training.train import plan_training
 from uvast.training.watching import EpochReport, Plan, Watcher
 
 __all__ = [

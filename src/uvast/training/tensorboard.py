@@ -32,7 +32,8 @@ class TensorBoard:
 
     def begin(self, plan: Plan) -> None:
         """Only now there is a run folder to write into."""
-        self._writer = self._make_writer(self._run / "tensorboard")
+        member = f"member{plan.member}" if plan.n_members > 1 else ""
+        self._writer = self._make_writer(self._run / "tensorboard" / member)
         self._then.begin(plan)
 
     def fold(self, number: int, count: int) -> None:

@@ -1,4 +1,4 @@
-"""`train` and `resume`: from a dataset to a run folder with a model ready to use."""
+"""One run: from a dataset to a run folder with a model ready to use."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ least 10. One video could not tell a good epoch from a lucky one, and of fewer t
 missed."""
 
 
-def train(
+def train_run(
     dataset: Dataset | Path | str,
     out: Path | str,
     *,
@@ -49,21 +49,7 @@ def train(
     device: str = "auto",
     watcher: Watcher | None = None,
 ) -> RunFolder:
-    """Trains a model.
-
-    Args:
-        dataset: a dataset or its folder.
-        out: the run folder to make.
-        config: all settings; None chooses them by `plan_training`.
-        split: train on this split's training side; None takes every video, but for the part that
-            `train.validation` holds out. Videos without labels (or timestamps) stay out.
-        timestamps: the timestamps file for timestamp supervision; None finds the dataset's own.
-        device: `auto`, `cpu`, `cuda`, …
-        watcher: told of every step and epoch, for progress.
-
-    Returns:
-        The run folder; `uvast.load(out)` gives the model.
-    """
+    """Trains one model; see `uvast.training.train`."""
     if not isinstance(config, Config | None):
         raise ConfigError(
             f"config is {config!r}", remedy='pass a Config, such as uvast.load_config("demo")'
@@ -135,30 +121,16 @@ def plan_training(
     return plan(facts, settings)
 
 
-def resume(
+def resume_run(
     run: Path | str,
     *,
     settings: Sequence[str] = (),
     device: str = "auto",
     watcher: Watcher | None = None,
 ) -> RunFolder:
-    """Goes on with a run from its last checkpoint, or adds the second stage to a finished one.
-
-    Args:
-        run: the run folder.
-        settings: changes such as `train.alignment_epochs=60`; only those that leave what was
-            trained as it is.
-        device: `auto`, `cpu`, `cuda`, …
-        watcher: told of every step and epoch.
-    """
+    """Goes on with one model; see `uvast.training.resume`."""
     folder, config, info = RunFolder.open(Path(run))
-    frozen = [one for one in settings if one.partition("=")[0].strip() not in RESUMABLE]
-    if frozen:
-        raise ConfigError(
-            f"{frozen[0]} would change a run that has begun",
-            where=run,
-            remedy=f"start a new run, or change only {', '.join(RESUMABLE)}",
-        )
+    check_resumable(run, settings)
     config = load_config(file=folder.path / "config.toml", settings=settings, of_run=True)
     if settings:
         _check_changeable(folder, config)
@@ -173,6 +145,17 @@ def resume(
         )
         session.run(InnerRuns(folder, config, info, data, samples, chosen, processes, watcher))
     return folder
+
+
+def check_resumable(run: Path | str, settings: Sequence[str]) -> None:
+    """Refuses changes of a run that has begun."""
+    frozen = [one for one in settings if one.partition("=")[0].strip() not in RESUMABLE]
+    if frozen:
+        raise ConfigError(
+            f"{frozen[0]} would change a run that has begun",
+            where=run,
+            remedy=f"start a new run, or change only {', '.join(RESUMABLE)}",
+        )
 
 
 def _samples(

@@ -37,7 +37,9 @@ class Plan:
 
     `epochs` has the epochs that are left of each stage and is empty if the run is finished;
     `n_validation` more videos are held out to score and choose the model; `notes` tell which
-    videos and stretches stay out; `folds` has the epochs that are left of each inner run.
+    videos and stretches stay out; `folds` has the epochs that are left of each inner run. Of
+    several members, `member` is the one that begins, counted from 1, and `later_epochs` are those
+    of the members that follow.
     """
 
     model: str
@@ -47,6 +49,9 @@ class Plan:
     n_validation: int = 0
     notes: tuple[str, ...] = ()
     folds: dict[int, int] = field(default_factory=dict)
+    member: int = 1
+    n_members: int = 1
+    later_epochs: int = 0
 
 
 class Watcher(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -22,7 +23,7 @@ _Label = Annotated[str, Field(min_length=1, max_length=1000)]
 
 @dataclass(frozen=True)
 class PredictedSegment:
-    """One of the segments; `entropy` and `agreement` are shares, None where not known."""
+    """One of the segments; `entropy` to `divergence` are shares, None where not known."""
 
     label: _Label
     start: Annotated[int, Field(ge=0)]
@@ -32,13 +33,15 @@ class PredictedSegment:
     end_seconds: _Seconds | None = None
     entropy: _Share | None = None
     agreement: _Share | None = None
+    divergence: _Share | None = None
 
     @property
     def uncertainty(self) -> float:
-        """How unsure the model is, 0 to 1."""
+        """How unsure the model is, 0 to 1; the members of an ensemble may disagree."""
         if self.entropy is not None:
             disagreement = 0.0 if self.agreement is None else 1 - self.agreement
-            return (self.entropy + disagreement) / 2
+            members = [] if self.divergence is None else [self.divergence]
+            return fmean([self.entropy, disagreement, *members])
         return 0.0 if self.confidence is None else 1 - self.confidence
 
 

@@ -120,6 +120,8 @@ def _settled(document: Document | None, segments: Sequence[PredictedSegment]) ->
 def _why(one: PredictedSegment) -> str:
     if one.agreement is not None and one.agreement < 0.5:
         return f"only {one.agreement:.0%} of its frames look like {one.label}"
+    if one.divergence is not None and one.divergence > 0.5:
+        return f"the members of the ensemble disagree about it (divergence {one.divergence:.2f})"
     if one.entropy is not None and one.entropy > 0.5:
         return f"its frames could be many things (entropy {one.entropy:.2f})"
     if one.confidence is not None:

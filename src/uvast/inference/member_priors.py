@@ -1,0 +1,66 @@
+"""What an ensemble knows beside its networks: the mean of what its members know."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.durations import LengthModel, Transitions
+from uvast.inference.priors import Priors
+from uvast.inference.weights import DecodingWeights
+from uvast.models import Uvast
+from uvast.models.ensemble import members_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import nn
+
+    from uvast.durations.result import FloatArray
+
+
+def mean_priors(priors: Sequence[Priors], ensemble: nn.Module) -> Priors:
+    """Weights and lengths are medians over the members, transitions mean probabilities.
+
+    The votes of `best` and the length of the decoder's chunks are those of members that have one.
+    Of equal priors, the mean is the same.
+    """
+    pairs = zip(priors, members_of(ensemble), strict=True)
+    writing = [one for one, member in pairs if isinstance(member, Uvast)] or list(priors)
+    return Priors(
+        poisson=_median_lengths([one.poisson for one in priors]),
+        gamma=_median_lengths([one.gamma for one in priors]),
+        transitions=Transitions(
+            _mean_logarithms([one.transitions.initial for one in priors]),
+            _mean_logarithms([one.transitions.bigram for one in priors]),
+        ),
+        chunk_fraction=writing[0].chunk_fraction,
+        weights=_median_weights(priors, writing),
+        temperature=float(np.median([one.temperature for one in priors])),
+        writer_chunks=tuple(one.chunk_fraction for one in writing),
+    )
+
+
+def _median_weights(priors: Sequence[Priors], writing: Sequence[Priors]) -> DecodingWeights:
+    """The power of semi-Markov decoding is of all, the votes of `best` of those that write."""
+    alpha = float(np.median([one.weights.alpha for one in priors]))
+    votes = np.median([astuple(one.weights) for one in writing], axis=0).tolist()
+    return replace(DecodingWeights(*votes), alpha=alpha)
+
+
+def _median_lengths(models: Sequence[LengthModel]) -> LengthModel:
+    means = np.median([one.means for one in models], axis=0)
+    shapes = np.median([one.shapes for one in models], axis=0)
+    return LengthModel(models[0].kind, tuple(means.tolist()), tuple(shapes.tolist()))
+
+
+def _mean_logarithms(tables: Sequence[FloatArray]) -> FloatArray:
+    """The logarithm of the mean of probabilities; `-inf` stays so where all have it."""
+    stacked = np.stack(tables)
+    highest = stacked.max(0)
+    highest[np.isneginf(highest)] = 0.0
+    with np.errstate(divide="ignore"):
+        mean: FloatArray = highest + np.log(np.exp(stacked - highest).mean(0))
+    return mean

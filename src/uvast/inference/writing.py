@@ -1,0 +1,181 @@
+"""Transcripts and their scores from all transcript decoders of a model: one, or an ensemble's.
+
+Several decoders are asked one by one: what each has written is a candidate for all, and the score
+of a transcript is the mean of its log-probabilities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from uvast.durations import alignment
+from uvast.inference.search import (
+    beam_transcripts,
+    greedy_transcripts,
+    transcript_log_probabilities,
+)
+from uvast.models.ensemble import mean_probabilities, writers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from torch import Tensor, nn
+
+    from uvast.durations import Durations
+    from uvast.inference.search import Transcript
+    from uvast.models import Decoded, Encoded, Uvast
+    from uvast.segments import IntArray, Segmentation
+    from uvast.vocabulary import Vocabulary
+
+
+def written_transcripts(
+    model: nn.Module,
+    encoded: Encoded,
+    mask: Tensor,
+    vocabulary: Vocabulary,
+    *,
+    beam_width: int,
+    max_segments: int,
+    greedy_first: bool = False,
+) -> list[tuple[Transcript, ...]]:
+    """The transcripts of each video of a batch, best first.
+
+    Greedy search works on the whole batch at once, beam search on one video after the other. With
+    `greedy_first`, what greedy search finds comes before what a wider one does.
+    """
+    widths = (1, beam_width) if greedy_first and beam_width > 1 else (beam_width,)
+    found = [_by_all(model, encoded, mask, vocabulary, one, max_segments) for one in widths]
+    return [tuple(chain.from_iterable(of_video)) for of_video in zip(*found, strict=True)]
+
+
+def _by_all(
+    model: nn.Module,
+    encoded: Encoded,
+    mask: Tensor,
+    vocabulary: Vocabulary,
+    beam_width: int,
+    max_segments: int,
+) -> list[tuple[Transcript, ...]]:
+    """What all decoders write of each video, in one ranking."""
+    by_writer = [
+        _written(*part, mask, vocabulary, beam_width, max_segments)
+        for part in writers_of(model, encoded)
+    ]
+    if len(by_writer) == 1:
+        return by_writer[0]
+    return [
+        _ranked(
+            writers_of(model, encoded.video(index, n_frames)),
+            mask[index : index + 1, :n_frames],
+            vocabulary,
+            [one for found in by_writer for one in found[index]],
+        )
+        for index, n_frames in enumerate(mask.sum(1).tolist())
+    ]
+
+
+def _written(
+    writer: Uvast,
+    encoded: Encoded,
+    mask: Tensor,
+    vocabulary: Vocabulary,
+    beam_width: int,
+    max_segments: int,
+) -> list[tuple[Transcript, ...]]:
+    """What one decoder writes of each video."""
+    if beam_width == 1:
+        greedy = greedy_transcripts(writer, encoded, mask, vocabulary, max_segments=max_segments)
+        return [(one,) for one in greedy]
+    return [
+        beam_transcripts(
+            writer,
+            encoded.video(index, n_frames),
+            mask[index : index + 1, :n_frames],
+            vocabulary,
+            beam_width=beam_width,
+            max_segments=max_segments,
+        )
+        for index, n_frames in enumerate(mask.sum(1).tolist())
+    ]
+
+
+def _ranked(
+    parts: Sequence[tuple[Uvast, Encoded]],
+    mask: Tensor,
+    vocabulary: Vocabulary,
+    written: Sequence[Transcript],
+) -> tuple[Transcript, ...]:
+    """Different transcripts of one video, by their mean score; those that came to an end first."""
+    distinct = list({tuple(one.tokens.tolist()): one for one in written}.values())
+    tokens = [one.tokens for one in distinct]
+    scores = np.mean(
+        [transcript_log_probabilities(*part, mask, vocabulary, tokens) for part in parts], axis=0
+    )
+    scored = [
+        replace(one, log_probability=float(score))
+        for one, score in zip(distinct, scores, strict=True)
+    ]
+    return tuple(sorted(scored, key=lambda one: (not one.complete, -one.log_probability)))
+
+
+def segmentation_log_probabilities(
+    model: nn.Module,
+    encoded: Encoded,
+    mask: Tensor,
+    vocabulary: Vocabulary,
+    segmentations: Sequence[Segmentation],
+    chunk_fractions: Sequence[float],
+) -> NDArray[np.float64]:
+    """The decoders' mean log-probability of the transcript of each of K segmentations `(K,)`.
+
+    Each is scored as the decoder would have written it, whose chunks are of its own length.
+    """
+    scores = []
+    for part, chunk in zip(writers_of(model, encoded), chunk_fractions, strict=True):
+        tokens = [(one.chunked(chunk) if chunk else one).transcript for one in segmentations]
+        scores.append(transcript_log_probabilities(*part, mask, vocabulary, tokens))
+    return np.asarray(np.mean(scores, axis=0))
+
+
+@torch.inference_mode()
+def aligned_durations(
+    model: nn.Module, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, transcript: IntArray
+) -> Durations:
+    """Durations by the alignment decoders, whose assignments of frames are averaged."""
+    found = []
+    for writer, own in writers_of(model, encoded):
+        if writer.alignment is not None:
+            segments = _read(writer, own, mask, vocabulary, transcript).features[:, :-1]
+            found.append(writer.align(own.features, mask, segments, None)[0])
+    if len(found) == 1:
+        return alignment(found[0].cpu().numpy())
+    mean = mean_probabilities([one.double().log_softmax(-1) for one in found])
+    return alignment(mean.cpu().numpy())
+
+
+@torch.inference_mode()
+def explicit_fractions(
+    model: nn.Module, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, tokens: IntArray
+) -> NDArray[np.float64]:
+    """The share of the video that each token lasts `(L,)`, from decoders trained to say so."""
+    found = []
+    for writer, own in writers_of(model, encoded):
+        fractions = _read(writer, own, mask, vocabulary, tokens).fractions
+        if fractions is not None:
+            found.append(fractions[-1, 0, :-1].clamp(min=0).cpu().numpy())
+    return np.asarray(np.mean(found, axis=0, dtype=np.float64))
+
+
+def _read(
+    writer: Uvast, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, tokens: IntArray
+) -> Decoded:
+    """A transcript decoder's outputs for a whole transcript."""
+    given = np.concatenate(([vocabulary.sos], tokens))
+    inputs = torch.as_tensor(given, device=mask.device)[None]
+    return writer.decode(encoded, mask, inputs, need_weights=False)

@@ -1,0 +1,135 @@
+"""Several models as one: their frame posteriors are averaged, and those that can write transcripts.
+
+Each member keeps its own scaling of the features: an ensemble takes them as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+import torch
+from torch import Tensor, nn
+
+from uvast.data.scaling import Scaling
+from uvast.models.build import as_frame_model, gives_boundaries
+from uvast.models.encoded import Encoded
+from uvast.models.uvast import Uvast
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_BLOCK = 2**12
+"""Frames that are scaled together: float64 takes twice the memory."""
+
+
+@dataclass(frozen=True)
+class EnsembleDimensions:
+    """What all members have in common: F and C."""
+
+    n_features: int
+    n_classes: int
+
+
+class Scaler(nn.Module):
+    """Scales features as `Scaling` does, to the bit; the numbers are a part of the weights."""
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(n_features, dtype=torch.float64))
+        self.register_buffer("deviation", torch.ones(n_features, dtype=torch.float64))
+
+    @property
+    def scaling(self) -> Scaling:
+        """The same as a record; an InputError if the numbers make none."""
+        return Scaling(self.mean.cpu().numpy(), self.deviation.cpu().numpy())
+
+    def forward(self, features: Tensor, mask: Tensor | None) -> Tensor:
+        """Features `(B, T, F)`, valid frames `(B, T)` -> float32 `(B, T, F)`, 0 on padding."""
+        scaled = torch.empty_like(features)
+        for start in range(0, features.shape[1], _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            scaled[:, rows] = (features[:, rows].double() - self.mean) / self.deviation
+        return scaled if mask is None else scaled.masked_fill_(~mask.unsqueeze(2), 0.0)
+
+
+class Ensemble(nn.Module):
+    """Models of the same classes and features, which are asked side by side.
+
+    Args:
+        members: at least one, of any kinds.
+        scaled: whether each of them has a scaling of its own.
+    """
+
+    def __init__(self, members: Sequence[nn.Module], scaled: Sequence[bool]) -> None:
+        super().__init__()
+        first = as_frame_model(members[0]).dimensions
+        self.dimensions = EnsembleDimensions(first.n_features, first.n_classes)
+        self.members = nn.ModuleList(members)
+        self.scalers = nn.ModuleDict(
+            {str(i): Scaler(first.n_features) for i, has_own in enumerate(scaled) if has_own}
+        )
+
+    @property
+    def gives_boundaries(self) -> bool:
+        """Whether all members say where segments start."""
+        return all(map(gives_boundaries, self.members))
+
+    def set_scaling(self, index: int, scaling: Scaling) -> None:
+        """Gives a member that has one its scaling."""
+        scaler = cast("Scaler", self.scalers[str(index)])
+        scaler.mean.copy_(torch.from_numpy(scaling.mean))
+        scaler.deviation.copy_(torch.from_numpy(scaling.deviation))
+
+    def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:
+        """Unscaled features `(B, T, F)` -> the members' features side by side, mean posteriors."""
+        found = []
+        for index, member in enumerate(self.members):
+            scaled = features
+            if str(index) in self.scalers:
+                scaled = self.scalers[str(index)](features, mask)
+            # the models themselves take no mask for a mask without padding
+            one = as_frame_model(member).encode(scaled, cast("Tensor", mask))
+            found.append(replace(one, earlier=()))  # their memory is free again
+        boundaries = [one.boundaries for one in found if one.boundaries is not None]
+        return Encoded(
+            torch.cat([one.features for one in found], dim=-1),
+            mean_probabilities([one.log_probabilities for one in found]),
+            torch.stack(boundaries).mean(0) if self.gives_boundaries else None,
+            members=tuple(found),
+        )
+
+
+def mean_probabilities(log_probabilities: Sequence[Tensor]) -> Tensor:
+    """The logarithm of the mean of probabilities; of equal ones, it is theirs to the bit."""
+    stacked = torch.stack(list(log_probabilities))
+    highest = stacked.amax(0)
+    highest = torch.where(highest.isneginf(), torch.zeros_like(highest), highest)
+    return highest + (stacked - highest).exp().mean(0).log()
+
+
+def members_of(model: nn.Module) -> tuple[nn.Module, ...]:
+    """The models that a model is made of: itself, if it is no ensemble."""
+    return tuple(model.members) if isinstance(model, Ensemble) else (model,)
+
+
+def writers(model: nn.Module) -> tuple[Uvast, ...]:
+    """Those of them that have a transcript decoder; a frame-wise model has none."""
+    return tuple(one for one in members_of(model) if isinstance(one, Uvast))
+
+
+def writers_of(model: nn.Module, encoded: Encoded) -> tuple[tuple[Uvast, Encoded], ...]:
+    """The same, each with what it made of the frames itself."""
+    pairs = zip(members_of(model), encoded.members or (encoded,), strict=True)
+    return tuple((one, own) for one, own in pairs if isinstance(one, Uvast))
+
+
+def scalings_of(model: nn.Module) -> tuple[Scaling | None, ...]:
+    """The scaling that each member of an ensemble holds; other models hold none."""
+    if not isinstance(model, Ensemble):
+        return (None,)
+    scalers = {index: cast("Scaler", one).scaling for index, one in model.scalers.items()}
+    return tuple(scalers.get(str(index)) for index in range(len(model.members)))

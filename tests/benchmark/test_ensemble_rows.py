@@ -1,0 +1,63 @@
+"""Seeds of one model as a row of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from benchmark_types import MakeCell
+
+import uvast
+from uvast.benchmark.cell import run_cell
+from uvast.benchmark.engine import SerialEngine, run_cells
+from uvast.benchmark.ensembles import ensemble_cells, form_ensembles
+from uvast.benchmark.results import collect, layouts, with_earlier
+from uvast.data import Dataset
+from uvast.errors import ConfigError
+
+
+def test_every_so_many_seeds_are_an_ensemble(make_cell: MakeCell) -> None:
+    cells = [make_cell(seed=seed, split=split) for seed in range(5) for split in (1, 2)]
+    groups = ensemble_cells(cells, 2)
+    found = [
+        (one.cell.key.split("/", 1)[1], [(part.split, part.seed) for part in one.members])
+        for one in groups
+    ]
+    assert found == [
+        ("ms-tcn x 2-full/split1-seed0", [(1, 0), (1, 1)]),
+        ("ms-tcn x 2-full/split1-seed2", [(1, 2), (1, 3)]),
+        ("ms-tcn x 2-full/split2-seed0", [(2, 0), (2, 1)]),
+        ("ms-tcn x 2-full/split2-seed2", [(2, 2), (2, 3)]),
+    ]
+    assert ensemble_cells(cells, 1) == ()
+    with pytest.raises(ConfigError, match="an ensemble of 6 needs 6 seeds; pass --seeds 0,1,2,3,4"):
+        ensemble_cells(cells, 6)
+
+
+def test_an_ensemble_is_scored_as_a_model_of_its_own(
+    make_cell: MakeCell, tiny: Dataset, tmp_path: Path
+) -> None:
+    cells = [make_cell(seed=seed) for seed in (0, 1)]
+    groups = ensemble_cells(cells, 2)
+    ready, faults = form_ensembles(groups, tmp_path)
+    assert ready == ()
+    assert "no ensemble" in faults[0]
+    for cell in cells:
+        run_cell(cell, tmp_path)
+    (ready, faults) = form_ensembles(groups, tmp_path)
+    assert faults == ()
+    assert all(one.error is None for one in run_cells(ready, tmp_path, SerialEngine("cpu")))
+    rows = collect(with_earlier(cells, tmp_path), tmp_path)  # as the next command sees it
+    assert [(row.model, row.n_seeds) for row in rows] == [("ms-tcn", 2), ("ms-tcn x 2", 1)]
+    predictions = uvast.segment(tmp_path / ready[0].key, tiny.path, split=1)
+    pairs = [(p.segmentation, tiny.source_segmentation(n)) for n, p in predictions.items()]
+    assert rows[1].mean["acc"] == pytest.approx(uvast.score(pairs, tiny.vocabulary).acc)
+    (layout,) = layouts(rows)
+    assert [line.method for line in layout.lines] == ["MS-TCN", "MS-TCN (ms-tcn x 2)"]
+
+    assert form_ensembles(groups, tmp_path) == (ready, ())  # it is there
+    best = tmp_path / cells[1].key / "best.safetensors"
+    best.write_bytes((tmp_path / cells[0].key / "best.safetensors").read_bytes())
+    ready, (fault,) = form_ensembles(groups, tmp_path)
+    assert ready == ()
+    assert "was made of runs that have changed since; remove this folder" in fault
