@@ -145,9 +145,9 @@ def test_scores_are_kept_as_soon_as_they_are_there(
 ) -> None:
     real, asked = cells.score_decodings, []
 
-    def breaks_after_the_first(model, dataset, split, decodings):
+    def breaks_after_the_first(model, dataset, names, decodings):
         asked.append(set(decodings))
-        yield next(real(model, dataset, split, decodings))
+        yield next(real(model, dataset, names, decodings))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cells, "score_decodings", breaks_after_the_first)

@@ -251,10 +251,13 @@ class Dataset:
         """The ground truth at the source rate, `UNLABELLED` where there is none."""
         return Segmentation.from_labels(self.source_labels(name))
 
-    def timestamps(self, path: str | Path | None = None) -> dict[str, Timestamps]:
+    def timestamps(
+        self, path: str | Path | None = None, *, videos: Iterable[str] | None = None
+    ) -> dict[str, Timestamps]:
         """Timestamps by sample at the model's rate; None reads the dataset's own file.
 
-        A sample (see `samples`) without timestamps is left out. Label files are opened only for
+        A sample (see `samples`) without timestamps is left out, and so are videos that are not
+        among `videos`, if these are given. Label files are opened only for
         timestamps without a label (the published files have none), to tell the length of a video
         without features, the time axis as in `video`, or the classes without a mapping.txt.
         """
@@ -262,9 +265,13 @@ class Dataset:
         annotations = self.annotations(path)
         if not annotations:
             raise no_timestamps(path)
+        for name in annotations:
+            self._check_annotated(name, path)
+        wanted = annotations.keys() if videos is None else set(videos)
         return {
             sample: timestamps
             for name, entries in annotations.items()
+            if name in wanted
             for sample, timestamps in self.resolve_timestamps(name, entries, path).items()
         }
 
@@ -286,12 +293,7 @@ class Dataset:
         self, name: str, annotations: Sequence[Annotation], path: Path
     ) -> dict[str, Timestamps]:
         """One video's annotations, as read from the file `path`, at the model's rate by sample."""
-        if self.known.find(name) != name:
-            raise TimestampError(
-                f"names video {name}, which does not exist",
-                where=path,
-                remedy=self.known.remedy(name, "add its files or remove its timestamps"),
-            )
+        self._check_annotated(name, path)
         stretches = self.labelled.of(name)
         resolved = resolve_timestamps(
             name,
@@ -370,6 +372,14 @@ class Dataset:
                 f"has no video {name}",
                 where=self.path,
                 remedy=self.known.remedy(name, "check the name of the video"),
+            )
+
+    def _check_annotated(self, name: str, path: Path) -> None:
+        if self.known.find(name) != name:
+            raise TimestampError(
+                f"names video {name}, which does not exist",
+                where=path,
+                remedy=self.known.remedy(name, "add its files or remove its timestamps"),
             )
 
     def _n_labels(self, name: str) -> int | None:

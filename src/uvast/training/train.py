@@ -52,6 +52,7 @@ def train(
     *,
     config: Config | None = None,
     split: int | None = None,
+    videos: Sequence[str] | None = None,
     timestamps: Path | str | None = None,
     device: str = "auto",
     watcher: Watcher | None = None,
@@ -64,6 +65,7 @@ def train(
         config: all settings; None chooses them by `plan_training`.
         split: train on this split's training side; None takes every video, but for the part that
             `train.validation` holds out. Videos without labels (or timestamps) stay out.
+        videos: train on these alone, all of which are on that side.
         timestamps: the timestamps file for timestamp supervision; None finds the dataset's own.
         device: `auto`, `cpu`, `cuda`, …
         watcher: told of every step and epoch, for progress.
@@ -78,7 +80,7 @@ def train(
     data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
     config = config or plan_training(data, split=split, timestamps=timestamps).config
     data = data.at_rate(config.train.sampling_rate)
-    samples = _samples(data, config, data.side(split, "train"), timestamps)
+    samples = _samples(data, config, _side(data, split, videos), timestamps)
     share, names, held_out = _parts(samples.videos, data.spec.group_by, split, config.train)
     config = config.replaced(**{"train.validation": share})
     info = RunInfo(
@@ -185,7 +187,23 @@ def _samples(
 ) -> Samples:
     """What a run can learn from, of the videos on its side."""
     by_clicks = config.supervision.kind == "timestamps"
-    return find_samples(dataset, names, dataset.timestamps(timestamps) if by_clicks else None)
+    clicks = dataset.timestamps(timestamps, videos=names) if by_clicks else None
+    return find_samples(dataset, names, clicks)
+
+
+def _side(dataset: Dataset, split: int | None, videos: Sequence[str] | None) -> tuple[str, ...]:
+    """The training side, or those videos of it that are asked for."""
+    side = dataset.side(split, "train")
+    if videos is None:
+        return side
+    for name in videos:
+        if name not in side:
+            raise SplitError(
+                f"video {name} is not on the training side of split {split}",
+                where=dataset.path,
+                remedy="train on videos of that side alone",
+            )
+    return tuple(videos)
 
 
 def _parts(
@@ -271,7 +289,7 @@ def _training_data(
     if config.supervision.kind == "full":
         targets = full_segmentations(dataset, names)
     else:
-        clicks = dataset.timestamps(info.timestamps)
+        clicks = dataset.timestamps(info.timestamps, videos=(*info.train, *info.validation))
         timestamps = {name: clicks[name] for name in names}
         targets = pseudo_segmentations(
             dataset,
