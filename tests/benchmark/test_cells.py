@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 import uvast
 from uvast.benchmark import cell as cells
 from uvast.benchmark.cell import (
-    COLUMNS,
     Cell,
     check_cell,
     earlier_cells,
@@ -28,6 +27,7 @@ from uvast.benchmark.cell import (
     is_finished,
     run_cell,
 )
+from uvast.benchmark.decoded_scores import COLUMNS
 from uvast.benchmark.engine import SerialEngine, run_cells
 from uvast.benchmark.results import collect, with_earlier
 from uvast.data import Dataset, Video, write_labelled

@@ -33,7 +33,7 @@ def say_plan(plan: AutoPlan, device: str, *, as_json: bool = False) -> None:
         note(sentence)
     chosen = choose_device(device)
     seconds = expected_seconds(plan.config, plan.facts, chosen)
-    note(f"this will take {_in_words(seconds)} ({chosen})")
+    note(f"this will take {in_words(seconds)} ({chosen})")
     if as_json:
         print_json(
             {
@@ -46,7 +46,8 @@ def say_plan(plan: AutoPlan, device: str, *, as_json: bool = False) -> None:
         )
 
 
-def _in_words(seconds: float) -> str:
+def in_words(seconds: float) -> str:
+    """`about 12 minutes`."""
     minutes = round(seconds / 60)
     if minutes <= 1:
         return "about a minute" if minutes else "less than a minute"
