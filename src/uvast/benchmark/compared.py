@@ -215,7 +215,8 @@ def compared_tables(rows: Sequence[ComparedRow]) -> tuple[ComparedTable, ...]:
         ComparedTable(
             printable(
                 f"{dataset}, {model}, {supervision} supervision: inner cross-validation on "
-                f"training sides; Δ is to the base, ± its {CONFIDENCE:.0%} interval, * excludes 0"
+                f"training sides; Δ is to the base, ± its {100 * CONFIDENCE:.0f} % interval, "
+                "* excludes 0"
             ),
             tuple(row for of_decoding in group.values() for row in of_decoding),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from uvast.benchmark.cell import finished_scores
 from uvast.data import Dataset
 from uvast.data.facts import read_facts
 from uvast.devices import choose_device
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 
 def cells_to_train(cells: Sequence[Cell], out: Path) -> tuple[Cell, ...]:
     """Those whose training has not ended."""
-    return tuple(cell for cell in cells if not RunFolder(out / cell.key).is_finished())
+    return tuple(
+        cell
+        for cell in cells
+        if set(cell.decodings) - set(finished_scores(cell, out))
+        and not RunFolder(out / cell.key).is_finished()
+    )
 
 
 def seconds_to_train(cells: Sequence[Cell], device: str) -> float:
