@@ -85,7 +85,7 @@ class Matrix:
             splits = chosen_splits(dataset, self.splits)
             if self.timestamps is not None and "timestamps" in self.supervision:
                 sides = {name for split in splits for name in dataset.side(split, "train")}
-                dataset.timestamps(self.timestamps, videos=sides)  # told now, not in each run
+                dataset.timestamps(self.timestamps, names=sides)  # told now, not in each run
             for supervision, preset in product(self.supervision, self.presets):
                 config = self._config(dataset, preset, supervision)
                 decodings = self.decodings_for(config)

@@ -117,7 +117,7 @@ class Sweep:
         data = Dataset.open(self.dataset)
         by_clicks = self.config.supervision.kind == "timestamps"
         side = data.side(self.split, "train")
-        clicks = data.timestamps(self.timestamps, videos=side) if by_clicks else None
+        clicks = data.timestamps(self.timestamps, names=side) if by_clicks else None
         found = find_samples(data, side, clicks).videos
         validation_part(found, self.validation, group_by=data.spec.group_by)
 

@@ -43,7 +43,7 @@ from uvast.files import is_present
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from uvast.data.faults import OnFault
     from uvast.data.spec import FeatureAxis
@@ -252,26 +252,23 @@ class Dataset:
         return Segmentation.from_labels(self.source_labels(name))
 
     def timestamps(
-        self, path: str | Path | None = None, *, videos: Iterable[str] | None = None
+        self, path: str | Path | None = None, *, names: Collection[str] | None = None
     ) -> dict[str, Timestamps]:
         """Timestamps by sample at the model's rate; None reads the dataset's own file.
 
-        A sample (see `samples`) without timestamps is left out, and so are videos that are not
-        among `videos`, if these are given. Label files are opened only for
-        timestamps without a label (the published files have none), to tell the length of a video
-        without features, the time axis as in `video`, or the classes without a mapping.txt.
+        With `names`, of these videos alone: labels of other ones are not looked at. A sample (see
+        `samples`) without timestamps is left out. Label files are opened only for timestamps
+        without a label (the published files have none), to tell the length of a video without
+        features, the time axis as in `video`, or the classes without a mapping.txt.
         """
         path = self.timestamps_path if path is None else Path(path)
         annotations = self.annotations(path)
         if not annotations:
             raise no_timestamps(path)
-        for name in annotations:
-            self._check_annotated(name, path)
-        wanted = annotations.keys() if videos is None else set(videos)
         return {
             sample: timestamps
             for name, entries in annotations.items()
-            if name in wanted
+            if names is None or name in names or self.known.find(name) != name  # an error
             for sample, timestamps in self.resolve_timestamps(name, entries, path).items()
         }
 
@@ -293,7 +290,12 @@ class Dataset:
         self, name: str, annotations: Sequence[Annotation], path: Path
     ) -> dict[str, Timestamps]:
         """One video's annotations, as read from the file `path`, at the model's rate by sample."""
-        self._check_annotated(name, path)
+        if self.known.find(name) != name:
+            raise TimestampError(
+                f"names video {name}, which does not exist",
+                where=path,
+                remedy=self.known.remedy(name, "add its files or remove its timestamps"),
+            )
         stretches = self.labelled.of(name)
         resolved = resolve_timestamps(
             name,
@@ -372,14 +374,6 @@ class Dataset:
                 f"has no video {name}",
                 where=self.path,
                 remedy=self.known.remedy(name, "check the name of the video"),
-            )
-
-    def _check_annotated(self, name: str, path: Path) -> None:
-        if self.known.find(name) != name:
-            raise TimestampError(
-                f"names video {name}, which does not exist",
-                where=path,
-                remedy=self.known.remedy(name, "add its files or remove its timestamps"),
             )
 
     def _n_labels(self, name: str) -> int | None:

@@ -47,7 +47,7 @@ def read_facts(
         n_frames = {name: one.n_frames for name, one in truths.items()}
         lengths = {name: one.durations for name, one in truths.items()}
     else:
-        found = source.timestamps(timestamps, videos=map(source.video_of, names))
+        found = source.timestamps(timestamps, names={source.video_of(name) for name in names})
         clicks = {name: found[name] for name in names if name in found}
         n_frames = {name: source.source_frames(name) for name in clicks}
         lengths = {name: _gaps(one.frames, n_frames[name]) for name, one in clicks.items()}

@@ -187,7 +187,7 @@ def _samples(
 ) -> Samples:
     """What a run can learn from, of the videos on its side."""
     by_clicks = config.supervision.kind == "timestamps"
-    clicks = dataset.timestamps(timestamps, videos=names) if by_clicks else None
+    clicks = dataset.timestamps(timestamps, names=names) if by_clicks else None
     return find_samples(dataset, names, clicks)
 
 
@@ -289,7 +289,7 @@ def _training_data(
     if config.supervision.kind == "full":
         targets = full_segmentations(dataset, names)
     else:
-        clicks = dataset.timestamps(info.timestamps, videos=(*info.train, *info.validation))
+        clicks = dataset.timestamps(info.timestamps, names=(*info.train, *info.validation))
         timestamps = {name: clicks[name] for name in names}
         targets = pseudo_segmentations(
             dataset,
