@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 import uvast
 from uvast.benchmark import cell as cells
 from uvast.benchmark.cell import (
-    COLUMNS,
     Cell,
     check_cell,
     earlier_cells,
@@ -28,6 +27,7 @@ from uvast.benchmark.cell import (
     is_finished,
     run_cell,
 )
+from uvast.benchmark.decoded_scores import COLUMNS
 from uvast.benchmark.engine import SerialEngine, run_cells
 from uvast.benchmark.results import collect, with_earlier
 from uvast.data import Dataset, Video, write_labelled
@@ -145,9 +145,9 @@ def test_scores_are_kept_as_soon_as_they_are_there(
 ) -> None:
     real, asked = cells.score_decodings, []
 
-    def breaks_after_the_first(model, dataset, split, decodings):
+    def breaks_after_the_first(model, dataset, names, decodings):
         asked.append(set(decodings))
-        yield next(real(model, dataset, split, decodings))
+        yield next(real(model, dataset, names, decodings))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cells, "score_decodings", breaks_after_the_first)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from benchmark_types import MakeCell
 
-from uvast.benchmark.cell import COLUMNS
+from uvast.benchmark.decoded_scores import COLUMNS
 from uvast.benchmark.layout import OURS, as_latex, as_markdown, as_text
 from uvast.benchmark.results import (
     ResultRow,

@@ -6,48 +6,48 @@ from collections.abc import Mapping  # noqa: TC003 - a record's field types are 
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
+from uvast.benchmark.decoded_scores import ScoreColumns, score_decodings
 from uvast.benchmark.tables import single_settings
 from uvast.config import Config  # noqa: TC001 - a record's field types are read
 from uvast.data import Dataset
-from uvast.errors import DataError, InputError, OutputError, UvastError
-from uvast.evaluation.evaluate import labelled_sides
-from uvast.evaluation.scores import HEADINGS
-from uvast.evaluation.scoring import score_sides
+from uvast.errors import DataError, OutputError, UvastError
 from uvast.files import is_present, read_record, write_json
 from uvast.inference import load
-from uvast.inference.inputs import DatasetVideo
-from uvast.inference.pipeline import segment_with_decodings
 from uvast.runs import RunFolder, is_run
 from uvast.training import resume, train
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable
 
-    from uvast.inference import Segmenter
     from uvast.runs import RunInfo
-    from uvast.segments import IntArray, Segmentation
 
 EARLIER_BEAM_WIDTH = 5
 """Of `best`, in runs whose settings have it written out."""
 SCORES_FILE = "scores.json"
-COLUMNS = tuple(HEADINGS)
-
-
-def _whole(scores: dict[str, float]) -> dict[str, float]:
-    if tuple(scores) not in (COLUMNS, ("edit",)):
-        raise ValueError(f"columns {', '.join(scores) or 'missing'}")
-    return scores
-
-
-ScoreColumns = Annotated[dict[str, Annotated[float, Field(ge=0, le=100)]], AfterValidator(_whole)]
-"""Column to number; a bare transcript has only `edit`."""
 
 _Number = Annotated[int, Field(ge=0, lt=2**63)]
 _Setting = bool | int | float | str
+
+
+@dataclass(frozen=True)
+class CellFold:
+    """The part of a training side that a cell is about (see `uvast.data.folds`).
+
+    Args:
+        number: which fold, from 1.
+        of: how many there are.
+        train: the videos to learn from.
+        held_out: the videos to score.
+    """
+
+    number: _Number
+    of: _Number
+    train: tuple[str, ...]
+    held_out: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,13 @@ class Cell:
     Args:
         model: a name for the table.
         dataset: the dataset's folder, absolute.
-        split: the training side it learns from; its test side is scored.
+        split: the training side it learns from; its test side is scored, unless `fold` is given.
         seed: of training.
         config: all settings; the seed replaces the config's own.
         decodings: name to changes of the config's `decode` section: `{"durations": "fifa"}`.
         timestamps: the timestamps file; None finds the dataset's own.
+        fold: the part of the training side that is scored, another to learn from; the test side
+            is never seen then.
     """
 
     model: str
@@ -71,12 +73,14 @@ class Cell:
     config: Config
     decodings: Mapping[str, Mapping[str, _Setting]]
     timestamps: str | None = None
+    fold: CellFold | None = None
 
     @property
     def key(self) -> str:
         """The cell's folder below the benchmark's."""
-        supervision = self.config.supervision.kind
-        return f"{self.data}/{self.model}-{supervision}/split{self.split}-seed{self.seed}"
+        method = f"{self.model}-{self.config.supervision.kind}"
+        fold = "" if self.fold is None else f"-fold{self.fold.number}of{self.fold.of}"
+        return f"{self.data}/{method}/split{self.split}{fold}-seed{self.seed}"
 
     @property
     def data(self) -> str:
@@ -85,14 +89,14 @@ class Cell:
 
     @property
     def training(self) -> Config:
-        """The config with the cell's seed; the split's test side is what it holds out."""
+        """The config with the cell's seed; what it scores is what it holds out."""
         validation = self.config.train.validation
         share = 0.0 if validation == "auto" else validation
         return self.config.replaced(**{"train.seed": self.seed, "train.validation": share})
 
 
 def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreColumns]:
-    """Trains, or goes on training, then scores what has no score yet.
+    """Trains, or goes on training, then scores the test side, or the fold, where it has no score.
 
     Videos are encoded once for all decodings. One that fails does not keep the others from their
     scores. The cell is an ordinary run folder below `out`, the benchmark's.
@@ -112,6 +116,7 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreC
             folder,
             config=cell.training,
             split=cell.split,
+            videos=None if cell.fold is None else cell.fold.train,
             timestamps=cell.timestamps,
             device=device,
         )
@@ -122,7 +127,7 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreC
     missing = {name: one for name, one in cell.decodings.items() if name not in record.scores}
     if missing:
         model, dataset = load(folder, device=device), Dataset.open(cell.dataset)
-        scored = score_decodings(model, dataset, cell.split, missing)
+        scored = score_decodings(model, dataset, _scored(cell, dataset), missing)
     for name, found in scored:
         if isinstance(found, UvastError):
             failed[name] = found
@@ -163,11 +168,26 @@ def check_cell(cell: Cell, out: Path) -> None:
         return
     _, config, info = RunFolder.open(folder)
     theirs, ours = _settings(info, config), _settings(cell, cell.training)
+    if cell.fold is not None:
+        _check_fold(cell.fold, info, folder)
     other = next((name for name in ours if ours[name] != theirs[name]), None)
     if other is not None:
         raise OutputError(
             "holds a run with other settings "
             f"({other} is {theirs[other]} there, {ours[other]} here)",
+            where=folder,
+            remedy="choose another --out",
+        )
+
+
+def _check_fold(fold: CellFold, info: RunInfo, folder: Path) -> None:
+    """Refuses a run that has learned from what the fold holds out, or from videos of no fold."""
+    strange = next(
+        (name for name in (*info.train, *info.validation) if name not in fold.train), None
+    )
+    if strange is not None:
+        raise OutputError(
+            f"holds a run that learned from {strange}, which this fold does not learn from",
             where=folder,
             remedy="choose another --out",
         )
@@ -231,50 +251,6 @@ def with_decodings(cell: Cell, before: Cell) -> Cell:
     return replace(cell, decodings={**before.decodings, **cell.decodings})
 
 
-def score_decodings(
-    model: Segmenter, dataset: Dataset, split: int, decodings: Mapping[str, Mapping[str, Any]]
-) -> Iterator[tuple[str, ScoreColumns | UvastError]]:
-    """Scores a split's test side by several decodings; each video is encoded once.
-
-    Videos without labels stay out.
-
-    Yields:
-        The name of a decoding and its scores, or why it has none.
-    """
-    try:
-        side = labelled_sides(dataset, {split: dataset.side(split, "test")})[split]
-        truths = {name: dataset.source_segmentation(name) for name in side}
-        found = _decoded(model, dataset, side, decodings)
-    except UvastError as error:
-        for name, changes in decodings.items():
-            if len(decodings) == 1:
-                yield name, error
-            else:  # alone, to see which one fails
-                yield from score_decodings(model, dataset, split, {name: changes})
-        return
-    side = tuple(sorted(truths))
-    for name, predictions in found.items():
-        try:
-            scored = score_sides(truths, {split: predictions}, {split: side}, dataset.vocabulary)
-        except InputError as error:  # a bare transcript of a video that is labelled in part
-            yield name, error
-        else:
-            yield name, scored.scores.columns()
-
-
-def _decoded(
-    model: Segmenter,
-    dataset: Dataset,
-    names: Sequence[str],
-    decodings: Mapping[str, Mapping[str, Any]],
-) -> dict[str, dict[str, Segmentation | IntArray]]:
-    """Decoding to video to segmentation, or to a bare transcript."""
-    sources = [DatasetVideo(dataset, name, model.sampling_rate) for name in names]
-    options = {name: model.options(**changes) for name, changes in decodings.items()}
-    found: dict[str, dict[str, Segmentation | IntArray]] = {name: {} for name in options}
-    for name, outcome in segment_with_decodings(model, sources, options):
-        if outcome.prediction is None:
-            raise outcome.error or UvastError(f"{outcome.name} has no prediction")
-        one = outcome.prediction
-        found[name][outcome.name] = one.transcript if one.segmentation is None else one.segmentation
-    return found
+def _scored(cell: Cell, dataset: Dataset) -> tuple[str, ...]:
+    """What a cell is scored on: its fold, or its split's test side."""
+    return dataset.side(cell.split, "test") if cell.fold is None else cell.fold.held_out

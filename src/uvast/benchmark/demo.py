@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from uvast.benchmark.cell import ScoreColumns, score_decodings
+from uvast.benchmark.decoded_scores import ScoreColumns, score_decodings
 from uvast.benchmark.demo_world import SPLIT, DemoPlace
 from uvast.benchmark.reproduce import pseudo_label_scores
 from uvast.config import Config, load_config
@@ -137,7 +137,8 @@ def _scores(
     run: Path, truth: Dataset, name: str, device: str
 ) -> Iterator[tuple[str, ScoreColumns]]:
     decodings = named_decodings(("frames",) if name == BASELINE else DECODED)
-    for decoding, found in score_decodings(load(run, device=device), truth, SPLIT, decodings):
+    model, side = load(run, device=device), truth.side(SPLIT, "test")
+    for decoding, found in score_decodings(model, truth, side, decodings):
         if isinstance(found, UvastError):
             raise found
         yield decoding, found

@@ -7,7 +7,7 @@ CSV and JSON every line does.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from uvast.errors import printable
 from uvast.evaluation.scores import HEADINGS
@@ -24,6 +24,34 @@ LATEX = str.maketrans(
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {"±": r"$\pm$", DASH: "--"}
 )
+
+
+class Printed(Protocol):
+    """What can be printed as a table."""
+
+    @property
+    def title(self) -> str:
+        """What it is."""
+        ...
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The headings of the columns of words, which come first."""
+        ...
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The headings of all columns."""
+        ...
+
+    @property
+    def citation(self) -> str:
+        """Where published numbers are from; empty without any."""
+        ...
+
+    def cells(self) -> list[list[str]]:
+        """The table as text."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -158,7 +186,7 @@ def laid_out(
     )
 
 
-def as_text(layout: Layout) -> str:
+def as_text(layout: Printed) -> str:
     """A table for the terminal. It never folds: whose numbers they are stays on every line."""
     rows = [list(layout.header), *layout.cells()]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -175,7 +203,7 @@ def as_text(layout: Layout) -> str:
     return "\n".join([*lines, ""])
 
 
-def as_markdown(layout: Layout) -> str:
+def as_markdown(layout: Printed) -> str:
     """A table for documents."""
     rows = [layout.header, ["---"] * len(layout.header), *layout.cells()]
     body = "\n".join(f"| {' | '.join(one.replace('|', '/') for one in row)} |" for row in rows)

@@ -85,10 +85,11 @@ class Matrix:
             dataset = Dataset.open(folder)
             splits = chosen_splits(dataset, self.splits)
             if self.timestamps is not None and "timestamps" in self.supervision:
-                dataset.timestamps(self.timestamps)  # told before the first run, not in each
+                sides = {name for split in splits for name in dataset.side(split, "train")}
+                dataset.timestamps(self.timestamps, names=sides)  # told now, not in each run
             for supervision, preset in product(self.supervision, self.presets):
                 config = self._config(dataset, preset, supervision)
-                decodings = self._decodings(config)
+                decodings = self.decodings_for(config)
                 for seed, split in product(self.seeds, splits):
                     yield Cell(
                         model=model_name(preset),
@@ -127,7 +128,8 @@ class Matrix:
             found.append((model, f"{name}{equals}{value}"))
         return sorted(found, key=lambda one: bool(one[0]))
 
-    def _decodings(self, config: Config) -> dict[str, Mapping[str, Any]]:
+    def decodings_for(self, config: Config) -> dict[str, Mapping[str, Any]]:
+        """The decodings of a model, by name."""
         kind, alignment = config.model.kind, config.train.alignment_epochs > 0
         boundaries = config_gives_boundaries(config.model)
         known = decodings_of(kind, alignment=alignment, boundaries=boundaries)

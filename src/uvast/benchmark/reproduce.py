@@ -5,20 +5,18 @@ Rows of equal settings share a training, also those of different tables in one f
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
-from uvast.benchmark.cell import Cell, ScoreColumns, finished_scores, with_decodings
+from uvast.benchmark.cell import Cell, finished_scores, with_decodings
 from uvast.benchmark.engine import run_cells
 from uvast.benchmark.layout import Layout, Line, as_latex, as_markdown, laid_out
 from uvast.benchmark.matrix import check_once, chosen_splits, preset_of, resolved
 from uvast.benchmark.results import as_csv, size_of, summary
-from uvast.benchmark.tables import changed_settings
+from uvast.benchmark.tables import settings_digest
 from uvast.config import load_config, parse_setting
 from uvast.errors import ConfigError, UvastError
 from uvast.evaluation.pseudo_labels import make_pseudo_labels, score_pseudo_labels
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from uvast.benchmark.decoded_scores import ScoreColumns
     from uvast.benchmark.engine import CellOutcome, Engine
     from uvast.benchmark.tables import Row, Table
     from uvast.config import Config
@@ -106,7 +105,7 @@ class Reproduction:
         config = self._config(row)
         for seed, split in product(self.seeds, self._splits):
             yield Cell(
-                model=f"{config.model.kind}-{_digest(config)}",
+                model=f"{config.model.kind}-{settings_digest(config)}",
                 dataset=str(self.dataset.path.resolve()),
                 split=split,
                 seed=seed,
@@ -210,9 +209,3 @@ def write_table(out: Path, name: str, layouts: Sequence[Layout]) -> None:
 def _decoding_name(row: Row) -> str:
     """Equal decodings have equal names, whatever their rows are called."""
     return ", ".join(f"{name}={value}" for name, value in sorted(row.decode.items()))
-
-
-def _digest(config: Config) -> str:
-    """A short name for settings; those that are the defaults do not count."""
-    text = json.dumps(changed_settings(config), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -11,13 +11,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from uvast.benchmark.cell import (
-    COLUMNS,
     Cell,
-    ScoreColumns,
     earlier_cells,
     finished_scores,
     with_decodings,
 )
+from uvast.benchmark.decoded_scores import COLUMNS, ScoreColumns
 from uvast.benchmark.layout import Layout, Line, as_markdown, laid_out
 from uvast.benchmark.paper_tables import BASELINES, find_table
 from uvast.files import write_json, write_text

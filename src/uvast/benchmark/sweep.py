@@ -116,9 +116,10 @@ class Sweep:
                     )
         data = Dataset.open(self.dataset)
         by_clicks = self.config.supervision.kind == "timestamps"
-        clicks = data.timestamps(self.timestamps) if by_clicks else None
-        side = find_samples(data, data.side(self.split, "train"), clicks).videos
-        validation_part(side, self.validation, group_by=data.spec.group_by)
+        side = data.side(self.split, "train")
+        clicks = data.timestamps(self.timestamps, names=side) if by_clicks else None
+        found = find_samples(data, side, clicks).videos
+        validation_part(found, self.validation, group_by=data.spec.group_by)
 
     def _study(self, out: Path) -> Study:
         described = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -127,6 +129,12 @@ def changed_settings(config: Config) -> dict[str, object]:
     """Where a config differs from the defaults, as single settings."""
     defaults, values = single_settings(Config()), single_settings(config)
     return {name: value for name, value in values.items() if value != defaults[name]}
+
+
+def settings_digest(config: Config) -> str:
+    """A short name for settings; those that are the defaults do not count."""
+    text = json.dumps(changed_settings(config), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def single_settings(config: Config) -> dict[str, object]:

@@ -17,6 +17,7 @@ from uvast._version import __version__
 from uvast.cli import (
     agree,
     benchmark,
+    compare,
     config,
     convert,
     data,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-RESUMED = ("benchmark", "extract", "reproduce", "segment", "sweep")
+RESUMED = ("benchmark", "compare", "extract", "reproduce", "segment", "sweep")
 """Commands that go on by themselves where they were stopped."""
 
 
@@ -89,6 +90,7 @@ app.command("app")(app_command.app)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
 app.command("benchmark")(benchmark.benchmark)
+app.command("compare")(compare.compare)
 app.command("reproduce")(reproduce.reproduce)
 app.command("sweep")(sweep.sweep)
 

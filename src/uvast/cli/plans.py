@@ -34,7 +34,7 @@ def say_plan(plan: AutoPlan, device: str, *, n_members: int = 1, as_json: bool =
     chosen = choose_device(device)
     seconds = n_members * expected_seconds(plan.config, plan.facts, chosen)
     each = f"{n_members} members will" if n_members > 1 else "this will"
-    note(f"{each} take {_in_words(seconds)} ({chosen})")
+    note(f"{each} take {in_words(seconds)} ({chosen})")
     if as_json:
         print_json(
             {
@@ -48,7 +48,8 @@ def say_plan(plan: AutoPlan, device: str, *, n_members: int = 1, as_json: bool =
         )
 
 
-def _in_words(seconds: float) -> str:
+def in_words(seconds: float) -> str:
+    """`about 12 minutes`."""
     minutes = round(seconds / 60)
     if minutes <= 1:
         return "about a minute" if minutes else "less than a minute"

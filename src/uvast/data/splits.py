@@ -16,7 +16,7 @@ from uvast.errors import DataError, InputError, OutputError, SplitError
 from uvast.files import read_text, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence, Set
 
     from uvast.data.faults import OnFault
     from uvast.data.video_names import VideoNames
@@ -140,12 +140,20 @@ def make_splits(
             f"{folds} folds of {len(groups)} {kind}",
             remedy=f"choose from 2 to the number of {kind}",
         )
+    parts = balanced_parts(groups, folds, seed=seed)
+    return {number: parted(names, test) for number, test in enumerate(parts, start=1)}
+
+
+def balanced_parts(
+    groups: Sequence[Sequence[str]], n_parts: int, *, seed: int = 0
+) -> tuple[frozenset[str], ...]:
+    """Deals groups of videos out to parts as equal in their number of videos as groups allow."""
     order = np.random.default_rng(seed).permutation(len(groups))
     shuffled = [groups[index] for index in order]
-    members: list[set[str]] = [set() for _ in range(folds)]
+    parts: list[set[str]] = [set() for _ in range(n_parts)]
     for group in sorted(shuffled, key=len, reverse=True):
-        min(members, key=len).update(group)
-    return {number: _parted(names, test) for number, test in enumerate(members, start=1)}
+        min(parts, key=len).update(group)
+    return tuple(map(frozenset, parts))
 
 
 def validation_part(
@@ -171,11 +179,12 @@ def validation_part(
         larger = len(chosen) + len(groups[index])
         if abs(larger - wanted) < abs(len(chosen) - wanted):
             chosen.update(groups[index])
-    parts = _parted(names, chosen)
+    parts = parted(names, chosen)
     return parts.train, parts.test
 
 
-def _parted(names: Sequence[str], test: set[str]) -> Split:
+def parted(names: Sequence[str], test: Set[str]) -> Split:
+    """The videos of one part on the test side, the others on the training side."""
     return Split(
         train=tuple(name for name in names if name not in test),
         test=tuple(name for name in names if name in test),

@@ -55,6 +55,7 @@ def train(
     *,
     config: Config | None = None,
     split: int | None = None,
+    videos: Sequence[str] | None = None,
     timestamps: Path | str | None = None,
     device: str = "auto",
     watcher: Watcher | None = None,
@@ -68,6 +69,7 @@ def train(
         config: all settings; None chooses them by `plan_training`.
         split: train on this split's training side; None takes every video, but for the part that
             `train.validation` holds out. Videos without labels (or timestamps) stay out.
+        videos: train on these alone, all of which are on that side.
         timestamps: the timestamps file for timestamp supervision; None finds the dataset's own.
         device: `auto`, `cpu`, `cuda`, …
         watcher: told of every step and epoch, for progress.
@@ -83,11 +85,18 @@ def train(
             out,
             config=config,
             split=split,
+            videos=videos,
             timestamps=timestamps,
             device=device,
             watcher=watcher,
         )
     _check_number(members)
+    if videos is not None:
+        raise ConfigError(
+            "members learn from a whole training side",
+            where="videos",
+            remedy="train each model alone, and join them with uvast.ensemble",
+        )
     folder = RunFolder(Path(out))
     folder.check_free()
     config = config or plan_training(data, split=split, timestamps=timestamps).config

@@ -12,7 +12,7 @@ from uvast.config.auto import BASE, AutoPlan, plan
 from uvast.data import Dataset, validation_part
 from uvast.data.facts import found_supervision, read_facts
 from uvast.devices import choose_device
-from uvast.errors import ConfigError, InputError
+from uvast.errors import ConfigError, InputError, SplitError
 from uvast.features.record import common_extractor
 from uvast.files import write_text
 from uvast.runs import RunFolder, RunInfo, versions
@@ -45,6 +45,7 @@ def train_run(
     *,
     config: Config | None = None,
     split: int | None = None,
+    videos: Sequence[str] | None = None,
     timestamps: Path | str | None = None,
     device: str = "auto",
     watcher: Watcher | None = None,
@@ -57,7 +58,7 @@ def train_run(
     data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
     config = config or plan_training(data, split=split, timestamps=timestamps).config
     data = data.at_rate(config.train.sampling_rate)
-    samples = _samples(data, config, data.side(split, "train"), timestamps)
+    samples = _samples(data, config, _side(data, split, videos), timestamps)
     share, names, held_out = _parts(samples.videos, data.spec.group_by, split, config.train)
     config = config.replaced(**{"train.validation": share})
     info = RunInfo(
@@ -165,6 +166,21 @@ def _samples(
     by_clicks = config.supervision.kind == "timestamps"
     clicks = dataset.timestamps(timestamps, names=names) if by_clicks else None
     return find_samples(dataset, names, clicks)
+
+
+def _side(dataset: Dataset, split: int | None, videos: Sequence[str] | None) -> tuple[str, ...]:
+    """The training side, or those videos of it that are asked for."""
+    side = dataset.side(split, "train")
+    if videos is None:
+        return side
+    for name in videos:
+        if name not in side:
+            raise SplitError(
+                f"video {name} is not on the training side of split {split}",
+                where=dataset.path,
+                remedy="train on videos of that side alone",
+            )
+    return tuple(videos)
 
 
 def _parts(

@@ -1,0 +1,55 @@
+"""What a list of cells will cost, before the first one starts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from uvast.benchmark.cell import finished_scores
+from uvast.data import Dataset
+from uvast.data.facts import read_facts
+from uvast.devices import choose_device
+from uvast.runs import RunFolder
+from uvast.training import expected_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from uvast.benchmark.cell import Cell
+
+
+def cells_to_train(cells: Sequence[Cell], out: Path) -> tuple[Cell, ...]:
+    """Those whose training has not ended."""
+    return tuple(
+        cell
+        for cell in cells
+        if set(cell.decodings) - set(finished_scores(cell, out))
+        and not RunFolder(out / cell.key).is_finished()
+    )
+
+
+def seconds_to_train(cells: Sequence[Cell], device: str) -> float:
+    """What training them one after the other will take, about.
+
+    Each setting on each dataset is measured once, for a second or so; its other cells take as long.
+    """
+    counts = Counter((cell.dataset, cell.model, cell.config.supervision.kind) for cell in cells)
+    first = {(one.dataset, one.model, one.config.supervision.kind): one for one in reversed(cells)}
+    return sum(count * _seconds(first[key], device) for key, count in counts.items())
+
+
+def _seconds(cell: Cell, device: str) -> float:
+    """The time of one; reads labels, or clicks, of the videos it learns from, and of no other."""
+    dataset = Dataset.open(cell.dataset)
+    videos = dataset.side(cell.split, "train") if cell.fold is None else cell.fold.train
+    facts = read_facts(
+        dataset,
+        [sample for video in videos for sample in dataset.samples(video)],
+        supervision=cell.config.supervision.kind,
+        timestamps=cell.timestamps,
+    )
+    config = cell.training.replaced(
+        **{"train.sampling_rate": cell.config.train.sampling_rate or dataset.spec.sampling_rate}
+    )
+    return expected_seconds(config, facts, choose_device(device))

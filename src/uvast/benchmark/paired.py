@@ -1,0 +1,70 @@
+"""Paired differences: what a change is worth, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scipy.special import stdtrit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CONFIDENCE = 0.95
+FEW_PAIRS = 4
+"""With fewer pairs an interval says little."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The mean of paired differences with its interval.
+
+    Args:
+        mean: change minus base.
+        half_width: the interval is this much to either side; None of a single pair.
+        n_pairs: how many differences.
+    """
+
+    mean: float
+    half_width: float | None
+    n_pairs: int
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Its ends."""
+        if self.half_width is None:
+            return None
+        return self.mean - self.half_width, self.mean + self.half_width
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval excludes 0."""
+        return self.half_width is not None and abs(self.mean) > self.half_width
+
+
+def mean_difference(groups: Sequence[Sequence[float]]) -> Difference:
+    """The mean over groups of the mean of each, with a t-interval; one group is the usual case.
+
+    Groups, such as datasets, count alike and may have different variances: the degrees of freedom
+    are Welch and Satterthwaite's.
+
+    Args:
+        groups: the differences of each, none of them empty.
+    """
+    mean = statistics.fmean(statistics.fmean(one) for one in groups)
+    n_pairs = sum(map(len, groups))
+    if any(len(one) < 2 for one in groups):
+        return Difference(mean, None, n_pairs)
+    # of each group's mean, as a part of the mean over groups
+    variances = [statistics.variance(one) / len(one) / len(groups) ** 2 for one in groups]
+    total = math.fsum(variances)
+    if not total:
+        return Difference(mean, 0.0, n_pairs)
+    parts = (
+        (part / total) ** 2 / (len(one) - 1) for part, one in zip(variances, groups, strict=True)
+    )
+    freedom = 1 / math.fsum(parts)
+    quantile = float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
+    return Difference(mean, quantile * math.sqrt(total), n_pairs)

@@ -1,0 +1,150 @@
+"""`uvast compare`: settings compared on training sides alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from uvast.cli import options
+from uvast.cli.benchmark import end, follow
+from uvast.cli.console import counted, note, print_json, results
+from uvast.cli.plans import in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from uvast.benchmark.cell import Cell
+
+
+def compare(
+    datasets: Annotated[
+        list[Path], typer.Argument(help="Folders of datasets.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the comparison.")],
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--change",
+            metavar="'NAME=VALUE …'",
+            help="Settings to compare with the base, such as train.feature_noise=0.5; several in "
+            "one text belong together. May be given several times; none scores the base alone.",
+        ),
+    ] = None,
+    models: Annotated[
+        str, typer.Option(help="Presets of the base, separated by commas, or .toml files.")
+    ] = "small",
+    base: Annotated[
+        str,
+        typer.Option(
+            help="A preset that each model's preset builds on: a name, none, or auto for the one "
+            "named like the dataset."
+        ),
+    ] = "auto",
+    supervision: Annotated[
+        str,
+        typer.Option(
+            help="full, timestamps, or full,timestamps for both. Scores are against full labels "
+            "either way."
+        ),
+    ] = "full",
+    decodings: Annotated[
+        str | None,
+        typer.Option(
+            help="Decodings, separated by commas: viterbi, semi-markov, best, …",
+            show_default="all that fit the model but fifa and the bare transcript",
+        ),
+    ] = None,
+    splits: Annotated[
+        str, typer.Option(help="Splits whose training sides are used, by commas, or all.")
+    ] = "1",
+    folds: Annotated[
+        int, typer.Option(min=2, help="Parts of each training side, each held out once.")
+    ] = 3,
+    seeds: options.SeedsOption = "0",
+    epochs: options.EpochsOption = None,
+    settings: options.SettingsOption = None,
+    timestamps: options.TimestampsOption = None,
+    engine: options.EngineOption = options.EngineName.local,
+    jobs: options.JobsOption = 1,
+    address: options.AddressOption = "auto",
+    cpus: options.CpusOption = 1,
+    gpus: options.GpusOption = 0,
+    device: options.DeviceOption = "auto",
+    as_json: options.JsonOption = False,
+) -> None:
+    """Compare settings by cross-validation inside of training sides; test sides stay unseen.
+
+    Each training side is cut into folds, by whole subjects where they are known. The base and every
+    change are trained on all folds but one and scored on that one. The table has their means and
+    the paired differences to the base with 95 % intervals. Start the same command again after a
+    break, and it does what is left; more changes, seeds or splits only add runs.
+
+    Example: `uvast compare data/gtea --epochs 80 --out noise --change train.feature_noise=0.5
+    --change train.time_masking=0.1`
+
+    Settings that go together: `uvast compare data/gtea --out both --change 'train.feature_noise=0.5
+    train.averaging=0.99'`
+    """
+    from uvast.benchmark.compared import (
+        compared_rows,
+        compared_tables,
+        few_pairs,
+        write_comparison,
+    )
+    from uvast.benchmark.comparison import Comparison
+    from uvast.benchmark.engine import run_cells
+    from uvast.benchmark.layout import as_text
+    from uvast.benchmark.matrix import Matrix
+
+    for dataset in datasets:
+        options.refresh_labels(dataset)
+    matrix = Matrix(
+        datasets=datasets,
+        presets=options.names_of(models),
+        base=None if base == "none" else base,
+        supervision=options.names_of(supervision),
+        decodings=None if decodings is None else options.names_of(decodings),
+        splits=None if splits == "all" else options.numbers_of(splits, "--splits"),
+        seeds=options.numbers_of(seeds, "--seeds"),
+        epochs=epochs,
+        settings=settings or (),
+        timestamps=timestamps,
+    )
+    comparison = Comparison(matrix, changes or (), folds)
+    cells = comparison.cells()
+    for sentence in comparison.notes():
+        note(sentence)
+    chosen = options.make_engine(
+        engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus
+    )
+    _say_cost(cells, out, device, jobs)
+    n_failed = follow(run_cells(cells, out, chosen), len(cells))
+    rows = compared_rows(comparison.variants, out)
+    write_comparison(out, rows)
+    if as_json:
+        print_json([row.as_dict() for row in rows])
+    else:
+        for table in compared_tables(rows):
+            results.print(as_text(table))
+    if (warning := few_pairs(rows)) is not None:
+        note(warning)
+    note(f"also in {out}/comparison.csv, comparison.json and comparison.md")
+    end(n_failed, len(cells))
+
+
+def _say_cost(cells: Sequence[Cell], out: Path, device: str, jobs: int) -> None:
+    """How many runs are left to train, and how long that takes."""
+    from uvast.benchmark.cost import cells_to_train, seconds_to_train
+
+    left = cells_to_train(cells, out)
+    if not left:
+        note(f"{counted(len(cells), 'run')}, all of them trained already")
+        return
+    seconds = seconds_to_train(left, device)
+    at_once = "" if jobs == 1 else f", {jobs} at a time, if there are cores for that many"
+    note(
+        f"{counted(len(cells), 'run')}, {len(left)} of them to train: {in_words(seconds / jobs)}"
+        f"{at_once} ({device}), and the time to decode"
+    )
