@@ -159,10 +159,10 @@ class Comparison:
                     model=f"{cell.model}-{settings_digest(config)}",
                     config=config,
                     decodings=changes,
-                    fold=CellFold(number, self.n_folds, fold.train, fold.held_out),
+                    fold=CellFold(fold.number, self.n_folds, fold.train, fold.held_out),
                 )
                 for cell in base
-                for number, fold in enumerate(self.folds[cell.dataset, cell.split], start=1)
+                for fold in self.folds[cell.dataset, cell.split]
             ),
         )
 

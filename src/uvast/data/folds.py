@@ -24,11 +24,13 @@ class Fold:
     """One part of some videos to score, and the others to learn from.
 
     Args:
+        number: which fold, from 1.
         train: the videos to learn from.
         held_out: the videos to score.
         whole_subjects: whether no subject has videos in both.
     """
 
+    number: int
     train: tuple[str, ...]
     held_out: tuple[str, ...]
     whole_subjects: bool
@@ -58,7 +60,7 @@ def inner_folds(
     whole = len(together) >= n_folds
     parts = balanced_parts(together if whole else groups, n_folds, seed=seed)
     sides = (parted(names, part) for part in parts)
-    return tuple(Fold(side.train, side.test, whole) for side in sides)
+    return tuple(Fold(n, side.train, side.test, whole) for n, side in enumerate(sides, 1))
 
 
 def known_subjects(

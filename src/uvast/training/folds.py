@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from uvast.data.splits import make_splits
-from uvast.data.subjects import group_by_subject
+from uvast.data.folds import inner_folds, known_subjects
 from uvast.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from uvast.config import Config
+    from uvast.data import Dataset
+    from uvast.data.folds import Fold, Subjects
+
 LEAST_VIDEOS = 3
 """An inner run of fewer videos would learn from one alone."""
 
 
-@dataclass(frozen=True)
-class Fold:
-    """An inner run, counted from 1: the videos that it learns from, and the others."""
-
-    number: int
-    train: tuple[str, ...]
-    held_out: tuple[str, ...]
+def folds_of(
+    config: Config, train: tuple[str, ...], validation: tuple[str, ...], dataset: Dataset
+) -> tuple[Fold, ...]:
+    """The folds of a run's training side; none if a validation part chooses its weights."""
+    if validation or not config.train.epochs or not config.train.folds:
+        return ()
+    try:
+        subjects = known_subjects(train, dataset.spec.group_by, dataset.splits)
+    except InputError:  # a run does not fail because names do not tell
+        subjects = None
+    return make_folds(train, config.train.folds, subjects, seed=config.train.seed)
 
 
 def make_folds(
-    names: Sequence[str], n_folds: int, *, group_by: str | None = None, seed: int = 0
+    names: Sequence[str], n_folds: int, subjects: Subjects | None = None, *, seed: int = 0
 ) -> tuple[Fold, ...]:
     """Every video is held out once, with all others of its subject where subjects are known.
 
@@ -35,16 +41,6 @@ def make_folds(
     """
     if n_folds < 2 or len(names) < LEAST_VIDEOS:
         return ()
-    n_groups = _n_subjects(names, group_by)
-    if n_groups < 2:
-        group_by, n_groups = None, len(names)
-    splits = make_splits(names, folds=min(n_folds, n_groups), group_by=group_by, seed=seed)
-    return tuple(Fold(number, one.train, one.test) for number, one in splits.items())
-
-
-def _n_subjects(names: Sequence[str], group_by: str | None) -> int:
-    """0 if the names do not tell: a run does not fail for that."""
-    try:
-        return len(group_by_subject(names, group_by))
-    except InputError:
-        return 0
+    if subjects is None or len(subjects) < 2:
+        return inner_folds(names, min(n_folds, len(names)), seed=seed)
+    return inner_folds(names, min(n_folds, len(subjects)), subjects, seed=seed)

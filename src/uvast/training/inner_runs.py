@@ -18,7 +18,7 @@ from uvast.files import is_present, read_record, write_json
 from uvast.inference.calibration import Calibration, calibrate
 from uvast.inference.segmenter import load
 from uvast.runs import RunFolder, is_run
-from uvast.training.folds import LEAST_VIDEOS, Fold, make_folds
+from uvast.training.folds import LEAST_VIDEOS, folds_of
 from uvast.training.preparing import held_alone, open_session
 from uvast.training.resuming import read_state
 from uvast.training.validation import ValidationPart
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from uvast.config import Config
     from uvast.data import Dataset
+    from uvast.data.folds import Fold
     from uvast.inference.held_out import HeldOut
     from uvast.runs import RunInfo
     from uvast.training.batches import TrainingData
@@ -166,17 +167,6 @@ class InnerRuns:
             place = self._place(fold)
             for path in (place.last, place.best):
                 path.unlink(missing_ok=True)
-
-
-def folds_of(
-    config: Config, train: tuple[str, ...], validation: tuple[str, ...], dataset: Dataset
-) -> tuple[Fold, ...]:
-    """The folds of a run's training side; none if a validation part chooses its weights."""
-    if validation or not config.train.epochs:
-        return ()
-    return make_folds(
-        train, config.train.folds, group_by=dataset.spec.group_by, seed=config.train.seed
-    )
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from uvast.features.record import common_extractor
 from uvast.files import write_text
 from uvast.runs import RunFolder, RunInfo, versions
 from uvast.training.distributed import join_processes, own_device
-from uvast.training.inner_runs import InnerRuns, folds_of
+from uvast.training.folds import folds_of
+from uvast.training.inner_runs import InnerRuns
 from uvast.training.preparing import held_alone, open_session
 from uvast.training.resuming import read_state
 from uvast.training.samples import find_samples
