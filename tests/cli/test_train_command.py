@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 from uvast.cli.console import progress_bar
 from uvast.cli.main import app, main
-from uvast.cli.training_bar import TrainingBar, train
+from uvast.cli.train import train
+from uvast.cli.training_bar import TrainingBar
 from uvast.config import Config
 from uvast.data import generate_dataset
 from uvast.errors import ConfigError
