@@ -158,10 +158,10 @@ def _sentences(facts: DataFacts, config: Config, asked: Collection[str]) -> tupl
             "no stage 2, which `best` does not use; --set train.alignment_epochs=30 adds it"
         )
     if facts.n_folds:
+        share = (facts.n_folds - 1) * train.fold_epochs
         said.append(
             f"{facts.n_folds} inner runs choose how to decode, each without some of the videos: "
-            f"{(facts.n_folds - 1) * train.fold_epochs:.2g} times as long again; --set "
-            "train.folds=0 leaves them out"
+            f"{1 + share:.2g} times the time of one run; --set train.folds=0 leaves them out"
         )
     if not train.time_masking and "train.time_masking" not in asked:
         said.append("no dark spans: they would hide several of these short actions at once")
