@@ -35,6 +35,7 @@ from uvast.runs import (
     versions,
 )
 from uvast.training.member_watcher import MemberWatcher
+from uvast.training.resuming import read_state
 from uvast.training.train import (
     RESUMABLE,
     check_resumable,
@@ -195,7 +196,7 @@ class _MembersRun:
 
     def _train_member(self, index: int, dataset: Dataset) -> None:
         place, n_members = self._place(index), len(self._info.members)
-        n_epochs = _n_epochs(self._config)
+        n_epochs = sum(_epochs(self._config).values())
         watcher = MemberWatcher(self._watcher, index, n_members, n_epochs, self._begin)
         if not is_run(place):
             train_run(
@@ -214,16 +215,18 @@ class _MembersRun:
             resume_run(place, settings=changes, device=self._device, watcher=watcher)
 
     def _goes_on(self, place: Path) -> bool:
-        return not RunFolder(place).is_finished() or bool(self._changes(place))
+        """Whether a member has epochs left, by the settings of the whole run."""
+        last = RunFolder(place).last
+        if not last.is_file():
+            return True
+        progress, _ = read_state(last)
+        return bool(progress.left_of(_epochs(self._config)))
 
     def _changes(self, place: Path) -> list[str]:
         """The settings of the whole run that a member does not have yet."""
         _, theirs, _ = RunFolder.open(place)
-        names: tuple[str, ...] = RESUMABLE
-        if RunFolder(place).is_finished():
-            names = ("train.alignment_epochs",)  # the others make no difference any more
         found = []
-        for name in names:
+        for name in RESUMABLE:
             ours, own = (
                 getattr(one.train, name.partition(".")[2]) for one in (self._config, theirs)
             )
@@ -278,6 +281,7 @@ class _MembersRun:
         return self._config.replaced(**{"train.seed": self._info.members[index].seed})
 
 
-def _n_epochs(config: Config) -> int:
+def _epochs(config: Config) -> dict[int, int]:
+    """Of each stage."""
     second = config.train.alignment_epochs if config.model.kind == "uvast" else 0
-    return config.train.epochs + second
+    return {1: config.train.epochs, **({2: second} if second else {})}
