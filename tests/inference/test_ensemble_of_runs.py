@@ -58,6 +58,10 @@ def runs(
     }
 
 
+OTHER = ("explicit", "boundaries")
+"""Decodings of models that these runs do not have."""
+
+
 @pytest.fixture(scope="module")
 def mixed(runs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("ensembles") / "mixed"
@@ -80,7 +84,7 @@ def test_the_same_run_twice_is_the_run_to_the_digit(
 ) -> None:
     alone, twice = uvast.load(run), uvast.load(make_ensemble([run, run], tmp_path / "twice").path)
     videos = [tiny.video(name) for name in tiny.side(1, "test")[:2]]
-    names = [name for name in DECODINGS if name != "explicit"]
+    names = [name for name in DECODINGS if name not in OTHER]
     decodings = {name: alone.options(**DECODINGS[name]) for name in names}
     expected, found = (one.segment_by(videos, decodings) for one in (alone, twice))
     for name in names:
@@ -99,7 +103,7 @@ def test_models_of_different_kinds_work_together(mixed: Path, tiny: Dataset) -> 
     assert model.config.decode.transcript != "frames"  # the decoding of a member that writes
     assert model.origin == "ensemble of 3 (ms-tcn, uvast, uvast)"
     videos = [tiny.video(name) for name in tiny.side(1, "test")]
-    names = [name for name in DECODINGS if name != "explicit" and "fifa" not in name]
+    names = [name for name in DECODINGS if name not in OTHER and "fifa" not in name]
     found = model.segment_by(videos, {name: model.options(**DECODINGS[name]) for name in names})
     for name, predictions in found.items():
         for video, prediction in zip(videos, predictions, strict=True):
@@ -118,14 +122,17 @@ def test_the_decoders_score_is_the_mean_over_those_that_write(
     parts = writers_of(model.module, batch.encoded)
     chunks = [uvast.load(runs[name]).priors.chunk_fraction for name in ("run", "other")]
     assert chunks[0] > 0 == chunks[1]
-    for segmentation, score in zip(found.segmentations, found.decoder_scores, strict=True):
+    differences = []
+    for segmentation, score in zip(found.segmentations, found.parts[:, 3], strict=True):
         scores = []
         for part, chunk in zip(parts, chunks, strict=True):
             tokens = segmentation.chunked(chunk) if chunk else segmentation
             scores += transcript_log_probabilities(
                 *part, batch.mask, model.vocabulary, [tokens.transcript]
             )
-        assert score == pytest.approx(np.mean(scores), rel=1e-6)
+        differences.append(score - np.mean(scores))
+    assert min(differences) == pytest.approx(0, abs=1e-4)
+    assert np.isclose(differences, 0, atol=1e-4).sum() > 1  # others score more in other chunks
     written = [
         one.candidates(one.encode_batch([video]), one.options(transcript="best"))[0]
         for one in map(uvast.load, (runs["run"], runs["other"]))
@@ -325,8 +332,8 @@ def test_members_disagree_where_they_say_different_things() -> None:
     sure, even = [1.0, 0.0, 0.0], [0.5, 0.5, 0.0]
     parts = (encoded([sure, sure, even]), encoded([sure, [0.0, 0.0, 1.0], even]))
     mean = torch.tensor([[sure, [0.5, 0.0, 0.5], even]]).log()
-    both = Encoded(torch.zeros(1, 3, 2), mean, parts)
-    divergences = member_divergences(both)
+    both = Encoded(torch.zeros(1, 3, 2), mean, members=parts)
+    divergences = member_divergences(both).numpy()
     assert divergences == pytest.approx(np.array([[0.0, 1.0, 0.0]]), abs=1e-6)
     assert member_divergences(parts[0]) is None
     segments = Segmentation(np.array([0, 1]), np.array([1, 2]))

@@ -155,7 +155,7 @@ def test_decodings_weigh_boundaries(model: uvast.Segmenter, tiny: Dataset) -> No
     (frames,) = batch.frames
     cuts = boundary_scores(frames.boundaries, 2.0)
     gamma, transitions = model.priors.gamma, model.priors.transitions
-    scored = {"alpha": model.priors.alpha, "cut_scores": cuts}
+    scored = {"alpha": model.priors.weights.alpha, "cut_scores": cuts}
     joint = semi_markov(frames.log_probabilities, gamma, transitions, **scored)
 
     def decoded(**options: object) -> Segmentation:
@@ -168,12 +168,13 @@ def test_decodings_weigh_boundaries(model: uvast.Segmenter, tiny: Dataset) -> No
     np.testing.assert_array_equal(by_frames.durations, expected.durations)
     (candidates,) = model.candidates(batch, model.options(transcript="best", boundary_weight=2.0))
     assert candidates.segmentations[0] == joint
-    for one, score in zip(candidates.segmentations, candidates.scores.tolist(), strict=True):
+    power = model.priors.weights.alpha
+    for one, parts in zip(candidates.segmentations, candidates.parts.tolist(), strict=True):
         own = segmentation_score(frames.log_probabilities, one, gamma, transitions, **scored)
-        assert score == own
+        assert power * parts[0] + parts[1] + parts[2] == pytest.approx(own)
     # off by default
     plain = model.decode_batch(batch, model.options(transcript="semi-markov"))[0]
-    alone = semi_markov(frames.log_probabilities, gamma, transitions, alpha=model.priors.alpha)
+    alone = semi_markov(frames.log_probabilities, gamma, transitions, alpha=model.priors.weights.alpha)
     assert plain.segmentation == alone
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from uvast.config import Config
 from uvast.data import Dataset, Timestamps
 from uvast.durations import LengthModel
+from uvast.inference.weights import DecodingWeights
 from uvast.segments import Segmentation
 from uvast.training.refresh import refreshed_targets
 
@@ -48,7 +49,8 @@ def test_several_clicks_in_a_segment_are_one_segment_when_targets_are_refreshed(
     class Undecided:
         """Every class everywhere: only lengths decide."""
 
-        priors = SimpleNamespace(gamma=LengthModel.poisson(lengths), alpha=1.0)
+        weights = DecodingWeights.of_power(1.0)
+        priors = SimpleNamespace(gamma=LengthModel.poisson(lengths), weights=weights)
 
         def frames(self, features: np.ndarray) -> SimpleNamespace:
             return SimpleNamespace(log_probabilities=np.zeros((len(features), n_classes)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from uvast.evaluation.metrics import count
 from uvast.inference.decoder import Decoder
-from uvast.models import Uvast
+from uvast.models.ensemble import writers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -147,8 +147,8 @@ def hold_out(segmenter: Segmenter, video: Video, truth: Truth) -> HeldOut:
     The video's source rate is the model's.
     """
     encoded = segmenter.encode_batch([video])
-    is_uvast = isinstance(segmenter.module, Uvast)
-    options = segmenter.options(transcript="best" if is_uvast else "semi-markov", alpha=0.0)
+    writes = bool(writers(segmenter.module))
+    options = segmenter.options(transcript="best" if writes else "semi-markov", alpha=0.0)
     decoder = Decoder(segmenter.module, segmenter.vocabulary, segmenter.priors, options)
     (job,) = decoder.jobs(encoded.encoded, encoded.mask, encoded.frames)
     joint = [decoder.semi_markov(job, power) for power in POWERS]
@@ -159,7 +159,7 @@ def hold_out(segmenter: Segmenter, video: Video, truth: Truth) -> HeldOut:
     known = truth.known.some(MOST_FRAMES)
     return HeldOut(
         alone=judged(joint),
-        ballots=_ballots(decoder, job, joint, judged) if is_uvast else None,
+        ballots=_ballots(decoder, job, joint, judged) if writes else None,
         log_probabilities=encoded.frames[0].log_probabilities[known.frames],
         labels=known.labels,
         weights=known.weights,

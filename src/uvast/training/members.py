@@ -34,6 +34,8 @@ from uvast.runs import (
     is_run,
     versions,
 )
+from uvast.training.member_watcher import MemberWatcher
+from uvast.training.resuming import read_state
 from uvast.training.train import (
     RESUMABLE,
     check_resumable,
@@ -44,9 +46,9 @@ from uvast.training.train import (
 from uvast.training.watching import Plan, Silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from uvast.training.watching import EpochReport, Watcher
+    from uvast.training.watching import Watcher
 
 
 def train(
@@ -203,8 +205,9 @@ class _MembersRun:
 
     def _train_member(self, index: int, dataset: Dataset) -> None:
         place, n_members = self._place(index), len(self._info.members)
-        n_epochs = _n_epochs(self._config)
-        watcher = _MemberWatcher(self._watcher, index, n_members, n_epochs, self._begin)
+        train = self._config.train
+        n_epochs = sum(_epochs(self._config).values()) + train.folds * train.epochs_of_fold
+        watcher = MemberWatcher(self._watcher, index, n_members, n_epochs, self._begin)
         if not is_run(place):
             train_run(
                 dataset,
@@ -222,16 +225,18 @@ class _MembersRun:
             resume_run(place, settings=changes, device=self._device, watcher=watcher)
 
     def _goes_on(self, place: Path) -> bool:
-        return not RunFolder(place).is_finished() or bool(self._changes(place))
+        """Whether a member has epochs left, by the settings of the whole run."""
+        last = RunFolder(place).last
+        if not last.is_file():
+            return True
+        progress, _ = read_state(last)
+        return bool(progress.left_of(_epochs(self._config)))
 
     def _changes(self, place: Path) -> list[str]:
         """The settings of the whole run that a member does not have yet."""
         _, theirs, _ = RunFolder.open(place)
-        names: tuple[str, ...] = RESUMABLE
-        if RunFolder(place).is_finished():
-            names = ("train.alignment_epochs",)  # the others make no difference any more
         found = []
-        for name in names:
+        for name in RESUMABLE:
             ours, own = (
                 getattr(one.train, name.partition(".")[2]) for one in (self._config, theirs)
             )
@@ -286,53 +291,7 @@ class _MembersRun:
         return self._config.replaced(**{"train.seed": self._info.members[index].seed})
 
 
-def _n_epochs(config: Config) -> int:
+def _epochs(config: Config) -> dict[int, int]:
+    """Of each stage."""
     second = config.train.alignment_epochs if config.model.kind == "uvast" else 0
-    return config.train.epochs + second + config.train.folds * config.train.epochs_of_fold
-
-
-class _MemberWatcher:
-    """Tells another watcher which member it is about."""
-
-    def __init__(
-        self,
-        then: Watcher,
-        index: int,
-        n_members: int,
-        n_epochs: int,
-        begin: Callable[[], None],
-    ) -> None:
-        self._then = then
-        self._index = index
-        self._n_members = n_members
-        self._n_epochs = n_epochs
-        self._begin = begin
-
-    def begin(self, plan: Plan) -> None:
-        """With the epochs of the members that follow."""
-        self._begin()
-        n_later = self._n_members - self._index - 1
-        self._then.begin(
-            replace(
-                plan,
-                member=self._index + 1,
-                n_members=self._n_members,
-                later_epochs=n_later * self._n_epochs,
-            )
-        )
-
-    def fold(self, number: int, count: int) -> None:
-        """Only passed on."""
-        self._then.fold(number, count)
-
-    def pseudo_labels(self, n_done: int, n_most: int) -> None:
-        """Only passed on."""
-        self._then.pseudo_labels(n_done, n_most)
-
-    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
-        """Only passed on."""
-        self._then.step(stage, epoch, epochs, fraction)
-
-    def epoch(self, report: EpochReport) -> None:
-        """Only passed on."""
-        self._then.epoch(report)
+    return {1: config.train.epochs, **({2: second} if second else {})}

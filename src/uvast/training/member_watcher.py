@@ -1,0 +1,66 @@
+"""Of several members, which one a watcher is told of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from uvast.training.watching import EpochReport, Plan, Watcher
+
+
+class MemberWatcher:
+    """Tells another watcher which member it is about.
+
+    Args:
+        then: the other watcher.
+        index: of the member, counted from 0.
+        n_members: how many there are.
+        n_epochs: of each, in all stages.
+        begin: called before the first epoch.
+    """
+
+    def __init__(
+        self,
+        then: Watcher,
+        index: int,
+        n_members: int,
+        n_epochs: int,
+        begin: Callable[[], None],
+    ) -> None:
+        self._then = then
+        self._index = index
+        self._n_members = n_members
+        self._n_epochs = n_epochs
+        self._begin = begin
+
+    def begin(self, plan: Plan) -> None:
+        """With the epochs of the members that follow."""
+        self._begin()
+        n_later = self._n_members - self._index - 1
+        self._then.begin(
+            replace(
+                plan,
+                member=self._index + 1,
+                n_members=self._n_members,
+                later_epochs=n_later * self._n_epochs,
+            )
+        )
+
+    def fold(self, number: int, count: int) -> None:
+        """Only passed on."""
+        self._then.fold(number, count)
+
+    def pseudo_labels(self, n_done: int, n_most: int) -> None:
+        """Only passed on."""
+        self._then.pseudo_labels(n_done, n_most)
+
+    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+        """Only passed on."""
+        self._then.step(stage, epoch, epochs, fraction)
+
+    def epoch(self, report: EpochReport) -> None:
+        """Only passed on."""
+        self._then.epoch(report)
