@@ -194,6 +194,9 @@ class SupervisionConfig:
     """how frames are compared; or `cosine`"""
     prior: NonNegative = 0.25
     """pull of cuts to the midpoint; 0 is the paper's"""
+    soft: NonNegative = 0.0
+    """each epoch draws the cuts anew, as likely as class models find them; this is the temperature:
+    higher is less sure, 0 keeps the likeliest cuts"""
     refresh_every: Count = 0
     """epochs after which pseudo-labels are cut again; 0 never (`--refresh-pseudo-labels`)"""
     refresh_after: Count = 20

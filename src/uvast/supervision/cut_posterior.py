@@ -1,0 +1,120 @@
+"""Where cuts between timestamps may be, not only where they are likeliest (beyond the paper).
+
+Of the targets as they are, class models are fitted once more. What a cut costs under them and the
+pull to the midpoint (see `class_model`), over a temperature, is its negative log-probability. The
+frames around a cut then belong to either side with some probability. Cuts that are drawn anew for
+every epoch teach just that: the mean of a loss over draws is the loss of the soft labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.segments import Segmentation, run_starts
+from uvast.supervision.class_model import ClassFit, VideoView, gap_difference
+from uvast.supervision.distances import TIE
+from uvast.supervision.k_medoids import cut_costs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from uvast.config import MetricName
+    from uvast.data import Timestamps
+    from uvast.segments import IntArray
+    from uvast.supervision.class_model import ClassModel, Read
+    from uvast.supervision.distances import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class CutPosterior:
+    """The cuts of one video, which are independent of each other.
+
+    Args:
+        transcript: the actions `(S,)`, neighbours differ.
+        n_frames: T.
+        firsts: the first frame that each cut may be at `(S - 1,)`.
+        probabilities: of each cut, those of the frames from there on.
+    """
+
+    transcript: IntArray
+    n_frames: int
+    firsts: tuple[int, ...]
+    probabilities: tuple[FloatArray, ...]
+
+    def draw(self, generator: np.random.Generator) -> Segmentation:
+        """A segmentation with every cut drawn."""
+        cuts = [
+            first + int(generator.choice(len(one), p=one))
+            for first, one in zip(self.firsts, self.probabilities, strict=True)
+        ]
+        return Segmentation(self.transcript, np.diff([0, *cuts, self.n_frames]))
+
+
+def cut_posteriors(
+    read: Read,
+    timestamps: Mapping[str, Timestamps],
+    targets: Mapping[str, Segmentation],
+    *,
+    temperature: float,
+    metric: MetricName = "euclidean",
+    prior: float = 0.25,
+) -> dict[str, CutPosterior]:
+    """The cuts of videos whose pseudo-segmentations are known; each video is read twice.
+
+    Args:
+        read: gives a video's features `(T, F)`.
+        timestamps: of each video.
+        targets: the present pseudo-segmentation of each, merged.
+        temperature: costs are divided by it; near 0 every cut is certain.
+        metric: how frames are compared with their segments.
+        prior: the weight of the pull to the midpoint.
+    """
+    fit = ClassFit(1 + max(int(one.transcript.max()) for one in targets.values()))
+    for name, target in targets.items():
+        view = VideoView.of(read(name), len(timestamps[name]), metric)
+        fit.add(view, target.transcript, target.durations)
+    model = fit.model()
+    return {
+        name: _posterior(
+            VideoView.of(read(name), len(timestamps[name]), metric),
+            timestamps[name],
+            target,
+            model,
+            temperature,
+            prior,
+        )
+        for name, target in targets.items()
+    }
+
+
+def _posterior(
+    video: VideoView,
+    timestamps: Timestamps,
+    target: Segmentation,
+    model: ClassModel,
+    temperature: float,
+    prior: float,
+) -> CutPosterior:
+    """Clicks of one action in a row are one segment."""
+    starts = run_starts(timestamps.transcript)
+    lasts = timestamps.frames[np.append(starts[1:], len(timestamps)) - 1].tolist()
+    following = timestamps.frames[starts[1:]].tolist()
+    actions = target.transcript.tolist()
+    ends = np.cumsum(target.durations).tolist()
+    means = [
+        video.local(slice(start, end)).mean(axis=0)
+        for start, end in zip([0, *ends[:-1]], ends, strict=True)
+    ]
+    probabilities = []
+    for left, (start, end) in enumerate(zip(lasts[:-1], following, strict=True)):
+        right = left + 1
+        sides, both = (means[left], means[right]), (actions[left], actions[right])
+        difference = gap_difference(video, slice(start, end), sides, both, model)
+        costs = cut_costs(difference, prior, tie=TIE)
+        weights = np.exp((costs.min() - costs) / temperature)
+        probabilities.append(weights / weights.sum())
+    firsts = tuple(last + 1 for last in lasts[:-1])
+    return CutPosterior(target.transcript, target.n_frames, firsts, tuple(probabilities))
