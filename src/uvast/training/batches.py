@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from uvast.data import VideoLoader
 from uvast.training.augmentation import augment
 from uvast.training.loop import epoch_seed
+from uvast.training.margins import without_margins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -102,4 +103,7 @@ def draw_epoch(
         augment(batch.to(device, non_blocking=True), noise=noise, masking=masking)
         for batch in loader.epoch(epoch)
     )
+    margin = config.supervision.margin if first and config.supervision.kind != "full" else 0.0
+    if margin:
+        batches = (without_margins(batch, margin) for batch in batches)
     return EpochBatches(-(-len(loader) // (processes.count * train.accumulation)), batches)

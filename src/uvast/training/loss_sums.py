@@ -70,10 +70,10 @@ def stage_one_losses(
 def _frame_terms(logits: Tensor, targets: Targets, config: LossConfig) -> dict[str, Tensor]:
     terms: dict[str, Tensor] = {}
     if config.frame:
-        terms["frame"] = cross_entropy(logits, targets.labels)
+        terms["frame"] = cross_entropy(logits, targets.frame_labels)
     if config.group_frame != "off":
         terms["group_frame"] = group_loss(
-            logits, targets.labels, form=config.group_frame, n_classes=logits.shape[-1]
+            logits, targets.frame_labels, form=config.group_frame, n_classes=logits.shape[-1]
         )
     if config.smoothing:
         terms["smoothing"] = config.smoothing * smoothing_loss(
@@ -124,7 +124,7 @@ def framewise_losses(
 
     The logits of each stage are `(B, T, C)`, the targets' labels `(B, T)`.
     """
-    labels, valid = targets.labels, targets.labels != PADDING
+    labels, valid = targets.frame_labels, targets.labels != PADDING
     frame = [cross_entropy(logits, labels) for logits in stage_logits]
     smoothing = [
         smoothing_loss(logits, valid, clip=config.smoothing_clip) for logits in stage_logits
