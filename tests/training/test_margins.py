@@ -31,8 +31,8 @@ def test_frames_are_left_out_one_by_one_as_said(videos: list[list[int]], margin:
         for segment, length in enumerate(durations):
             for place in range(length):
                 segment_of_frame[row, frame] = segment
-                starts = segment > 0 and place + 0.5 < margin * length
-                ends = segment < len(durations) - 1 and length - place - 0.5 < margin * length
+                starts = segment > 0 and place < int(margin * length)
+                ends = segment < len(durations) - 1 and length - 1 - place < int(margin * length)
                 expected[row, frame] = not (starts or ends)
                 frame += 1
             assert expected[row, frame - length : frame].any()

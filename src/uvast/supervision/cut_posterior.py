@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.segments import Segmentation, run_starts
-from uvast.supervision.class_model import ClassFit, VideoView, gap_difference
-from uvast.supervision.distances import TIE
-from uvast.supervision.k_medoids import cut_costs
+from uvast.segments import Segmentation
+from uvast.supervision.gap_costs import fitted_model, gap_costs, video_views
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +22,9 @@ if TYPE_CHECKING:
     from uvast.config import MetricName
     from uvast.data import Timestamps
     from uvast.segments import IntArray
-    from uvast.supervision.class_model import ClassModel, Read
+    from uvast.supervision.class_model import Read
     from uvast.supervision.distances import FloatArray
+    from uvast.supervision.gap_costs import GapCosts
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,49 +71,19 @@ def cut_posteriors(
         metric: how frames are compared with their segments.
         prior: the weight of the pull to the midpoint.
     """
-    fit = ClassFit(1 + max(int(one.transcript.max()) for one in targets.values()))
-    for name, target in targets.items():
-        view = VideoView.of(read(name), len(timestamps[name]), metric)
-        fit.add(view, target.transcript, target.durations)
-    model = fit.model()
+    views = video_views(read, timestamps, metric)
+    model = fitted_model(views, targets)
     return {
         name: _posterior(
-            VideoView.of(read(name), len(timestamps[name]), metric),
-            timestamps[name],
-            target,
-            model,
-            temperature,
-            prior,
+            gap_costs(views[name](), timestamps[name], target, model, prior), temperature
         )
         for name, target in targets.items()
     }
 
 
-def _posterior(
-    video: VideoView,
-    timestamps: Timestamps,
-    target: Segmentation,
-    model: ClassModel,
-    temperature: float,
-    prior: float,
-) -> CutPosterior:
-    """Clicks of one action in a row are one segment."""
-    starts = run_starts(timestamps.transcript)
-    lasts = timestamps.frames[np.append(starts[1:], len(timestamps)) - 1].tolist()
-    following = timestamps.frames[starts[1:]].tolist()
-    actions = target.transcript.tolist()
-    ends = np.cumsum(target.durations).tolist()
-    means = [
-        video.local(slice(start, end)).mean(axis=0)
-        for start, end in zip([0, *ends[:-1]], ends, strict=True)
-    ]
+def _posterior(gaps: GapCosts, temperature: float) -> CutPosterior:
     probabilities = []
-    for left, (start, end) in enumerate(zip(lasts[:-1], following, strict=True)):
-        right = left + 1
-        sides, both = (means[left], means[right]), (actions[left], actions[right])
-        difference = gap_difference(video, slice(start, end), sides, both, model)
-        costs = cut_costs(difference, prior, tie=TIE)
+    for costs in gaps.costs:
         weights = np.exp((costs.min() - costs) / temperature)
         probabilities.append(weights / weights.sum())
-    firsts = tuple(last + 1 for last in lasts[:-1])
-    return CutPosterior(target.transcript, target.n_frames, firsts, tuple(probabilities))
+    return CutPosterior(gaps.transcript, gaps.n_frames, gaps.firsts, tuple(probabilities))

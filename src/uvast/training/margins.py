@@ -39,8 +39,9 @@ def far_from_cuts(segment_of_frame: Tensor, n_segments: Tensor, margin: float) -
     starts = counts.cumsum(1) - counts
     lengths = counts.gather(1, place)
     frames = torch.arange(segment_of_frame.shape[1], device=segment_of_frame.device)
-    from_start = frames - starts.gather(1, place) + 0.5  # the middle of each frame
-    reach = margin * lengths.double()
-    near_start = (from_start < reach) & (place > 0)
-    near_end = (lengths - from_start < reach) & (place < n_segments.unsqueeze(1) - 1)
+    before = frames - starts.gather(1, place)
+    after = lengths - 1 - before
+    reach = (margin * lengths.double()).floor()
+    near_start = (before < reach) & (place > 0)
+    near_end = (after < reach) & (place < n_segments.unsqueeze(1) - 1)
     return is_frame & ~near_start & ~near_end
