@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uvast.data import Timestamps
@@ -29,6 +29,7 @@ def total(gaps: GapCosts, cuts: tuple[int, ...], lengths: LogLengths, weight: fl
     )
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 10**6), weight=st.sampled_from([0.0, 0.5, 5.0]))
 def test_the_cuts_are_the_best_of_all(seed: int, weight: float) -> None:
     generator = np.random.default_rng(seed)
@@ -49,9 +50,9 @@ def test_the_cuts_are_the_best_of_all(seed: int, weight: float) -> None:
 def test_lengths_are_those_of_each_class_over_all_videos() -> None:
     rare = Segmentation(np.array([0, 1, 2]), np.array([10, 100, 10]))
     fitted = LogLengths.fit([Segmentation(np.array([0, 1] * 50), np.array([10, 100] * 50)), rare])
-    assert np.exp(fitted.means[:2]) == pytest.approx([10, 100], rel=0.1)
-    assert 10 < np.exp(fitted.means[2]) < 40
+    assert np.exp(fitted.means) == pytest.approx([10, 100, 31.3], rel=0.02)
     assert (fitted.deviations >= 0.25).all()
+    assert fitted.deviations[2] > 2 * fitted.deviations[0]
 
 
 def test_where_frames_say_nothing_lengths_learned_elsewhere_decide(
@@ -62,15 +63,19 @@ def test_where_frames_say_nothing_lengths_learned_elsewhere_decide(
     centres = np.array([[0.0, 4.0], [4.0, 0.0]])
     clear = centres[truth.labels] + 0.3 * generator.standard_normal((64, 2))
     features = {f"clear{number}": clear for number in range(6)}
-    features["dark"] = 1e-3 * generator.standard_normal((64, 2))
+    features["dark"] = np.ones((64, 2))
     clicks = {name: Timestamps(np.array([4, 20, 36, 52]), truth.transcript) for name in features}
-    targets = dict.fromkeys(features, truth)
-    targets["dark"] = Segmentation(truth.transcript, np.array([12, 16, 16, 20]))  # midpoints
-    found = with_learned_lengths(features.__getitem__, clicks, targets, weight=30.0, prior=0.1)
-    assert all(found[name] == truth for name in features if name != "dark")
-    assert np.abs(found["dark"].durations - truth.durations).max() <= 3
-    unheeded = with_learned_lengths(features.__getitem__, clicks, targets, weight=0.0, prior=0.1)
-    assert np.abs(unheeded["dark"].durations - truth.durations).max() > 3
-    monkeypatch.setattr(learned_lengths, "MOST_PLACES", 5)  # long gaps: every few frames will do
-    coarse = with_learned_lengths(features.__getitem__, clicks, targets, weight=30.0, prior=0.1)
-    assert np.abs(coarse["dark"].durations - truth.durations).max() <= 6
+    midpoints = Segmentation(truth.transcript, np.array([13, 16, 16, 19]))
+    targets = {**dict.fromkeys(features, truth), "dark": midpoints}
+
+    def apart(name: str, weight: float) -> int:
+        found = with_learned_lengths(
+            features.__getitem__, clicks, targets, weight=weight, prior=0.1
+        )
+        return int(np.abs(found[name].durations - truth.durations).max())
+
+    assert apart("clear0", 10.0) <= 3
+    assert apart("dark", 0.0) >= 7
+    assert apart("dark", 10.0) <= 4
+    monkeypatch.setattr(learned_lengths, "MOST_PLACES", 8)  # long gaps: every few frames will do
+    assert apart("dark", 10.0) <= 5

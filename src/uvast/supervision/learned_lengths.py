@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 N_ROUNDS = 5
 MOST_PLACES = 2000
 """Of a longer gap, every few frames will do: all pairs of neighbouring cuts are looked at."""
-# segments of all classes that are counted to each class, so that rare ones have sensible lengths
+# classes with fewer segments have the mean length of all
+_LEAST_SEGMENTS = 5
+# segments of all classes that are counted to each class's variance: a few alike are no law
 _SHRINKAGE = 3
 _LEAST_DEVIATION = 0.25
 
@@ -48,10 +50,12 @@ class LogLengths:
         found = list(segmentations)
         actions = np.concatenate([one.transcript for one in found])
         logs = np.log(np.concatenate([one.durations for one in found]))
-        counts = np.bincount(actions) + _SHRINKAGE
-        means = (np.bincount(actions, logs) + _SHRINKAGE * logs.mean()) / counts
+        counts = np.bincount(actions)
+        own = np.bincount(actions, logs) / np.maximum(counts, 1)
+        means = np.where(counts >= _LEAST_SEGMENTS, own, logs.mean())
         squares = np.bincount(actions, (logs - means[actions]) ** 2) + _SHRINKAGE * logs.var()
-        return cls(means, np.maximum(np.sqrt(squares / counts), _LEAST_DEVIATION))
+        deviations = np.sqrt(squares / (counts + _SHRINKAGE))
+        return cls(means, np.maximum(deviations, _LEAST_DEVIATION))
 
     def cost(self, action: int, lengths: IntArray) -> FloatArray:
         """Half the squared distance from the mean, in deviations; no length below 1 is possible."""
