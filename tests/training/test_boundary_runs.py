@@ -174,7 +174,7 @@ def test_decodings_weigh_boundaries(model: uvast.Segmenter, tiny: Dataset) -> No
         assert power * parts[0] + parts[1] + parts[2] == pytest.approx(own)
     # off by default
     plain = model.decode_batch(batch, model.options(transcript="semi-markov"))[0]
-    alone = semi_markov(frames.log_probabilities, gamma, transitions, alpha=model.priors.weights.alpha)
+    alone = semi_markov(frames.log_probabilities, gamma, transitions, alpha=power)
     assert plain.segmentation == alone
 
 

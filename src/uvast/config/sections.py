@@ -246,6 +246,15 @@ class SupervisionConfig:
     """how frames are compared; or `cosine`"""
     prior: NonNegative = 0.25
     """pull of cuts to the midpoint; 0 is the paper's"""
+    lengths: NonNegative = 0.0
+    """weight of the classes' lengths, learned over all videos, in choosing cuts with `class-model`;
+    0 for none"""
+    soft: NonNegative = 0.0
+    """each epoch draws the cuts anew, as likely as class models find them; this is the temperature:
+    higher is less sure, 0 keeps the likeliest cuts"""
+    margin: Annotated[Number, Field(ge=0, lt=0.5)] = 0.0
+    """share of a segment at either end, where it meets another, whose frames are left out of the
+    frames' losses: cuts between timestamps are guesses; 0 leaves out none"""
     refresh_every: Count = 0
     """epochs after which pseudo-labels are cut again; 0 never (`--refresh-pseudo-labels`)"""
     refresh_after: Count = 20

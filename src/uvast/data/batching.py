@@ -35,6 +35,7 @@ class Targets:
         n_segments: segments of each video `(B,)`.
         segment_of_frame: index of the segment that holds each frame `(B, T)`.
         fractions: each segment's share of its video's frames `(B, S)`, padded with 0.
+        is_certain: the frames `(B, T)` whose label may be learned; None for all.
     """
 
     labels: Tensor
@@ -42,6 +43,14 @@ class Targets:
     n_segments: Tensor
     segment_of_frame: Tensor
     fractions: Tensor
+    is_certain: Tensor | None = None
+
+    @property
+    def frame_labels(self) -> Tensor:
+        """The class that each frame is to learn `(B, T)`; `PADDING` where it learns none."""
+        return (
+            self.labels if self.is_certain is None else self.labels.where(self.is_certain, PADDING)
+        )
 
 
 @dataclass(frozen=True, eq=False)

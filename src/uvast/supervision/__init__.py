@@ -11,6 +11,7 @@ from uvast.supervision.class_model import (
     cut_again,
     fit_class_model,
 )
+from uvast.supervision.cut_posterior import CutPosterior, cut_posteriors
 from uvast.supervision.k_medoids import constrained_k_medoids, unconstrained_k_medoids
 from uvast.supervision.targets import (
     JoinedFeatures,
@@ -21,12 +22,14 @@ from uvast.supervision.targets import (
 
 __all__ = [
     "ClassModel",
+    "CutPosterior",
     "JoinedFeatures",
     "PseudoLabelOptions",
     "VideoView",
     "class_model_durations",
     "constrained_k_medoids",
     "cut_again",
+    "cut_posteriors",
     "fit_class_model",
     "full_segmentations",
     "pseudo_segmentations",

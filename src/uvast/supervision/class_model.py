@@ -87,7 +87,7 @@ def fit_class_model(
     model: ClassModel | None = None
     n_done, n_most = 0, (1 + n_rounds) * len(timestamps)
     for _ in range(1 + n_rounds):
-        fit = _Fit(n_classes)
+        fit = ClassFit(n_classes)
         moved = False
         for name, entry in timestamps.items():
             frames = _smoothed(read(name), len(entry))
@@ -240,7 +240,7 @@ class ClassModel:
         return difference
 
 
-class _Fit:
+class ClassFit:
     """Sums that a class model is fitted on, video by video."""
 
     def __init__(self, n_classes: int) -> None:
@@ -289,14 +289,34 @@ def _cut(
             if place not in means:
                 means[place] = video.local(parts[place]).mean(axis=0)
         gap = slice(frames[left], frames[right])
-        local = video.local(gap)
-        closer = _distances(local, means[left]) - _distances(local, means[right])
-        difference = _in_units(closer, video.tie)
-        if model is not None and model.knows(actions[left], actions[right]):
-            alike = model.difference(video.shared(gap), actions[left], actions[right])
-            difference = difference + _in_units(alike, TIE)
+        sides = (means[left], means[right])
+        difference = gap_difference(video, gap, sides, (actions[left], actions[right]), model)
         cuts[right] = gap.start + best_cut(difference, prior, tie=TIE)
     return np.diff(cuts, append=len(video.frames))
+
+
+def gap_difference(
+    video: VideoView,
+    gap: slice,
+    means: tuple[FloatArray, FloatArray],
+    actions: tuple[int, int],
+    model: ClassModel | None,
+) -> FloatArray:
+    """How much better frames fit on the right of a gap than on its left `(gap,)`.
+
+    Args:
+        video: its features.
+        gap: from the left timestamp to the frame before the right one.
+        means: of the segments on both sides, each `(F,)`.
+        actions: on both sides.
+        model: of the classes, see `cut_again`.
+    """
+    local = video.local(gap)
+    closer = _distances(local, means[0]) - _distances(local, means[1])
+    difference = _in_units(closer, video.tie)
+    if model is not None and model.knows(*actions):
+        difference = difference + _in_units(model.difference(video.shared(gap), *actions), TIE)
+    return difference
 
 
 def _parts(durations: IntArray) -> list[slice]:

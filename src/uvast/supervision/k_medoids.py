@@ -212,15 +212,21 @@ def best_cut(
         first: the fewest frames on the left.
         last: the most frames on the left; None leaves only the right timestamp to the right.
     """
+    last = len(difference) if last is None else last
+    costs = cut_costs(difference, prior, tie=tie)[first - 1 : last]
+    return first + _first_least(costs, tie)
+
+
+def cut_costs(difference: FloatArray, prior: float, *, tie: float) -> FloatArray:
+    """What each cut of a gap costs `(gap,)`, from one frame on its left on: see `best_cut`."""
     gap = len(difference)
-    last = gap if last is None else last
-    costs = np.cumsum(difference)[first - 1 : last]
+    costs: FloatArray = np.cumsum(difference)
     if prior:
-        places = np.arange(first, last + 1) - (gap + 1) / 2
+        places = np.arange(1, gap + 1) - (gap + 1) / 2
         unit = np.abs(difference).mean()
         # frames as near to one side as to the other leave the cut to the prior
         costs += 4 * prior * (unit if unit > tie else 1.0) * places**2 / gap
-    return first + _first_least(costs, tie)
+    return costs
 
 
 def _first_least(values: FloatArray, tie: float) -> int:

@@ -14,6 +14,7 @@ from uvast.errors import InputError, TimestampError
 from uvast.segments import Segmentation, midpoint_durations
 from uvast.supervision.class_model import class_model_durations
 from uvast.supervision.k_medoids import constrained_k_medoids, unconstrained_k_medoids
+from uvast.supervision.learned_lengths import with_learned_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -34,11 +35,13 @@ class PseudoLabelOptions:
             features), or `unconstrained`, k-medoids without order, for comparison only.
         metric: `euclidean` or `cosine`.
         prior: the weight of the pull to the midpoint; 0 with `k-medoids` is the paper's algorithm.
+        lengths: with `class-model`, the weight of class lengths learned over all videos.
     """
 
     method: Method = SupervisionConfig.method
     metric: MetricName = SupervisionConfig.metric
     prior: float = SupervisionConfig.prior
+    lengths: float = SupervisionConfig.lengths
 
     def __post_init__(self) -> None:
         for value, kind in ((self.method, Method), (self.metric, MetricName)):
@@ -112,10 +115,15 @@ def pseudo_segmentations(
         durations = class_model_durations(
             read, entries, metric=options.metric, prior=options.prior, progress=progress
         )
-        return {
+        made = {
             name: Segmentation(entry.transcript, durations[name]).merged()
             for name, entry in entries.items()
         }
+        if not options.lengths:
+            return made
+        return with_learned_lengths(
+            read, entries, made, weight=options.lengths, metric=options.metric, prior=options.prior
+        )
     found = {}
     for name, entry in entries.items():
         if options.method == "midpoint" or len(entry) == 1:  # no features are looked at

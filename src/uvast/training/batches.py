@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from uvast.data import SampleAugmentation, VideoLoader
 from uvast.training.augmentation import augment
 from uvast.training.loop import epoch_seed
+from uvast.training.margins import without_margins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -130,4 +131,7 @@ def draw_epoch(
             mask_token=mask_token,
         )
         batches = map(change, batches)
+    margin = config.supervision.margin if first and config.supervision.kind != "full" else 0.0
+    if margin:
+        batches = (without_margins(batch, margin) for batch in batches)
     return EpochBatches(-(-len(loader) // (processes.count * train.accumulation)), batches)

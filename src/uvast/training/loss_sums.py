@@ -84,7 +84,9 @@ def stage_one_losses(
         form, n_classes = config.group_frame, encoded.logits.shape[-1]
         terms["group_frame"] = _over_stages(
             encoded,
-            lambda one: group_loss(one.logits, targets.labels, form=form, n_classes=n_classes),
+            lambda one: group_loss(
+                one.logits, targets.frame_labels, form=form, n_classes=n_classes
+            ),
         )
     if config.smoothing:
         terms["smoothing"] = _smoothing_term(encoded, targets, config, likeness)
@@ -153,7 +155,7 @@ def framewise_losses(
 
 def _frame_term(encoded: Encoded, targets: Targets, weights: TargetWeights) -> Tensor:
     return _over_stages(
-        encoded, lambda one: cross_entropy(one.logits, targets.labels, weights.classes)
+        encoded, lambda one: cross_entropy(one.logits, targets.frame_labels, weights.classes)
     )
 
 

@@ -15,6 +15,7 @@ from uvast.models import Uvast
 from uvast.models.build import build_model, mask_token
 from uvast.training.batches import draw_epoch, longest_chunk, sample_augmentation
 from uvast.training.checkpoints import Checkpoints
+from uvast.training.drawn_targets import check_soft, drawn_targets, uncertain_cuts
 from uvast.training.loop import Loop, epoch_seed
 from uvast.training.objectives import StageTwo, stage_one_objective
 from uvast.training.refresh import is_refreshed, refreshed_targets
@@ -81,6 +82,8 @@ class Session:
             self._model, dataset.vocabulary, config.loss, weights
         )
         _check(config, self._model)
+        check_soft(config.supervision)
+        self._cuts = uncertain_cuts(data, config.supervision)
 
     def run(self, inner: InnerRuns | None = None) -> None:
         """Trains what is left of the two stages; a new run asks inner ones how to decode."""
@@ -162,7 +165,7 @@ class Session:
             self._refresh(loop)
         drawn = draw_epoch(
             self._data.dataset,
-            self._state.targets,
+            self._targets(loop.stage, epoch),
             self._config,
             stage=loop.stage,
             epoch=epoch,
@@ -175,6 +178,12 @@ class Session:
         report = loop.run_epoch(epoch, drawn, self._watcher)
         self._state = self._state.having(epoch=epoch + 1)
         return replace(report, validation=self._validate(loop))
+
+    def _targets(self, stage: int, epoch: int) -> Mapping[str, Segmentation]:
+        """Of one epoch: as they are, or drawn where cuts are uncertain."""
+        if not self._cuts:
+            return self._state.targets
+        return drawn_targets(self._cuts, seed=self._config.train.seed, stage=stage, epoch=epoch)
 
     def _refresh(self, loop: Loop) -> None:
         """Targets are cut again from what the model has learned."""
