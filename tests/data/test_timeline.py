@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uvast.data.recombination import LARGEST_STRETCH, SegmentPool
@@ -55,6 +55,7 @@ def test_a_part_of_a_video_has_a_pace_of_its_own() -> None:
     np.testing.assert_allclose(features[:, FRAME], [*slow, *fast])
 
 
+@settings(max_examples=30, deadline=None)
 @given(segmentations, seeds, st.floats(1, 4), st.floats(1, 4))
 def test_warped_time_is_monotone_and_keeps_the_transcript(
     target: Segmentation, seed: int, speed: float, warp: float
@@ -70,6 +71,7 @@ def test_warped_time_is_monotone_and_keeps_the_transcript(
     assert warped.n_frames >= target.n_frames / (speed * warp) - slack
 
 
+@settings(max_examples=30, deadline=None)
 @given(segmentations, seeds)
 def test_time_at_its_own_pace_changes_no_bit(target: Segmentation, seed: int) -> None:
     generator = np.random.default_rng(seed)
@@ -93,6 +95,7 @@ def test_interpolation_is_linear() -> None:
     assert found.tolist() == [[0, 8], [1, 6], [4, 0]]
 
 
+@settings(max_examples=30, deadline=None)
 @given(pools, seeds, st.booleans())
 def test_every_frame_of_a_recombined_sample_is_one_of_its_class(
     targets: dict[str, Segmentation], seed: int, is_reordered: bool
@@ -118,6 +121,7 @@ def test_every_frame_of_a_recombined_sample_is_one_of_its_class(
         assert length / LARGEST_STRETCH <= len(rows) <= length * LARGEST_STRETCH
 
 
+@settings(max_examples=30, deadline=None)
 @given(pools, seeds)
 def test_a_recombined_sample_has_its_own_transcript_and_lengths_of_its_classes(
     targets: dict[str, Segmentation], seed: int
@@ -132,6 +136,7 @@ def test_a_recombined_sample_has_its_own_transcript_and_lengths_of_its_classes(
         assert length in lengths[action]
 
 
+@settings(max_examples=30, deadline=None)
 @given(pools, seeds)
 def test_a_new_transcript_is_a_chain_of_pairs_that_videos_show(
     targets: dict[str, Segmentation], seed: int
@@ -183,6 +188,7 @@ def test_seams_are_blended_and_nothing_else() -> None:
     assert timeline.seams.tolist() == [1]
 
 
+@settings(max_examples=30, deadline=None)
 @given(pools, seeds)
 def test_a_blended_frame_is_mostly_its_own(targets: dict[str, Segmentation], seed: int) -> None:
     """One column a class, 1 where the frame is of it."""
