@@ -16,7 +16,7 @@ from uvast.projects import Project
 from uvast.web.changes import Change
 from uvast.web.classes import ClassChange
 from uvast.web.documents import ConflictError, Document
-from uvast.web.drafts import Scene
+from uvast.web.scenes import Scene
 from uvast.web.store import Note, Store
 
 CHANGES = pydantic.TypeAdapter(list[Change])
@@ -26,7 +26,7 @@ def change(store: Store, *changes: dict[str, object], author: str = "anna") -> D
     seen = store.document("cup").version
     return store.change(
         "cup", CHANGES.validate_python(changes), author, seen=seen, scene=Scene(seconds=6.0)
-    )
+    ).document
 
 
 def click(start: float, label: str = "reach") -> dict[str, object]:

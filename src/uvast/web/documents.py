@@ -6,14 +6,14 @@ still as it was), taken back (before and after exchanged) and replayed from a jo
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from uvast.errors import UvastError
 from uvast.exchange import Event, Span, VideoAnnotations
 from uvast.exchange.records import joined
+from uvast.web.items import Arranged, Item
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,42 +23,6 @@ Spans = tuple[Span, ...]
 
 class ConflictError(UvastError):
     """Somebody else changed the same thing in the meantime."""
-
-
-@dataclass(frozen=True)
-class Item:
-    """An event with a name that stays the same while it is moved and relabelled.
-
-    Args:
-        id: such as `e17`; never used twice in a video.
-        event: what happens when.
-        changed: the version of the document that changed it last.
-        by: who did.
-    """
-
-    id: str
-    event: Event
-    changed: int = field(default=0, compare=False)
-    by: str = field(default="", compare=False)
-
-    @cached_property
-    def order(self) -> tuple[object, ...]:
-        """By time first; kept, because long videos have thousands."""
-        return (*self.event.order, self.id)
-
-    @cached_property
-    def json(self) -> bytes:
-        """As the page gets it; kept, too."""
-        event = self.event
-        shown = {
-            "id": self.id,
-            "kind": "click" if event.is_point else "segment",
-            "label": event.label,
-            "start": event.start,
-            "end": event.end,
-            "author": event.annotator,
-        }
-        return json.dumps(shown, ensure_ascii=False).encode()
 
 
 class ItemEdit(NamedTuple):
@@ -101,6 +65,11 @@ class Edit:
         )
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """Of the events that it touches."""
+        return tuple(dict.fromkeys(one.id for one in self.items))
+
+    @property
     def moved(self) -> frozenset[str]:
         """The ids of events that are new or have new times."""
         return frozenset(
@@ -126,6 +95,7 @@ class Document:
         reviewed: whether a person accepted it as it is.
         version: counts the edits.
         n_ids: how many ids were given so far.
+        arranged: the items in order.
     """
 
     video: str
@@ -134,26 +104,31 @@ class Document:
     reviewed: bool = False
     version: int = 0
     n_ids: int = 0
+    arranged: Arranged = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
 
-    @cached_property
+    def __post_init__(self) -> None:
+        if self.arranged is None:
+            object.__setattr__(self, "arranged", Arranged.of(self.items.values()))
+
+    @property
     def ordered(self) -> tuple[Item, ...]:
         """In order of time."""
-        return tuple(sorted(self.items.values(), key=lambda one: one.order))
+        return self.arranged.all
 
-    @cached_property
+    @property
     def clicks(self) -> tuple[Item, ...]:
         """The moments, in order."""
-        return tuple(one for one in self.ordered if one.event.is_point)
+        return self.arranged.clicks
 
-    @cached_property
+    @property
     def segments(self) -> tuple[Item, ...]:
         """The stretches of time, in order."""
-        return tuple(one for one in self.ordered if not one.event.is_point)
+        return self.arranged.segments
 
     @cached_property
     def labels(self) -> frozenset[str]:
         """The names that occur."""
-        return frozenset(one.event.label for one in self.items.values())
+        return frozenset(self.arranged.n_events)
 
     @cached_property
     def observed(self) -> Spans | None:
@@ -200,7 +175,12 @@ class Document:
             self.reviewed if edit.reviewed is None else edit.reviewed.after,
             version,
             n_ids,
+            self.arranged.changed(self._named(edit.ids, self.items), self._named(edit.ids, items)),
         )
+
+    @staticmethod
+    def _named(ids: Iterable[str], items: Mapping[str, Item]) -> list[Item]:
+        return [items[id_] for id_ in ids if id_ in items]
 
     def _conflict(self, present: Item | None, event: Event | None) -> ConflictError:
         what = "an event" if event is None else f"{event.label!r} at {event.start:.2f} s"
@@ -237,6 +217,17 @@ def from_annotations(annotations: VideoAnnotations, like: Document) -> Edit:
         looked_at = ()
     changed = looked_at != like.looked_at
     return Edit(tuple(items), SpansEdit(like.looked_at, looked_at) if changed else None)
+
+
+def relabelled(document: Document, names: Mapping[str, str]) -> Edit:
+    """Other labels for the events that have one of these names."""
+    return Edit(
+        tuple(
+            ItemEdit(one.id, one.event, replace(one.event, label=names[one.event.label]))
+            for one in document.ordered
+            if one.event.label in names
+        )
+    )
 
 
 def spans_of(events: Iterable[Event]) -> Spans:

@@ -14,7 +14,7 @@ from uvast.exchange.records import one_line
 from uvast.web.answers import body, in_thread, json_answer
 from uvast.web.changes import MOST_CHANGES, Change
 from uvast.web.documents import ConflictError
-from uvast.web.drafts import Scene
+from uvast.web.scenes import Scene
 from uvast.web.views import video_json
 
 if TYPE_CHECKING:
@@ -79,15 +79,13 @@ def _change(app: App, name: str, wanted: ChangeRequest) -> Response:
 def scene_of(app: App, name: str) -> Scene:
     """What changes of a video have to know."""
     video = app.project.video(name)
-    document = app.store.document(name)
-    return Scene(
-        times=app.media.frame_times(video),
-        seconds=app.media.seconds(video),
-        origins={
-            "prediction": app.predictions.events(name),
-            "pseudo": app.pseudo.of(document, video).segments,
-        },
-    )
+
+    def origins(origin: Origin) -> Sequence[Event]:
+        if origin == "prediction":
+            return app.predictions.events(name)
+        return app.pseudo.of(app.store.known(name), video).segments
+
+    return Scene(app.media.frame_times(video), app.media.seconds(video), origins)
 
 
 async def post_undo(request: Request) -> Response:
