@@ -95,6 +95,7 @@ class Document:
         reviewed: whether a person accepted it as it is.
         version: counts the edits.
         n_ids: how many ids were given so far.
+        touched: the ids of what the last edit changed.
         arranged: the items in order.
     """
 
@@ -104,6 +105,7 @@ class Document:
     reviewed: bool = False
     version: int = 0
     n_ids: int = 0
+    touched: tuple[str, ...] = field(default=(), compare=False, repr=False)
     arranged: Arranged = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -175,12 +177,17 @@ class Document:
             self.reviewed if edit.reviewed is None else edit.reviewed.after,
             version,
             n_ids,
-            self.arranged.changed(self._named(edit.ids, self.items), self._named(edit.ids, items)),
+            edit.ids,
+            self.arranged.changed(_named(edit.ids, self.items), _named(edit.ids, items)),
         )
 
-    @staticmethod
-    def _named(ids: Iterable[str], items: Mapping[str, Item]) -> list[Item]:
-        return [items[id_] for id_ in ids if id_ in items]
+    def changed_since(self, before: Document) -> tuple[list[Item], list[str]]:
+        """The items that are new or changed since an earlier version, and the ids that are gone."""
+        is_next = self.version == before.version + 1
+        ids = self.touched if is_next else (*before.items, *self.items.keys() - before.items)
+        old, new = before.items, self.items
+        changed = [new[id_] for id_ in ids if id_ in new and old.get(id_) is not new[id_]]
+        return changed, [id_ for id_ in ids if id_ in old and id_ not in new]
 
     def _conflict(self, present: Item | None, event: Event | None) -> ConflictError:
         what = "an event" if event is None else f"{event.label!r} at {event.start:.2f} s"
@@ -188,6 +195,10 @@ class Document:
             return ConflictError(f"{what} was deleted in the meantime", where=self.video)
         who = f" by {present.by}" if present.by else ""
         return ConflictError(f"{what} was changed{who} in the meantime", where=self.video)
+
+
+def _named(ids: Iterable[str], items: Mapping[str, Item]) -> list[Item]:
+    return [items[id_] for id_ in ids if id_ in items]
 
 
 def from_annotations(annotations: VideoAnnotations, like: Document) -> Edit:
