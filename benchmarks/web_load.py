@@ -135,7 +135,9 @@ class Page:
             self._list_is_old.clear()
             await self._list()
 
-    async def _timed(self, kind: str, method: str, address: str, **options: object) -> httpx.Response:
+    async def _timed(
+        self, kind: str, method: str, address: str, **options: object
+    ) -> httpx.Response:
         began = time.perf_counter()
         answer = await self._client.request(method, address, **options)  # type: ignore[arg-type]
         self.found.append((kind, time.perf_counter() - began, answer.status_code))

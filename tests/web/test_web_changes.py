@@ -233,7 +233,9 @@ def test_an_undo_amid_the_work_of_others(
     edits: list[tuple[Edit, str]] = []
     for author, changes in work:
         try:
-            document, edit, _ = apply(document, CHANGES.validate_python(changes), author, scene=SCENE)
+            document, edit, _ = apply(
+                document, CHANGES.validate_python(changes), author, scene=SCENE
+            )
         except UvastError:
             continue
         edits.append((edit, author))

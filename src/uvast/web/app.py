@@ -80,6 +80,7 @@ class App:
             if self._keeper.is_alive():
                 self._keeper.join()
             self.pseudo.close()
+            self.media.close()
             self.store.close()
 
     def _keep(self) -> None:

@@ -60,8 +60,9 @@ class Overview:
         before = self._facts
         is_new = facts != before or slow != self._slow
         # the very same records where nothing is new: rows are kept by them
-        self._facts = {name: before[name] if before.get(name) == one else one
-                       for name, one in facts.items()}
+        self._facts = {
+            name: before[name] if before.get(name) == one else one for name, one in facts.items()
+        }
         self._slow = slow
         return is_new
 

@@ -39,9 +39,7 @@ def check(document: Document, moved: Collection[str], times: FrameTimes | None) 
         _check_overlaps(_near(document, segments), moved)
 
 
-def _check_frames(
-    clicks: Sequence[Item], moved: Sequence[Item], times: FrameTimes | None
-) -> None:
+def _check_frames(clicks: Sequence[Item], moved: Sequence[Item], times: FrameTimes | None) -> None:
     """Clicks on one frame follow each other in order of time."""
     places = [bisect_left(clicks, one.order, key=lambda other: other.order) for one in moved]
     beside = [

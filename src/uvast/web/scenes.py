@@ -29,9 +29,7 @@ class Scene:
     seconds: float | None = None
     origins: Callable[[Origin], Sequence[Event]] = lambda _: ()
 
-    def inside(
-        self, start: float, end: float | None, video: str
-    ) -> tuple[float, float | None]:
+    def inside(self, start: float, end: float | None, video: str) -> tuple[float, float | None]:
         """Times within the video; an end may be a little late, as players are."""
         length = self.seconds
         if end is not None:

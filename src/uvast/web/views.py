@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from uvast.web.pseudo import Pseudo
 
 
-def about(
-    app: App, video: ProjectVideo, document: Document, pseudo: Pseudo
-) -> dict[str, object]:
+def about(app: App, video: ProjectVideo, document: Document, pseudo: Pseudo) -> dict[str, object]:
     """All of a video but long lists."""
     playable = app.media.playable(video.name)
     looked_at = document.looked_at
