@@ -54,6 +54,7 @@ class App:
     states: States = field(init=False)
     overview: Overview = field(init=False)
     exports: dict[str, Outgoing] = field(default_factory=dict)
+    plans_said: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.media = Media(self.project)

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import pydantic
 from pydantic import Field
 
-from uvast.exchange import Event, Span, Target, native
+from uvast.data.spec import read_spec
+from uvast.errors import ConfigError, UvastError
+from uvast.exchange import BACKGROUND, Event, Span, Target, native
 from uvast.files import is_present, read_bytes, read_record, write_bytes
-from uvast.web.classes import Classes  # noqa: TC001 (pydantic reads it)
+from uvast.projects.settings import write_background
+from uvast.web.classes import Classes, background_of
 from uvast.web.documents import Document, Item
 
 if TYPE_CHECKING:
@@ -179,9 +183,25 @@ class Shelf:
             return SavedClasses((), 0)
         return read_record(path, SavedClasses, remedy="remove it; colours and keys start anew")
 
+    def load_background(self) -> tuple[str, ...] | None:
+        """What `dataset.toml` calls background, for the commands, too; None if it does not say."""
+        with suppress(UvastError):  # whoever needs more of it is told
+            return read_spec(self._project.path).background
+        return None
+
     def save_classes(self, saved: SavedClasses) -> None:
         """Keeps the classes."""
         write_bytes(self._folder / "state.json", _CLASSES.dump_json(saved, indent=2) + b"\n")
+
+    def save_background(self, classes: Classes) -> None:
+        """Tells the commands, in `dataset.toml`, which of all classes are background."""
+        present = self.load_background()
+        if present is None:
+            present = tuple(one.name for one in classes if one.name == BACKGROUND)
+        names = background_of(classes)
+        if names != present:
+            with suppress(ConfigError):  # a file with faults is left alone
+                write_background(self._project.path, names)
 
     @property
     def _documents(self) -> Path:

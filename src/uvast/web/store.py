@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from uvast.web.classes import Classes, ClassesEdit, changed, with_labels
+from uvast.web.classes import Classes, ClassesEdit, changed, with_background, with_labels
 from uvast.web.documents import ConflictError, Document, Edit, from_annotations, relabelled
 from uvast.web.drafts import Made, apply, repeat
 from uvast.web.journal import Entry, Journal
@@ -79,6 +79,9 @@ class Store:
         found = load(self._journal, self._places, self._shelf.load_classes(), names)
         self._documents, self._number = found.documents, found.number
         self._classes, self._classes_dirty = found.classes, found.classes_dirty
+        if (background := self._shelf.load_background()) is not None:
+            self._classes = with_background(self._classes, background)
+        self._told_background: Classes | None = None
         self._known_classes: Classes | None = None
         self._history = History(found.entries)
         self._read_outside(names)
@@ -193,11 +196,14 @@ class Store:
             with self._writing():
                 self._read_outside(self._places.due(rested=rested))
                 due = [self._documents[name] for name in self._places.due(rested=rested)]
-                classes = SavedClasses(self._classes, self._number)
+                classes, used = SavedClasses(self._classes, self._number), self.classes
             if self._classes_dirty:
                 self._shelf.save_classes(classes)
                 with self._lock:
                     self._classes_dirty = self._classes is not classes.classes
+            if used is not self._told_background:
+                self._shelf.save_background(used)
+                self._told_background = used
             for document in due:
                 self._save(document, classes.number)
 
