@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from uvast.web.jobs import Kind
 
 NEW_RUN = "{run}"
-LONGEST_SECONDS = 120.0
+LONGEST_SECONDS = 300.0
 _N_KNOWN = 20
 
 
