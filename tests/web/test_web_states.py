@@ -1,4 +1,4 @@
-"""Deltas lead where the whole state is; who has it already gets nothing; a fault stays in its row."""
+"""Deltas lead where the whole state is; who has it already gets nothing."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ def heard(client: Client) -> list[State]:
 
 def test_deltas_lead_to_the_whole_state(client: Client) -> None:
     mine = client.video("cup")
+    client.get("/api/project")
     listener, told = copy.deepcopy(mine), heard(client)
     steps: list[list[dict[str, object]]] = [
         [click(1.0), click(4.0, "pour")],
@@ -186,7 +187,7 @@ def test_looking_near_finds_what_a_look_at_all_finds(before: list[Event], data: 
     assert after.arranged.n_events == fresh.n_events
     assert after.arranged.longest >= fresh.longest
     if breaks_the_rules(after, edit.moved):
-        with pytest.raises(Exception, match="same frame|overlap"):
+        with pytest.raises(Exception, match=r"same frame|overlap"):
             check(after, edit.moved, None)
     else:
         check(after, edit.moved, None)

@@ -225,9 +225,7 @@ def test_background_is_what_the_commands_read(project: Project) -> None:
     assert (project.path / "dataset.toml").read_text() == "background = ["
 
 
-def test_training_and_export_use_the_background_of_the_app(
-    project: Project, static: Path
-) -> None:
+def test_training_and_export_use_the_background_of_the_app(project: Project, static: Path) -> None:
     write_features(project, "cup", np.zeros((60, 4)))
     with opened(project, static) as client:
         piece = {**click(1.0), "kind": "segment", "end": 2.0}

@@ -90,9 +90,7 @@ def derived_files(
     return files
 
 
-def _classes(
-    videos: Sequence[VideoLabels], background: str, named: Sequence[str]
-) -> list[str]:
+def _classes(videos: Sequence[VideoLabels], background: str, named: Sequence[str]) -> list[str]:
     """Those that occur and those that are named, sorted, background first."""
     found = {one.label for video in videos for one in video.timestamps if one.label is not None}
     return sorted(found | set(named), key=lambda name: (name != background, name))

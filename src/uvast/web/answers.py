@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 
 from uvast.errors import InputError, MissingFileError, OutputError, UvastError
 from uvast.files import checked, first_fault, parse_json
+from uvast.files.records import adapter
 from uvast.web.documents import ConflictError
 
 if TYPE_CHECKING:
@@ -26,11 +27,6 @@ LARGEST_BODY = 16 * 2**20
 Record = TypeVar("Record")
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-@functools.lru_cache(maxsize=100)
-def _adapter(record: type[Record]) -> pydantic.TypeAdapter[Record]:
-    return pydantic.TypeAdapter(record)
 
 
 class TooLargeError(UvastError):
@@ -51,7 +47,7 @@ async def body(request: Request, record: type[Record]) -> Record:
 def query(request: Request, record: type[Record]) -> Record:
     """The query of a request as a record."""
     try:
-        return _adapter(record).validate_strings(dict(request.query_params))
+        return adapter(record).validate_strings(dict(request.query_params))
     except pydantic.ValidationError as fault:
         raise InputError(first_fault(fault), remedy="reload the page") from None
 

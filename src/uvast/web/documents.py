@@ -96,7 +96,7 @@ class Document:
         version: counts the edits.
         n_ids: how many ids were given so far.
         touched: the ids of what the last edit changed.
-        arranged: the items in order.
+        kept: the items in order, if that is known.
     """
 
     video: str
@@ -106,11 +106,12 @@ class Document:
     version: int = 0
     n_ids: int = 0
     touched: tuple[str, ...] = field(default=(), compare=False, repr=False)
-    arranged: Arranged = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
+    kept: Arranged | None = field(default=None, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        if self.arranged is None:
-            object.__setattr__(self, "arranged", Arranged.of(self.items.values()))
+    @cached_property
+    def arranged(self) -> Arranged:
+        """The items in order."""
+        return Arranged.of(self.items.values()) if self.kept is None else self.kept
 
     @property
     def ordered(self) -> tuple[Item, ...]:

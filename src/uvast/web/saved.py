@@ -21,7 +21,8 @@ from uvast.exchange import BACKGROUND, Event, Span, Target, native
 from uvast.files import is_present, read_bytes, read_record, write_bytes
 from uvast.projects.settings import write_background
 from uvast.web.classes import Classes, background_of
-from uvast.web.documents import Document, Item
+from uvast.web.documents import Document
+from uvast.web.items import Item
 
 if TYPE_CHECKING:
     from pathlib import Path

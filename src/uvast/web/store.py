@@ -82,6 +82,7 @@ class Store:
         if (background := self._shelf.load_background()) is not None:
             self._classes = with_background(self._classes, background)
         self._told_background: Classes | None = None
+        self._empty: dict[str, Document] = {}
         self._known_classes: Classes | None = None
         self._history = History(found.entries)
         self._read_outside(names)
@@ -108,7 +109,8 @@ class Store:
     def known(self, video: str) -> Document:
         """One of them as it is in memory; nobody is told of anything."""
         with self._lock:
-            return self._documents.get(video) or Document(video)
+            found = self._documents.get(video)
+            return self._empty.setdefault(video, Document(video)) if found is None else found
 
     def fault(self, video: str) -> UvastError | None:
         """Why a video's annotations cannot be read, if so."""
@@ -242,7 +244,7 @@ class Store:
         self._read_outside([name])
         if (fault := self._places[name].fault) is not None:
             raise fault
-        return self._documents.get(name) or Document(name)
+        return self.known(name)
 
     def _edited(self, edits: Mapping[str, Edit], author: str) -> dict[str, Document]:
         return {name: self.known(name).edited(edit, author) for name, edit in edits.items()}

@@ -134,7 +134,7 @@ def _made(strips: Sequence[Wanted]) -> Sequence[bytes | Exception]:
     first = strips[0]
     try:
         return strip_jpegs(first.path, [one.seconds for one in strips], first.width)
-    except Exception as error:  # noqa: BLE001 (whoever waits for it is told)
+    except Exception as error:
         if len(strips) == 1:
             return [error]
     return [found for one in strips for found in _made([one])]
