@@ -226,8 +226,8 @@ def test_a_delta_leads_to_the_next_state_and_a_missed_one_is_noticed(run: Run) -
           const step = (from, stamp, set, gone, more = {}) => (
             {from, stamp, set, gone, about: {version: stamp}, ...more});
           const found = new VideoDocument(state);
-          const first = step(
-            5, 6, [click('e3', 1.5), click('e2', 0)], ['e1'], {pseudo: {at: 1, gone: 1, new: [7, 8]}});
+          const pseudo = {at: 1, gone: 1, new: [7, 8]};
+          const first = step(5, 6, [click('e3', 1.5), click('e2', 0)], ['e1'], {pseudo});
           found.take({deltas: [first]});
           equal(found.shown.events.map((one) => one.id), ['e2', 'e3'], 'events');
           equal(found.shown.pseudo, [1, 7, 8, 3], 'pseudo');

@@ -90,10 +90,9 @@ def test_a_disk_that_is_really_full(project: Project, small_disk: Path) -> None:
     with served(small_disk / "project") as server, server.client() as client:
         rapid_edits(client, 10, acknowledged)
         filler = small_disk / "filler"
-        with filler.open("wb") as file, suppress(OSError):
+        with filler.open("wb", buffering=0) as file, suppress(OSError):
             while True:
                 file.write(b"x" * 512)
-                file.flush()
         answers = [
             client.post(
                 "/api/videos/cup/changes",
