@@ -20,8 +20,9 @@ from uvast.projects import Project
 from uvast.web.changes import Change
 from uvast.web.classes import ClassChange
 from uvast.web.documents import ConflictError, Document
+from uvast.web.notes import Note
 from uvast.web.scenes import Scene
-from uvast.web.store import Note, Store
+from uvast.web.store import Store
 
 CHANGES = pydantic.TypeAdapter(list[Change])
 

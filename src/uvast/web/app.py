@@ -11,12 +11,13 @@ from uvast.errors import UvastError
 from uvast.web.jobs import Job, Jobs
 from uvast.web.live import News, encoded
 from uvast.web.media import Media
+from uvast.web.notes import Note
 from uvast.web.overview import Overview
 from uvast.web.predictions import Predictions
 from uvast.web.rounds import keep_round
 from uvast.web.segmenting import PseudoSegmenter
 from uvast.web.states import Delta, State, States
-from uvast.web.store import Note, Store
+from uvast.web.store import Store
 
 if TYPE_CHECKING:
     from uvast.exchange import FrameTimes

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from uvast.web.classes import Classes, ClassesEdit, changed, with_background, with_labels
@@ -17,6 +16,7 @@ from uvast.web.documents import ConflictError, Document, Edit, from_annotations,
 from uvast.web.drafts import Made, apply, repeat
 from uvast.web.journal import Entry, Journal
 from uvast.web.loading import load
+from uvast.web.notes import Note
 from uvast.web.places import Places
 from uvast.web.saved import SavedClasses, Shelf
 from uvast.web.undo import DEEPEST, History
@@ -33,23 +33,6 @@ if TYPE_CHECKING:
     from uvast.web.scenes import Scene
 
 LARGE_JOURNAL = 16 * 2**20
-
-
-@dataclass(frozen=True)
-class Note:
-    """Something that everybody who looks should hear of.
-
-    Args:
-        number: the entry of the journal.
-        versions: of the videos that changed.
-        classes: whether the classes did, or a label is new or out of use.
-        sentence: what to tell people, if it was not one of them.
-    """
-
-    number: int
-    versions: Mapping[str, int]
-    classes: bool = False
-    sentence: str = ""
 
 
 class Store:
