@@ -11,7 +11,6 @@ from uvast.errors import UvastError
 from uvast.web.jobs import Job, Jobs
 from uvast.web.live import News, encoded
 from uvast.web.media import Media
-from uvast.web.notes import Note
 from uvast.web.overview import Overview
 from uvast.web.predictions import Predictions
 from uvast.web.rounds import keep_round
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from uvast.exchange import FrameTimes
     from uvast.projects import Project
     from uvast.web.interchange import Outgoing
+    from uvast.web.notes import Note
     from uvast.web.security import Door
 
 SECONDS_BETWEEN_SAVES = 1.0
