@@ -160,7 +160,7 @@ def _use_app(project: Project) -> None:
     from uvast.files import write_json
     from uvast.web.changes import Add, Reviewed
     from uvast.web.classes import ClassChange
-    from uvast.web.drafts import Scene
+    from uvast.web.scenes import Scene
     from uvast.web.jobs import Job
     from uvast.web.processes import ProcessId
     from uvast.web.rounds import Round

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Route
 
+from uvast.exchange import Event, Span
+from uvast.exchange.records import joined
+from uvast.web.documents import Document
+from uvast.web.items import Item
 from uvast.web.server import STATIC
 
 Run = Callable[..., Any]
@@ -174,14 +180,96 @@ def test_new_events_get_the_names_of_the_server(run: Run) -> None:
           const shown = applied({events: before}, changes).events;
           equal(shown.map((one) => [one.id, one.start, one.end]),
             [['e1', 1, 2], ['new1', 2, 4], ['new2', 9, null]], 'shown');
-          const after = [
-            {id: 'e1', label: 'a', start: 1, end: 2},
-            {id: 'e3', label: 'b', start: 9, end: null},
-            {id: 'e2', label: 'a', start: 2, end: 4},
-          ];
-          const names = namesGiven(changes, before, after);
+          const names = namesGiven(changes, ['e2', 'e3']);
           equal([...names], [['new1', 'e2'], ['new2', 'e3']], 'names');
           const next = {do: 'merge', ids: ['e1', 'new1']};
           if (!isOrphan(next) || isOrphan(renamed(next, names))) throw new Error('orphan');
+        }""",
+    )
+
+
+def test_what_is_looked_at_is_what_the_server_says(run: Run) -> None:
+    """Against `Document.observed`, on documents of every kind."""
+    chance = random.Random(3)
+    cases = []
+    for _ in range(150):
+        events = []
+        for _ in range(chance.randrange(6)):
+            start = chance.randrange(40) / 2
+            end = None if chance.random() < 0.4 else start + chance.randrange(1, 12) / 2
+            events.append(Event("x", start, end))
+        spans = [(one, one + chance.randrange(1, 9)) for one in chance.sample(range(20), 2)]
+        looked_at = chance.choice([None, (), joined(tuple(Span(*one) for one in spans))])
+        items = {f"e{i}": Item(f"e{i}", one) for i, one in enumerate(events, 1)}
+        document = Document("cup", items, looked_at)
+        shown = [json.loads(one.json) for one in document.ordered]
+        cases.append([looked_at, shown, document.observed])
+    run(
+        "deltas",
+        f"""({{observedOf}}) => {{
+          for (const [lookedAt, events, observed] of {json.dumps(cases)}) {{
+            equal(observedOf(lookedAt, events), observed, 'observed');
+          }}
+        }}""",
+    )
+
+
+def test_a_delta_leads_to_the_next_state_and_a_missed_one_is_noticed(run: Run) -> None:
+    run(
+        "store",
+        """({VideoDocument}) => {
+          const click = (id, start) => ({id, kind: 'click', label: 'a', start, end: null});
+          const state = {
+            stamp: 5, version: 1, looked_at: [], reviewed: false,
+            events: [click('e1', 1), click('e2', 2)], pseudo: [1, 2, 3],
+          };
+          const step = (from, stamp, set, gone, more = {}) => (
+            {from, stamp, set, gone, about: {version: stamp}, ...more});
+          const found = new VideoDocument(state);
+          const pseudo = {at: 1, gone: 1, new: [7, 8]};
+          const first = step(5, 6, [click('e3', 1.5), click('e2', 0)], ['e1'], {pseudo});
+          found.take({deltas: [first]});
+          equal(found.shown.events.map((one) => one.id), ['e2', 'e3'], 'events');
+          equal(found.shown.pseudo, [1, 7, 8, 3], 'pseudo');
+          equal([found.server.version, found.isBehind], [6, false], 'version');
+          found.take({deltas: [first]});
+          equal(found.server.stamp, 6, 'not twice');
+          found.hear({stamp: 8, version: 8, delta: step(7, 8, [], ['e3'])});
+          found.take();
+          equal([found.server.stamp, found.isBehind], [6, true], 'a step is missing');
+          found.take({deltas: [step(6, 7, [click('e4', 9)], [])]});
+          equal([found.server.stamp, found.isBehind], [8, false], 'what was heard comes after it');
+          equal(found.shown.events.map((one) => one.id), ['e2', 'e4'], 'both');
+          found.take({video: {...state, stamp: 4}});
+          equal(found.server.stamp, 8, 'never back');
+          found.take({video: {...state, stamp: 9}});
+          equal([found.server.stamp, found.shown.observed], [9, null], 'the whole');
+        }""",
+    )
+
+
+def test_a_full_disk_keeps_the_change_and_shows_the_sentence(run: Run) -> None:
+    run(
+        "outbox",
+        """async ({Outbox}) => {
+          const {ApiError} = await import('http://page.test/api.js');
+          const sentence = 'journal.jsonl cannot be written (the disk is full); free some space';
+          let full = true;
+          const done = [];
+          const box = new Outbox(() => {});
+          box.add({
+            send: async () => {
+              if (full) throw new ApiError(sentence, 507, {error: sentence});
+              return 'saved';
+            },
+            done: (answer) => done.push(answer),
+            refused: () => done.push('lost'),
+          });
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          equal([box.n, box.trouble.message, done], [1, sentence, []], 'kept');
+          full = false;
+          box.retry();
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          equal([box.n, box.trouble, done], [0, null, ['saved']], 'sent');
         }""",
     )

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import shutil
+import threading
 import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,12 +18,22 @@ import numpy as np
 import pympi
 import pytest
 from PIL import Image
-from web_project import N_FRAMES, RATE, Client, grey, opened, write_features, write_numbered
+from web_project import (
+    N_FRAMES,
+    RATE,
+    Client,
+    grey,
+    make_project,
+    opened,
+    write_features,
+    write_numbered,
+)
 
 from uvast.exchange import Event, VideoAnnotations
 from uvast.features.frames import presentation_times
 from uvast.projects import Project
 from uvast.web.media import parse_range
+from uvast.web.pictures import strip_jpegs
 
 
 def click(start: float, label: str = "reach") -> dict[str, object]:
@@ -244,6 +258,57 @@ def test_a_film_strip(client: Client) -> None:
     shown = [strip[:, 32 * place : 32 * (place + 1)].mean() for place in range(4)]
     assert shown == pytest.approx([grey(5), grey(15), grey(25), grey(35)], abs=3)
     assert client.get("/strip/cup?start=5&end=2").status_code == 422
+
+
+@pytest.fixture
+def own(tmp_path: Path, static: Path) -> Iterator[Client]:
+    """A project whose videos no other test has."""
+    (tmp_path / "own").mkdir()
+    with opened(make_project(tmp_path / "own"), static) as client:
+        yield client
+
+
+def test_film_strips_are_kept_and_made_together(own: Client) -> None:
+    client, project, media = own, own.app.project, own.app.media
+    tiles = [media.wanted_strip("cup", [at, at + 0.5], 32) for at in (0.25, 1.25, 2.25)]
+    late = media.strips._worker.submit(threading.Event().wait, 0.3)  # all of them have to wait
+    futures = [media.strips.make(one) for one in (*tiles, tiles[0])]
+    assert futures[0] is futures[3]
+    alone = [strip_jpegs(one.path, [one.seconds], 32)[0] for one in tiles]
+    assert [one.result(60) for one in futures[:3]] == alone
+    assert late.done()
+    assert [media.strips.kept(one) for one in tiles] == alone
+    folder = project.path / "app" / "cache" / "strips"
+    assert len(list(folder.iterdir())) == 3
+    video = project.video("cup").path
+    os.utime(video, ns=(1, 1))
+    assert media.strips.kept(media.wanted_strip("cup", tiles[0].seconds, 32)) is None
+    for path in folder.iterdir():
+        path.write_bytes(b"kept before")
+    os.utime(video, ns=(2, 2))
+    address = "/strip/cup?start=0&end=4&n=4&width=32"
+    first = client.get(address).content
+    shutil.rmtree(folder)
+    assert client.get(address).content == first
+
+
+def test_film_strips_are_bounded(
+    client: Client, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = len(client.get("/strip/cup?start=0&end=1&n=1").content)
+    monkeypatch.setattr("uvast.web.strips.MOST_BYTES", 4 * size)
+    for start in range(1, 6):
+        assert client.get(f"/strip/cup?start={start}&end=6&n=1").status_code == 200
+        files = [*(project.path / "app" / "cache" / "strips").iterdir()]
+        assert sum(path.stat().st_size for path in files) <= 4 * size
+    assert len(files) >= 2
+
+
+def test_a_strip_that_cannot_be_made_is_one_sentence(own: Client) -> None:
+    own.app.project.video("cup").path.write_bytes(b"no video")
+    answer = own.get("/strip/cup?start=0&end=4&n=4&width=32")
+    assert answer.status_code == 422
+    assert "cup.mp4" in answer.json()["error"]
 
 
 def test_an_upload_becomes_a_video(client: Client, project: Project, tmp_path: Path) -> None:

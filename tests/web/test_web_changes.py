@@ -15,13 +15,14 @@ from uvast.errors import InputError, UvastError
 from uvast.exchange import ConstantRate, Event, Span
 from uvast.web.changes import Change
 from uvast.web.documents import ConflictError, Document, Edit, from_annotations
-from uvast.web.drafts import Scene, apply, repeat
+from uvast.web.drafts import apply, repeat
+from uvast.web.scenes import Scene
 
 CHANGES = pydantic.TypeAdapter(list[Change])
 SECONDS = 20.0
 RATE = ConstantRate(Fraction(5), 100)
 PREDICTION = (Event("reach", 0.0, 8.0), Event("pour", 8.0, 14.0), Event("drink", 14.0, 20.0))
-SCENE = Scene(RATE, SECONDS, {"prediction": PREDICTION})
+SCENE = Scene(RATE, SECONDS, {"prediction": PREDICTION, "pseudo": ()}.__getitem__)
 
 
 def made(document: Document, *changes: dict[str, object], author: str = "anna") -> Document:
@@ -208,7 +209,7 @@ def test_edits_lead_back_and_rules_hold(
     done: list[tuple[Document, Edit, str]] = []
     for author, changes in work:
         try:
-            after, edit = apply(document, CHANGES.validate_python(changes), author, scene=SCENE)
+            after, edit, _ = apply(document, CHANGES.validate_python(changes), author, scene=SCENE)
         except UvastError:
             continue
         check_rules(after)
@@ -232,7 +233,9 @@ def test_an_undo_amid_the_work_of_others(
     edits: list[tuple[Edit, str]] = []
     for author, changes in work:
         try:
-            document, edit = apply(document, CHANGES.validate_python(changes), author, scene=SCENE)
+            document, edit, _ = apply(
+                document, CHANGES.validate_python(changes), author, scene=SCENE
+            )
         except UvastError:
             continue
         edits.append((edit, author))

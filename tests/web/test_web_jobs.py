@@ -152,8 +152,13 @@ def test_plans_and_what_is_missing(client: Client, project: Project) -> None:
 
     write_features(project, "cup", np.zeros((60, 4)))
     client.change("cup", {"do": "add", "kind": "click", "label": "reach", "start": 1.0})
-    plan = client.post("/api/plan", {"kind": "train", "epochs": 3}).json()["plan"]
-    assert plan[0] == "Learns from the clicks of 1 video."
+    wanted = {"kind": "train", "epochs": 3, "device": "cpu"}
+    plan = client.post("/api/plan", wanted).json()["plan"]
+    assert plan[-2].startswith("This will take ")
+    assert plan[-1] == "Goes to a new run folder; earlier models stay."
+    assert "1 video with clicks: 60 frames, 1 action of 1 class." in plan
+    assert "3 epochs, as you asked." in plan
+    assert "Not labelled yet, and left out: tea." in plan
     assert client.post("/api/plan", {"kind": "train", "preset": "--out=/x"}).status_code == 422
     assert client.post("/api/plan", {"kind": "segment", "run": "../../x"}).status_code == 422
     assert client.get("/api/jobs").json() == []

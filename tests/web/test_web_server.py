@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
+import shutil
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import httpx
+import pytest
 from server_process import Served, rapid_edits, served
 
 from uvast.projects import Project
 
+CLICK: dict[str, object] = {"do": "add", "kind": "click", "label": "x"}
 N_KILLS = 2
 """In CI; `benchmarks/web_crash.py` kills it ten times and more."""
 
@@ -62,6 +69,57 @@ def test_a_full_disk_is_one_sentence_and_nothing_is_lost(project: Project) -> No
         found = client.get("/api/videos/cup").json()["events"]
         assert {one["id"]: one["start"] for one in found} == acknowledged
         assert client.post("/api/videos/cup/changes", json=value).status_code == 200
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one megabyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("only root can mount a file system")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_disk_that_is_really_full(project: Project, small_disk: Path) -> None:
+    """All edits say why they fail, nothing is broken, and work goes on when there is room."""
+    shutil.copytree(project.path, small_disk / "project")
+    acknowledged: dict[str, float] = {}
+    with served(small_disk / "project") as server, server.client() as client:
+        rapid_edits(client, 10, acknowledged)
+        filler = small_disk / "filler"
+        with filler.open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(b"x" * 512)
+        answers = [
+            client.post(
+                "/api/videos/cup/changes",
+                json={"version": 10**6, "changes": [{**CLICK, "start": 3.05 + number / 10}]},
+            )
+            for number in range(25)
+        ]
+        refused = [one for one in answers if one.status_code != 200]
+        assert refused
+        assert {one.status_code for one in refused} == {507}
+        assert "the disk is full" in refused[-1].json()["error"]
+        upload = {"content-type": "application/octet-stream", "x-name": "new.mp4"}
+        assert client.post("/api/videos", content=b"x", headers=upload).status_code == 507
+        time.sleep(2.5)  # saving in the background fails, too
+        found = client.get("/api/videos/cup").json()["events"]
+        n_more = sum(one.status_code == 200 for one in answers)
+        assert len(found) == len(acknowledged) + n_more
+        filler.unlink()
+        value = {"version": 10**6, "changes": [{**CLICK, "start": 5.95}]}
+        assert client.post("/api/videos/cup/changes", json=value).status_code == 200
+        expected = client.get("/api/videos/cup").json()["events"]
+        assert server.stop()[0] == 0
+    with served(small_disk / "project") as server, server.client() as client:
+        assert client.get("/api/videos/cup").json()["events"] == expected
+    annotations = Project.open(small_disk / "project").annotations("cup")
+    assert annotations is not None
+    assert len(annotations.events) == len(expected)
 
 
 def listen(server: Served, heard: queue.Queue[dict[str, object]]) -> None:

@@ -7,17 +7,22 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
 import pydantic
 import pytest
+from web_project import opened, write_features
 
+from uvast.data import Dataset
+from uvast.data.spec import read_spec
 from uvast.errors import CorruptFileError, OutputError, UvastError
 from uvast.exchange import Event, VideoAnnotations
 from uvast.projects import Project
 from uvast.web.changes import Change
 from uvast.web.classes import ClassChange
 from uvast.web.documents import ConflictError, Document
-from uvast.web.drafts import Scene
-from uvast.web.store import Note, Store
+from uvast.web.notes import Note
+from uvast.web.scenes import Scene
+from uvast.web.store import Store
 
 CHANGES = pydantic.TypeAdapter(list[Change])
 
@@ -26,7 +31,7 @@ def change(store: Store, *changes: dict[str, object], author: str = "anna") -> D
     seen = store.document("cup").version
     return store.change(
         "cup", CHANGES.validate_python(changes), author, seen=seen, scene=Scene(seconds=6.0)
-    )
+    ).document
 
 
 def click(start: float, label: str = "reach") -> dict[str, object]:
@@ -189,6 +194,55 @@ def test_classes_are_renamed_everywhere_as_one_change(project: Project) -> None:
     assert [e.label for e in store.document("tea").annotations.events] == ["pour"]
     with pytest.raises(ConflictError, match="has events"):
         store.change_classes(ClassChange(do="delete", name="pour"), "anna")
+
+
+def test_background_is_what_the_commands_read(project: Project) -> None:
+    store = Store(project)
+    change(store, click(1.0), click(2.0, "idle"))
+    store.save()
+    assert not (project.path / "dataset.toml").exists()  # nobody said anything of it
+    (project.path / "dataset.toml").write_text("# mine\nsampling_rate = 2\n")
+    store.change_classes(ClassChange(do="background", name="idle", value=True), "anna")
+    store.save()
+    text = (project.path / "dataset.toml").read_text()
+    assert text == 'background = ["idle"]\n# mine\nsampling_rate = 2\n'
+    store.undo("anna")
+    store.save()
+    assert read_spec(project.path).background == ()
+    store.close()
+    (project.path / "dataset.toml").write_text('background = [\n  "pause",\n]\n')
+    again = Store(project)
+    assert [(one.name, one.background) for one in again.classes if one.background] == [
+        ("pause", True)
+    ]
+    again.change_classes(ClassChange(do="background", name="reach", value=True), "anna")
+    again.save()
+    assert set(read_spec(project.path).background or ()) == {"pause", "reach"}
+    again.close()
+    (project.path / "dataset.toml").write_text("background = [")
+    broken = Store(project)
+    broken.change_classes(ClassChange(do="background", name="reach", value=False), "anna")
+    broken.close()
+    assert (project.path / "dataset.toml").read_text() == "background = ["
+
+
+def test_training_and_export_use_the_background_of_the_app(project: Project, static: Path) -> None:
+    write_features(project, "cup", np.zeros((60, 4)))
+    with opened(project, static) as client:
+        piece = {**click(1.0), "kind": "segment", "end": 2.0}
+        client.change("cup", piece, {"do": "observed", "spans": None})
+        client.post("/api/classes", {"do": "add", "name": "idle"})
+        client.post("/api/classes", {"do": "background", "name": "idle", "value": True})
+        client.post("/api/classes", {"do": "add", "name": "Rest"})
+        client.post("/api/classes", {"do": "background", "name": "Rest", "value": True})
+        client.app.store.save()
+        made = client.post("/api/export", {"format": "ms-tcn"}).json()
+        exported = client.get(made["address"]).text.split()
+    project.materialise()
+    labels = (project.path / "groundTruth" / "cup.txt").read_text().split()
+    assert labels == ["idle"] * 10 + ["reach"] * 10 + ["idle"] * 40
+    assert exported == labels
+    assert set(Dataset.open(project.path).vocabulary.background) == {"idle", "Rest"}
 
 
 def test_another_program_is_heard(project: Project) -> None:

@@ -36,7 +36,14 @@ _QUALITY = 70
 
 
 def film_strip(path: Path, times: Sequence[float], width: int = WIDTH) -> list[bytes]:
-    """What a player shows at each of the times.
+    """What a player shows at each of the times, a WebP file's content each; see `film_pictures`."""
+    return [_encoded(one) for one in film_pictures(path, times, width)]
+
+
+def film_pictures(
+    path: Path, times: Sequence[float], width: int = WIDTH, n_shared: int | None = None
+) -> Iterator[Pictures]:
+    """What a player shows at each of the times, `(H, W, 3)` each.
 
     Where decoding up to a moment would take long, its nearest key frame stands in, up to ten
     seconds away; a video whose key frames are farther apart is an error.
@@ -45,25 +52,23 @@ def film_strip(path: Path, times: Sequence[float], width: int = WIDTH) -> list[b
         path: the video.
         times: in seconds since its start; the quickest if they are sorted.
         width: of the pictures in pixels; their height follows from the video's shape.
-
-    Returns:
-        A WebP file's content for each of the times.
+        n_shared: the number of moments among which about a second of decoding is shared; None for
+            all of them.
     """
     with open_video(path) as (container, stream):
-        player = _Player(container, stream, max(1, len(times)))
+        player = _Player(container, stream, max(1, n_shared or len(times)))
         if player.frame is None:
             raise no_pictures(path)
         wide, high = shown_size(player.frame, stream)
         height = min(max(1, round(width * high / wide)), _TALLEST * width)
         scaled = Scaler(Picture(height, width), stream)
-        pictures = []
         for time in times:
-            pictures.append(_encoded(scaled(player.shown_at(time))))
+            picture = scaled(player.shown_at(time))
             if player.seconds_off(time) > _MOST_OFF:
                 raise CorruptFileError(
                     f"has no key frame near second {time:.0f}", where=path, remedy=CONVERT
                 )
-        return pictures
+            yield picture
 
 
 def exact_picture(path: Path, seconds: float, width: int | None = None) -> Pictures:

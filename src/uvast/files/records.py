@@ -81,7 +81,7 @@ def read_rows(
             if None in row:
                 raise error("has more cells than the header", where=place, remedy=remedy)
             filled = {name: cell for name, cell in row.items() if cell}
-            rows.append(_adapter(record).validate_strings(filled))
+            rows.append(adapter(record).validate_strings(filled))
     except csv.Error as fault:
         raise error(f"is not valid CSV ({fault})", where=path, remedy=remedy) from None
     except pydantic.ValidationError as fault:
@@ -164,7 +164,7 @@ def checked(
     Errors call the value `name` and say `where` it is from; see `read_record` for the rest.
     """
     try:
-        return _adapter(record).validate_json(json.dumps(value, default=str), strict=True)
+        return adapter(record).validate_json(json.dumps(value, default=str), strict=True)
     except pydantic.ValidationError as fault:
         raise error(first_fault(fault, name), where=where, remedy=remedy) from None
 
@@ -223,7 +223,7 @@ class _FaultError(Exception):
     """Ends the parsing of a file."""
 
 
-def _adapter(record: type[Record]) -> pydantic.TypeAdapter[Record]:
+def adapter(record: type[Record]) -> pydantic.TypeAdapter[Record]:
     """Made once a type: it takes longer than all checks."""
     if record not in _adapters:
         _adapters[record] = pydantic.TypeAdapter(record)

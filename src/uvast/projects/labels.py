@@ -63,8 +63,17 @@ def label_video(video: VideoAnnotations, times: FrameTimes, background: str) -> 
     return (_full if video.intervals else _clicked)(video, times, background)
 
 
-def derived_files(videos: Sequence[VideoLabels], background: str) -> dict[str, str]:
-    """The content of a dataset's label files, by their paths in it."""
+def derived_files(
+    videos: Sequence[VideoLabels], background: str, named: Sequence[str] = ()
+) -> dict[str, str]:
+    """The content of a dataset's label files, by their paths in it.
+
+    Args:
+        videos: what training can know of each.
+        background: the class that stands first.
+        named: classes that `dataset.toml` calls background; they exist also if nobody has used
+            them yet.
+    """
     files = {
         f"{GROUND_TRUTH}/{video.name}.txt": labels_text(
             chain.from_iterable(starmap(repeat, video.labels))
@@ -74,17 +83,17 @@ def derived_files(videos: Sequence[VideoLabels], background: str) -> dict[str, s
     }
     if videos:
         files[TIMESTAMPS] = timestamps_json({video.name: video.timestamps for video in videos})
-        files[MAPPING] = mapping_text(_classes(videos, background))
+        files[MAPPING] = mapping_text(_classes(videos, background, named))
     stretches = {v.name: v.stretches for v in videos if v.stretches is not None}
     if stretches:
         files[LABELLED_FILE] = labelled_text(stretches)
     return files
 
 
-def _classes(videos: Sequence[VideoLabels], background: str) -> list[str]:
-    """Those that occur, sorted, background first."""
+def _classes(videos: Sequence[VideoLabels], background: str, named: Sequence[str]) -> list[str]:
+    """Those that occur and those that are named, sorted, background first."""
     found = {one.label for video in videos for one in video.timestamps if one.label is not None}
-    return sorted(found, key=lambda name: (name != background, name))
+    return sorted(found | set(named), key=lambda name: (name != background, name))
 
 
 def _full(video: VideoAnnotations, times: FrameTimes, background: str) -> VideoLabels:

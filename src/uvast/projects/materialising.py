@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 def materialise(project: Project) -> tuple[str, ...]:
     """See `Project.materialise`."""
     write_settings(project.path, [card for name in project.names if (card := project.card(name))])
-    background = (read_spec(project.path).background or (BACKGROUND,))[0]
+    named = read_spec(project.path).background or ()
+    background = (named or (BACKGROUND,))[0]
     labelled: list[VideoLabels] = []
     bare: list[str] = []
     notes: list[str] = []
@@ -49,7 +50,7 @@ def materialise(project: Project) -> tuple[str, ...]:
             notes.append(f"left out: {error}")
     texts, _ = listed_stems(project.path / GROUND_TRUTH, ".txt")
     stale = (*(f"{GROUND_TRUTH}/{name}.txt" for name in texts), TIMESTAMPS, MAPPING, LABELLED_FILE)
-    write_derived(project.path, derived_files(labelled, background), stale)
+    write_derived(project.path, derived_files(labelled, background, named), stale)
     return (*notes, *_notes(labelled, bare))
 
 

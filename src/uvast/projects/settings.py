@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.data.spec import SPEC_FILE, read_spec
+from uvast.data.spec import SPEC_FILE, DatasetSpec, read_spec, write_spec
+from uvast.errors import ConfigError
 from uvast.files import is_present, read_text, write_text
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from uvast.features.card import FeatureCard
@@ -32,16 +41,39 @@ def write_settings(project: Path, cards: Sequence[FeatureCard]) -> None:
         wanted["frames_per_second"] = f"{rate!r}"
     if cards and spec.feature_axis is None:
         wanted["feature_axis"] = '"time-first"'
-    if not wanted:
+    if wanted:
+        write_text(project / SPEC_FILE, _with_settings(project, wanted))
+
+
+def write_background(project: Path, names: Sequence[str]) -> None:
+    """Sets which classes are background, the first one where nothing happens; all else stays."""
+    spec = read_spec(project)
+    if spec.background == tuple(names):
         return
+    value = json.dumps(list(names), ensure_ascii=False)
+    text = _with_settings(project, {"background": value})
+    wanted = replace(spec, background=tuple(names))
+    try:
+        is_right = DatasetSpec(**tomllib.loads(text)) == wanted
+    except (tomllib.TOMLDecodeError, ConfigError, TypeError):
+        is_right = False
+    if is_right:
+        write_text(project / SPEC_FILE, text)
+    else:  # a list over several lines
+        write_spec(project, wanted)
+
+
+def _with_settings(project: Path, wanted: Mapping[str, str]) -> str:
+    """The text of `dataset.toml` with other lines for some settings."""
     path = project / SPEC_FILE
     text = read_text(path) if is_present(path) else ""
     for name, value in wanted.items():
         line = f"{name} = {value}"
-        text, n_found = re.subn(rf"(?m)^[ \t]*{name}[ \t]*=.*$", line, text, count=1)
+        pattern = rf"(?m)^[ \t]*{name}[ \t]*=.*$"
+        text, n_found = re.subn(pattern, lambda _, line=line: line, text, count=1)  # type: ignore[misc]
         if not n_found:
             text = f"{line}\n{text}"
-    write_text(path, text)
+    return text
 
 
 def _rate(card: FeatureCard) -> float | None:

@@ -14,7 +14,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from uvast.errors import InputError, MissingFileError, OutputError, UvastError
-from uvast.files import checked, parse_json
+from uvast.files import checked, first_fault, parse_json
+from uvast.files.records import adapter
 from uvast.web.documents import ConflictError
 
 if TYPE_CHECKING:
@@ -46,10 +47,8 @@ async def body(request: Request, record: type[Record]) -> Record:
 def query(request: Request, record: type[Record]) -> Record:
     """The query of a request as a record."""
     try:
-        return pydantic.TypeAdapter(record).validate_strings(dict(request.query_params))
+        return adapter(record).validate_strings(dict(request.query_params))
     except pydantic.ValidationError as fault:
-        from uvast.files import first_fault
-
         raise InputError(first_fault(fault), remedy="reload the page") from None
 
 
@@ -71,6 +70,21 @@ async def in_thread(call: Callable[P, T], *arguments: P.args, **options: P.kwarg
 def json_answer(content: bytes, status: int = 200) -> Response:
     """JSON that is encoded already."""
     return Response(content, status, media_type="application/json")
+
+
+def json_if_new(request: Request, content: Callable[[], bytes], mark: int) -> Response:
+    """JSON, unless the client has it already.
+
+    Args:
+        request: may name the mark of what the client has.
+        content: encoded already; asked for only if it is sent.
+        mark: changes with the content.
+    """
+    tag = f'"{mark}"'
+    headers = {"etag": tag, "cache-control": "private, no-cache"}
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(content(), media_type="application/json", headers=headers)
 
 
 def error_status(error: UvastError) -> int:

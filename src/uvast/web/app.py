@@ -9,23 +9,28 @@ from typing import TYPE_CHECKING
 
 from uvast.errors import UvastError
 from uvast.web.jobs import Job, Jobs
-from uvast.web.live import News
+from uvast.web.live import News, encoded
 from uvast.web.media import Media
 from uvast.web.overview import Overview
 from uvast.web.predictions import Predictions
 from uvast.web.rounds import keep_round
 from uvast.web.segmenting import PseudoSegmenter
-from uvast.web.store import Note, Store
+from uvast.web.states import Delta, State, States
+from uvast.web.store import Store
 
 if TYPE_CHECKING:
     from uvast.exchange import FrameTimes
     from uvast.projects import Project
     from uvast.web.interchange import Outgoing
+    from uvast.web.notes import Note
     from uvast.web.security import Door
 
 SECONDS_BETWEEN_SAVES = 1.0
 ROUNDS_BETWEEN_LOOKS = 3
 """At the files of all videos, which is slow for hundreds; after a job at once."""
+
+MOST_TOLD = 50
+"""Videos of one change that are told one by one."""
 
 
 @dataclass
@@ -47,15 +52,18 @@ class App:
     media: Media = field(init=False)
     jobs: Jobs = field(init=False)
     pseudo: PseudoSegmenter = field(init=False)
+    states: States = field(init=False)
     overview: Overview = field(init=False)
     exports: dict[str, Outgoing] = field(default_factory=dict)
+    plans_said: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.media = Media(self.project)
         self.store = Store(self.project, self._tell, self._times_of)
         self.predictions = Predictions(self.project.path / "predictions")
         self.jobs = Jobs(self.project.path / "app" / "jobs", self._tell_job)
-        self.pseudo = PseudoSegmenter(self.project, self.media, self._tell_video)
+        self.pseudo = PseudoSegmenter(self.project, self.media, self._tell_pseudo)
+        self.states = States(self, self._tell_state)
         self.overview = Overview(self)
         self._changed_at = time.time()
         self._files_changed = threading.Event()
@@ -74,6 +82,7 @@ class App:
             if self._keeper.is_alive():
                 self._keeper.join()
             self.pseudo.close()
+            self.media.close()
             self.store.close()
 
     def _keep(self) -> None:
@@ -85,31 +94,46 @@ class App:
                 self.store.save(rested=True)
                 self.jobs.step()
                 self._tell_progress()
+                self.states.refresh()
                 n_rounds += 1
                 is_due = self._files_changed.is_set() or n_rounds % ROUNDS_BETWEEN_LOOKS == 0
                 self._files_changed.clear()
                 if is_due and self.overview.refresh():
-                    self.news.tell({"project": self.store.number})
+                    self.news.tell(encoded({"project": self.store.number}))
                 idle = all(job.is_over for job in self.jobs.all)
                 self.pseudo.step(self.store.number, self._changed_at, idle=idle)
             except UvastError as error:
-                self.news.tell({"error": str(error)})
+                self.news.tell(encoded({"error": str(error)}))
 
     def _times_of(self, name: str) -> FrameTimes | None:
         return self.media.frame_times(self.project.video(name))
 
-    def _tell_video(self, name: str) -> None:
-        self.news.tell({"video": name, "version": self.store.document(name).version})
+    def _tell_pseudo(self, name: str) -> None:
+        self.states.refresh([name])
+
+    def _tell_state(self, state: State, delta: Delta | None) -> None:
+        """To those who look at the video."""
+        about = {"video": state.document.video, "version": state.document.version}
+        item = encoded({**about, "stamp": state.stamp})
+        self.news.tell(item if delta is None else item[:-1] + b', "delta": ' + delta.json + b"}")
 
     def _tell(self, note: Note) -> None:
+        """To all: rows of the list, and the whole list where a row does not tell enough."""
         self._changed_at = time.time()
-        for video, version in note.versions.items():
-            self.news.tell({"video": video, "version": version})
-        news: dict[str, object] = {"project": note.number}
-        self.news.tell({**news, "note": note.sentence} if note.sentence else news)
+        if len(note.versions) > MOST_TOLD:
+            self.news.tell(encoded({"reload": True}))
+        else:
+            self.states.refresh(list(note.versions))
+            for video, version in note.versions.items():
+                row = self.overview.row(video) or b"null"
+                item = encoded({"video": video, "version": version})
+                self.news.tell(item[:-1] + b', "row": ' + row + b"}")
+        if note.classes or note.sentence:
+            sentence = {"note": note.sentence} if note.sentence else {}
+            self.news.tell(encoded({"project": note.number, **sentence}))
 
     def _tell_job(self, job: Job) -> None:
-        self.news.tell({"job": job.number, "state": job.state})
+        self.news.tell(encoded({"job": job.number, "state": job.state}))
         self._files_changed.set()
         if job.kind == "segment" and job.state == "done":
             keep_round(self)
@@ -118,4 +142,5 @@ class App:
         for job in self.jobs.all:
             if job.state == "running":
                 share = self.jobs.progress(job.number).share
-                self.news.tell({"job": job.number, "state": job.state, "progress": share})
+                news = {"job": job.number, "state": job.state, "progress": share}
+                self.news.tell(encoded(news))

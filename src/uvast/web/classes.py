@@ -64,6 +64,17 @@ def with_labels(table: Classes, labels: Iterable[str]) -> Classes:
     return tuple(found)
 
 
+def background_of(table: Classes) -> tuple[str, ...]:
+    """The names of the classes that are background."""
+    return tuple(one.name for one in table if one.background)
+
+
+def with_background(table: Classes, names: Sequence[str]) -> Classes:
+    """The table where these classes are background and no others; those it lacks come last."""
+    whole = with_labels(table, names)
+    return tuple(replace(one, background=one.name in names) for one in whole)
+
+
 def changed(table: Classes, change: ClassChange) -> tuple[Classes, dict[str, str]]:
     """The table after a change, and the labels of events that get another name.
 

@@ -6,14 +6,14 @@ still as it was), taken back (before and after exchanged) and replayed from a jo
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from uvast.errors import UvastError
 from uvast.exchange import Event, Span, VideoAnnotations
 from uvast.exchange.records import joined
+from uvast.web.items import Arranged, Item
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,42 +23,6 @@ Spans = tuple[Span, ...]
 
 class ConflictError(UvastError):
     """Somebody else changed the same thing in the meantime."""
-
-
-@dataclass(frozen=True)
-class Item:
-    """An event with a name that stays the same while it is moved and relabelled.
-
-    Args:
-        id: such as `e17`; never used twice in a video.
-        event: what happens when.
-        changed: the version of the document that changed it last.
-        by: who did.
-    """
-
-    id: str
-    event: Event
-    changed: int = field(default=0, compare=False)
-    by: str = field(default="", compare=False)
-
-    @cached_property
-    def order(self) -> tuple[object, ...]:
-        """By time first; kept, because long videos have thousands."""
-        return (*self.event.order, self.id)
-
-    @cached_property
-    def json(self) -> bytes:
-        """As the page gets it; kept, too."""
-        event = self.event
-        shown = {
-            "id": self.id,
-            "kind": "click" if event.is_point else "segment",
-            "label": event.label,
-            "start": event.start,
-            "end": event.end,
-            "author": event.annotator,
-        }
-        return json.dumps(shown, ensure_ascii=False).encode()
 
 
 class ItemEdit(NamedTuple):
@@ -101,6 +65,11 @@ class Edit:
         )
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """Of the events that it touches."""
+        return tuple(dict.fromkeys(one.id for one in self.items))
+
+    @property
     def moved(self) -> frozenset[str]:
         """The ids of events that are new or have new times."""
         return frozenset(
@@ -126,6 +95,8 @@ class Document:
         reviewed: whether a person accepted it as it is.
         version: counts the edits.
         n_ids: how many ids were given so far.
+        touched: the ids of what the last edit changed.
+        kept: the items in order, if that is known.
     """
 
     video: str
@@ -134,26 +105,33 @@ class Document:
     reviewed: bool = False
     version: int = 0
     n_ids: int = 0
+    touched: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    kept: Arranged | None = field(default=None, compare=False, repr=False)
 
     @cached_property
+    def arranged(self) -> Arranged:
+        """The items in order."""
+        return Arranged.of(self.items.values()) if self.kept is None else self.kept
+
+    @property
     def ordered(self) -> tuple[Item, ...]:
         """In order of time."""
-        return tuple(sorted(self.items.values(), key=lambda one: one.order))
+        return self.arranged.all
 
-    @cached_property
+    @property
     def clicks(self) -> tuple[Item, ...]:
         """The moments, in order."""
-        return tuple(one for one in self.ordered if one.event.is_point)
+        return self.arranged.clicks
 
-    @cached_property
+    @property
     def segments(self) -> tuple[Item, ...]:
         """The stretches of time, in order."""
-        return tuple(one for one in self.ordered if not one.event.is_point)
+        return self.arranged.segments
 
     @cached_property
     def labels(self) -> frozenset[str]:
         """The names that occur."""
-        return frozenset(one.event.label for one in self.items.values())
+        return frozenset(self.arranged.n_events)
 
     @cached_property
     def observed(self) -> Spans | None:
@@ -200,7 +178,17 @@ class Document:
             self.reviewed if edit.reviewed is None else edit.reviewed.after,
             version,
             n_ids,
+            edit.ids,
+            self.arranged.changed(_named(edit.ids, self.items), _named(edit.ids, items)),
         )
+
+    def changed_since(self, before: Document) -> tuple[list[Item], list[str]]:
+        """The items that are new or changed since an earlier version, and the ids that are gone."""
+        is_next = self.version == before.version + 1
+        ids = self.touched if is_next else (*before.items, *self.items.keys() - before.items)
+        old, new = before.items, self.items
+        changed = [new[id_] for id_ in ids if id_ in new and old.get(id_) is not new[id_]]
+        return changed, [id_ for id_ in ids if id_ in old and id_ not in new]
 
     def _conflict(self, present: Item | None, event: Event | None) -> ConflictError:
         what = "an event" if event is None else f"{event.label!r} at {event.start:.2f} s"
@@ -208,6 +196,10 @@ class Document:
             return ConflictError(f"{what} was deleted in the meantime", where=self.video)
         who = f" by {present.by}" if present.by else ""
         return ConflictError(f"{what} was changed{who} in the meantime", where=self.video)
+
+
+def _named(ids: Iterable[str], items: Mapping[str, Item]) -> list[Item]:
+    return [items[id_] for id_ in ids if id_ in items]
 
 
 def from_annotations(annotations: VideoAnnotations, like: Document) -> Edit:
@@ -237,6 +229,17 @@ def from_annotations(annotations: VideoAnnotations, like: Document) -> Edit:
         looked_at = ()
     changed = looked_at != like.looked_at
     return Edit(tuple(items), SpansEdit(like.looked_at, looked_at) if changed else None)
+
+
+def relabelled(document: Document, names: Mapping[str, str]) -> Edit:
+    """Other labels for the events that have one of these names."""
+    return Edit(
+        tuple(
+            ItemEdit(one.id, one.event, replace(one.event, label=names[one.event.label]))
+            for one in document.ordered
+            if one.event.label in names
+        )
+    )
 
 
 def spans_of(events: Iterable[Event]) -> Spans:

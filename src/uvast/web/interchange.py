@@ -19,6 +19,7 @@ from uvast.exchange import (
     without_overlaps,
 )
 from uvast.exchange.formats import read, write
+from uvast.web.classes import background_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -107,7 +108,7 @@ def outgoing(app: App, format_name: str, what: str, names: Sequence[str]) -> Out
 def _written(
     app: App, kind: Format, videos: Sequence[VideoAnnotations], place: str
 ) -> tuple[bytes, tuple[str, ...]]:
-    background = [one.name for one in app.store.classes if one.background]
+    background = background_of(app.store.classes)
     target = Target(place, _times(app, None), overlaps="first")
     if background:
         target = replace(target, background=background[0])

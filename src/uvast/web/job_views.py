@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from uvast.errors import UvastError
 from uvast.report.sources import training_charts
 from uvast.runs import RunFolder, is_run
+from uvast.web.jobs import Progress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +21,7 @@ SCORES = ("acc", "edit", "f1@10", "f1@25", "f1@50")
 
 def job_view(app: App, job: Job, *, whole: bool = False) -> dict[str, object]:
     """A job as the page sees it; the `whole` has its log and curves."""
-    progress = app.jobs.progress(job.number)
+    progress = app.jobs.progress(job.number) if job.state == "running" else Progress()
     share = 1.0 if job.state == "done" else progress.share
     left = progress.seconds_left if job.state == "running" else None
     if left is None and share and job.state == "running" and job.began is not None:

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING
 from starlette.responses import StreamingResponse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Mapping
 
 SECONDS_BETWEEN_PINGS = 15.0
 _SECONDS_TO_END = 0.5
 _LONGEST_QUEUE = 1000
 
-Queue = asyncio.Queue[dict[str, object]]
+Queue = asyncio.Queue[bytes]
+
+
+_RELOAD = b'data: {"reload": true}\n\n'
 
 
 class News:
@@ -36,10 +39,10 @@ class News:
         """Called in the event loop that serves."""
         self._loop = asyncio.get_running_loop()
 
-    def tell(self, item: dict[str, object]) -> None:
-        """Tells all listeners; from any thread, and never waits."""
+    def tell(self, item: bytes) -> None:
+        """Tells all listeners, in JSON; from any thread, and never waits."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._spread, item)
+            self._loop.call_soon_threadsafe(self._spread, b"data: " + item + b"\n\n")
 
     @property
     def n_listeners(self) -> int:
@@ -52,10 +55,10 @@ class News:
             self._events(), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
         )
 
-    def _spread(self, item: dict[str, object]) -> None:
+    def _spread(self, item: bytes) -> None:
         for queue in self._queues:
             if queue.full():  # asleep: it gets everything anew when it wakes
-                _emptied(queue).put_nowait({"reload": True})
+                _emptied(queue).put_nowait(_RELOAD)
             else:
                 queue.put_nowait(item)
 
@@ -65,13 +68,15 @@ class News:
             told_at = time.monotonic()
             while not self.is_over():
                 try:
-                    item = await asyncio.wait_for(queue.get(), _SECONDS_TO_END)
+                    items = [await asyncio.wait_for(queue.get(), _SECONDS_TO_END)]
                 except asyncio.TimeoutError:
                     if time.monotonic() - told_at < SECONDS_BETWEEN_PINGS:
                         continue
                     yield b": still here\n\n"
                 else:
-                    yield b"data: " + json.dumps(item).encode() + b"\n\n"
+                    while not queue.empty():
+                        items.append(queue.get_nowait())
+                    yield b"".join(items)
                 told_at = time.monotonic()
 
     @asynccontextmanager
@@ -82,6 +87,11 @@ class News:
             yield queue
         finally:
             self._queues.discard(queue)
+
+
+def encoded(item: Mapping[str, object]) -> bytes:
+    """News as JSON."""
+    return json.dumps(item).encode()
 
 
 def _emptied(queue: Queue) -> Queue:

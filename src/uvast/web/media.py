@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +15,10 @@ from uvast.exchange import ConstantRate, PresentationTimes, exact_rate
 from uvast.files import unreadable
 from uvast.web.pictures import frame_table
 from uvast.web.playable import TYPES, is_playable, may_play
+from uvast.web.strips import Strips, Wanted
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     Features = NDArray[np.floating[Any]]
 
 _N_DECODERS = 2
-"""Pictures that are decoded at the same time; other requests do not wait for them."""
 
 _PIECE = 1 << 18
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
@@ -41,14 +41,21 @@ class Media:
         project: whose videos they are; nothing outside of its table is ever opened.
 
     Attributes:
-        decoding: held while pictures are decoded.
+        decoders: threads that decode single pictures; other requests do not wait for them.
+        strips: film strips.
     """
 
     def __init__(self, project: Project) -> None:
         self._project = project
         self._times: dict[str, tuple[int, FrameTimes | None]] = {}
         self._cache = project.path / "app" / "cache"
-        self.decoding = threading.BoundedSemaphore(_N_DECODERS)
+        self.decoders = ThreadPoolExecutor(_N_DECODERS, "uvast pictures")
+        self.strips = Strips(self._cache / "strips")
+
+    def close(self) -> None:
+        """Stops work in the background."""
+        self.decoders.shutdown(cancel_futures=True)
+        self.strips.close()
 
     def proxy(self, video: ProjectVideo) -> Path:
         """Where a proxy is, or will be; by the content of the video."""
@@ -125,6 +132,16 @@ class Media:
             raise MissingFileError(f"{name} has no pictures", remedy="it has features alone")
         proxy = self.proxy(video)
         return proxy if proxy.is_file() else self._project.source(name)
+
+    def wanted_strip(self, name: str, seconds: Sequence[float], width: int) -> Wanted:
+        """A film strip of a video as it is now."""
+        path = self.to_decode(name)
+        try:
+            now = path.stat()
+        except OSError as error:
+            raise unreadable(path, error, remedy="put it back") from error
+        identity = f"{self._project.video(name).fingerprint} {now.st_size} {now.st_mtime_ns}"
+        return Wanted(path, identity, tuple(seconds), width)
 
     def to_send(self, name: str) -> Path:
         """As `playable`, or an error."""

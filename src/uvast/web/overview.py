@@ -1,18 +1,21 @@
-"""The list of videos, quick also for hundreds: what files tell is looked up once a second."""
+"""The list of videos, quick also for hundreds: what files tell is looked up now and then."""
 
 from __future__ import annotations
 
 import json
+import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from uvast.web.documents import Document
+from uvast.errors import UvastError
 from uvast.web.job_views import job_view, run_views
 from uvast.web.review import next_to_label
 
 if TYPE_CHECKING:
     from uvast.projects import ProjectVideo
     from uvast.web.app import App
+    from uvast.web.documents import Document
 
 N_JOBS = 50
 """Jobs in the list; older ones are of no interest."""
@@ -23,12 +26,12 @@ class _Facts:
     """What the files of a video tell."""
 
     seconds: float | None
-    has_video: bool
-    has_features: bool
-    playable: bool
-    predicted: bool
-    uncertainty: float | None
-    error: str | None
+    has_video: bool = False
+    has_features: bool = False
+    playable: bool = False
+    predicted: bool = False
+    uncertainty: float | None = None
+    error: str | None = None
 
 
 class Overview:
@@ -40,9 +43,12 @@ class Overview:
 
     def __init__(self, app: App) -> None:
         self._app = app
+        self._path = app.project.path.resolve()
+        self._lock = threading.Lock()
         self._facts: dict[str, _Facts] = {}
         self._rows: dict[str, tuple[Document, _Facts, bytes]] = {}
         self._slow: dict[str, object] = {}
+        self._last, self._mark = b"", time.time_ns() // 10**6
 
     def refresh(self) -> bool:
         """Looks at the files again; whether anything is different."""
@@ -51,26 +57,24 @@ class Overview:
             "runs": run_views(self._app.project.path),
             "next": next_to_label(self._app),
         }
-        is_new = facts != self._facts or slow != self._slow
-        if facts == self._facts:
-            facts = self._facts  # the very same records: rows are kept by them
-        self._facts, self._slow = facts, slow
+        before = self._facts
+        is_new = facts != before or slow != self._slow
+        # the very same records where nothing is new: rows are kept by them
+        self._facts = {
+            name: before[name] if before.get(name) == one else one for name, one in facts.items()
+        }
+        self._slow = slow
         return is_new
 
-    def json(self) -> bytes:
-        """All of it."""
+    def json(self) -> tuple[bytes, int]:
+        """All of it, and a mark that changes with it."""
         app = self._app
         if not self._facts:
             self.refresh()
-        documents = app.store.documents
-        facts = self._facts
-        rows = [
-            self._row(name, documents.get(name) or Document(name), one)
-            for name, one in facts.items()
-        ]
+        rows = [self._row(app.store.known(name), one) for name, one in self._facts.items()]
         rest = {
-            "name": app.project.path.resolve().name,
-            "path": str(app.project.path.resolve()),
+            "name": self._path.name,
+            "path": str(self._path),
             "classes": [vars(one) for one in app.store.classes],
             "jobs": [job_view(app, job) for job in app.jobs.all[:N_JOBS]],
             "author": app.author,
@@ -78,18 +82,34 @@ class Overview:
             **self._slow,
         }
         head = json.dumps(rest, ensure_ascii=False).encode()
-        return b'{"videos": [' + b", ".join(rows) + b"], " + head[1:]
+        content = b'{"videos": [' + b", ".join(rows) + b"], " + head[1:]
+        with self._lock:
+            if content != self._last:
+                self._last, self._mark = content, self._mark + 1
+            return self._last, self._mark
 
-    def _row(self, name: str, document: Document, facts: _Facts) -> bytes:
-        known = self._rows.get(name)
+    def row(self, name: str) -> bytes | None:
+        """One video; None if it is not in the list yet."""
+        facts = self._facts.get(name)
+        return None if facts is None else self._row(self._app.store.known(name), facts)
+
+    def _row(self, document: Document, facts: _Facts) -> bytes:
+        known = self._rows.get(document.video)
         if known is None or known[0] is not document or known[1] is not facts:
             content = json.dumps(_row_view(document, facts), ensure_ascii=False).encode()
-            known = self._rows[name] = document, facts, content
+            known = self._rows[document.video] = document, facts, content
         return known[2]
 
     def _look_at(self, video: ProjectVideo) -> _Facts:
+        """A video whose files cannot be read says so in its row."""
+        try:
+            return self._facts_of(video, self._app.store.fault(video.name))
+        except (UvastError, OSError) as error:
+            return _Facts(video.seconds or None, error=str(error))
+
+    def _facts_of(self, video: ProjectVideo, fault: UvastError | None) -> _Facts:
         app, name = self._app, video.name
-        found, fault = app.predictions.of(name), app.store.fault(name)
+        found = app.predictions.of(name)
         segments = () if found is None else found.segments
         total = sum(one.uncertainty for one in segments)
         return _Facts(
@@ -113,6 +133,7 @@ def _row_view(document: Document, facts: _Facts) -> dict[str, object]:
         state = "predicted" if facts.predicted else "new"
     return {
         "name": document.video,
+        "version": document.version,
         "state": state,
         "n_clicks": n_clicks,
         "n_segments": n_segments,

@@ -10,7 +10,7 @@ import numpy as np
 from uvast.errors import InputError
 from uvast.features.extras import extra
 from uvast.features.frames import packet_times
-from uvast.features.pictures import exact_picture, film_strip
+from uvast.features.pictures import exact_picture, film_pictures
 from uvast.files import write_bytes
 
 if TYPE_CHECKING:
@@ -46,15 +46,16 @@ def frame_at(times: NDArray[np.float64], seconds: float) -> int:
     return min(max(found, 0), len(times) - 1)
 
 
-def strip_jpeg(path: Path, seconds: Sequence[float], width: int) -> bytes:
-    """Pictures at several moments side by side."""
+def strip_jpegs(path: Path, strips: Sequence[Sequence[float]], width: int) -> list[bytes]:
+    """Pictures at several moments side by side, for several strips in one pass over the video."""
+    moments = sorted({second for strip in strips for second in strip})
+    n_shared = max(map(len, strips))
+    pictures = dict(zip(moments, film_pictures(path, moments, width, n_shared), strict=True))
     images = extra("PIL.Image")
-    pictures = [images.open(io.BytesIO(one)) for one in film_strip(path, seconds, width)]
-    wide, tall = pictures[0].size
-    strip = images.new("RGB", (wide * len(pictures), tall))
-    for number, picture in enumerate(pictures):
-        strip.paste(picture, (number * wide, 0))
-    return _jpeg(strip)
+    return [
+        _jpeg(images.fromarray(np.concatenate([pictures[second] for second in strip], axis=1)))
+        for strip in strips
+    ]
 
 
 def frame_table(path: Path, kept: Path) -> NDArray[np.float64]:

@@ -10,12 +10,13 @@ from pydantic import Field
 
 from uvast.errors import ConfigError, InputError
 from uvast.presets import presets
+from uvast.web.own_words import NEW_RUN, Plan, with_own_words
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from uvast.web.app import App
-    from uvast.web.jobs import Job, Kind
+    from uvast.web.jobs import Job
 
 Extractor = Literal["pixels", "appearance", "i3d", "appearance,i3d"]
 
@@ -47,28 +48,6 @@ class JobRequest:
     device: Annotated[str, Field(pattern="^(auto|cpu|mps|cuda(:[0-9]{1,2})?)$")] = "auto"
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A command, and what it will do.
-
-    Args:
-        kind: of the job.
-        command: its words; `{run}` stands for a new run folder.
-        sentences: for people.
-        output: where the result goes, relative to the project.
-        video: of a proxy.
-    """
-
-    kind: Kind
-    command: tuple[str, ...]
-    sentences: tuple[str, ...]
-    output: str = ""
-    video: str | None = None
-
-
-NEW_RUN = "{run}"
-
-
 def make_plan(app: App, wanted: JobRequest) -> Plan:
     """What would be done; nothing is started or written."""
     match wanted.kind:
@@ -77,7 +56,7 @@ def make_plan(app: App, wanted: JobRequest) -> Plan:
         case "extract":
             return _extract(app, wanted)
         case "train":
-            return _train(app, wanted)
+            return with_own_words(app, _train(app, wanted))
         case "segment" | "report":
             return _with_model(app, wanted)
 

@@ -6,6 +6,7 @@ segments end half-way between clicks.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -36,10 +37,15 @@ def stretches(document: Document, seconds: float | None) -> list[tuple[Span, lis
     if not clicks:
         return []
     end = seconds or clicks[-1].start + 1.0
-    spans: Sequence[Span] = (Span(0.0, end),) if document.observed is None else document.observed
     if document.segments:
-        spans = _between([item.event for item in document.segments], end)
-    found = [(span, [c for c in clicks if span.start <= c.start < span.end]) for span in spans]
+        spans: Sequence[Span] = _between([item.event for item in document.segments], end)
+    else:
+        spans = document.observed or (Span(0.0, end),)
+    starts = [click.start for click in clicks]
+    found = [
+        (span, clicks[bisect_left(starts, span.start) : bisect_left(starts, span.end)])
+        for span in spans
+    ]
     return [(span, inside) for span, inside in found if inside]
 
 

@@ -11,6 +11,7 @@ from uvast.evaluation.metrics import count, sum_counts
 from uvast.exchange import BACKGROUND, ConstantRate, Event, VideoAnnotations, frame_labels
 from uvast.files import read_record
 from uvast.vocabulary import Vocabulary
+from uvast.web.classes import background_of
 from uvast.web.rounds import Round, round_files, rounds_folder
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _scored(
 
 
 def _vocabulary(app: App, one: Round) -> Vocabulary:
-    background = tuple(one.name for one in app.store.classes if one.background) or (BACKGROUND,)
+    background = background_of(app.store.classes) or (BACKGROUND,)
     predicted = {label for segments in one.videos.values() for label, _, _ in segments}
     names = {*background, *predicted, *(one.name for one in app.store.classes)}
     return Vocabulary(tuple(sorted(names)), background)

@@ -1,71 +1,95 @@
 """What has to hold of the events of a video: one click a frame, no two segments at once.
 
 Files of other programs may break either rule (several tiers, several people); what they say stays.
-A change only has to keep the rules for what it moves.
+A change only has to keep the rules for what it moves, so only what lies near is looked at.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from uvast.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Sequence
 
     from uvast.exchange import Event, FrameTimes
+    from uvast.web.documents import Document
+    from uvast.web.items import Item
+
+_ROUNDING = 1e-6
+"""Of seconds that are added and taken away."""
 
 
-def check(events: Mapping[str, Event], moved: Collection[str], times: FrameTimes | None) -> None:
+def check(document: Document, moved: Collection[str], times: FrameTimes | None) -> None:
     """Refuses moved events that share a frame or overlap with any other.
 
     Args:
-        events: all of a video, by id.
-        moved: the ids of those whose times are new.
+        document: after the changes.
+        moved: the ids of events whose times are new.
         times: the frames on which clicks stand; None tells only equal times apart.
     """
-    if moved:
-        _check_frames(events, moved, times)
-        _check_overlaps(events, moved)
+    items = [document.items[id_] for id_ in moved if id_ in document.items]
+    clicks = [one for one in items if one.event.is_point]
+    segments = [one for one in items if not one.event.is_point]
+    if clicks:
+        _check_frames(document.clicks, clicks, times)
+    if segments:
+        _check_overlaps(_near(document, segments), moved)
 
 
-def _check_frames(
-    events: Mapping[str, Event], moved: Collection[str], times: FrameTimes | None
-) -> None:
-    if not any(events[id_].is_point for id_ in moved if id_ in events):
+def _check_frames(clicks: Sequence[Item], moved: Sequence[Item], times: FrameTimes | None) -> None:
+    """Clicks on one frame follow each other in order of time."""
+    places = [bisect_left(clicks, one.order, key=lambda other: other.order) for one in moved]
+    beside = [
+        (clicks[place], clicks[other])
+        for place in places
+        for other in (place - 1, place + 1)
+        if 0 <= other < len(clicks)
+    ]
+    pairs = [(one.event.start, other.event.start) for one, other in beside]
+    if not pairs:
         return
-    ids = [id_ for id_, event in events.items() if event.is_point]
-    seconds = [events[id_].start for id_ in ids]
-    frames = seconds if times is None else times.frames_at(seconds).tolist()
-    holders: dict[float, str] = {}
-    for id_, frame in sorted(zip(ids, frames, strict=True), key=lambda pair: pair[0] in moved):
-        other = holders.setdefault(frame, id_)
-        if other != id_ and id_ in moved:
-            event = events[other]
+    starts, others = map(list, zip(*pairs, strict=True))
+    if times is not None:
+        starts, others = times.frames_at(starts).tolist(), times.frames_at(others).tolist()
+    for (_, other), frame, taken in zip(beside, starts, others, strict=True):
+        if frame == taken:
             raise InputError(
-                f"{event.label!r} at {event.start:.2f} s is on the same frame",
+                f"{other.event.label!r} at {other.event.start:.2f} s is on the same frame",
                 remedy="a frame has one click: move on, or relabel that one",
             )
 
 
-def _check_overlaps(events: Mapping[str, Event], moved: Collection[str]) -> None:
+def _near(document: Document, moved: Sequence[Item]) -> Sequence[Item]:
+    """All segments that can overlap with the moved ones, in order."""
+    first = min(one.event.start for one in moved) - document.arranged.longest - _ROUNDING
+    last = max(one.event.stop for one in moved)
+    start, end = (
+        bisect_left(document.segments, seconds, key=lambda one: one.event.start)
+        for seconds in (first, last)
+    )
+    return document.segments[start:end]
+
+
+def _check_overlaps(segments: Sequence[Item], moved: Collection[str]) -> None:
     """Goes through the segments of each tier in order; the one that lasts longest is in the way.
 
     If a moved segment overlaps any other, it also overlaps the one that lasts longest at its
     start, or a later one overlaps it while it is that one.
     """
-    if not any(events[id_].end is not None for id_ in moved if id_ in events):
-        return
-    longest: dict[str, str] = {}
-    segments = [(event.start, id_) for id_, event in events.items() if event.end is not None]
-    for start, id_ in sorted(segments):
-        event = events[id_]
+    longest: dict[str, Item] = {}
+    for one in segments:
+        event = one.event
         other = longest.get(event.tier)
-        end = -1.0 if other is None else events[other].end or -1.0
-        if other is not None and start < end and (id_ in moved or other in moved):
-            raise _overlap(events[other], event)
-        if (event.end or 0.0) > end:
-            longest[event.tier] = id_
+        if other is None or event.start >= other.event.stop:
+            longest[event.tier] = one
+            continue
+        if one.id in moved or other.id in moved:
+            raise _overlap(other.event, event)
+        if event.stop > other.event.stop:
+            longest[event.tier] = one
 
 
 def _overlap(first: Event, second: Event) -> InputError:

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import time
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import pydantic
 from pydantic import Field
 
-from uvast.exchange import Event, Span, Target, native
+from uvast.data.spec import read_spec
+from uvast.errors import ConfigError, UvastError
+from uvast.exchange import BACKGROUND, Event, Span, Target, native
 from uvast.files import is_present, read_bytes, read_record, write_bytes
-from uvast.web.classes import Classes  # noqa: TC001 (pydantic reads it)
-from uvast.web.documents import Document, Item
+from uvast.projects.settings import write_background
+from uvast.web.classes import Classes, background_of
+from uvast.web.documents import Document
+from uvast.web.items import Item
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,6 +92,13 @@ class SavedClasses:
     number: int
 
 
+class Content(NamedTuple):
+    """Of an annotations file, and its hash; both empty for no file."""
+
+    text: bytes
+    hash: str
+
+
 class Shelf:
     """The files of a project's documents.
 
@@ -112,13 +124,24 @@ class Shelf:
         path = self.annotations_path(video)
         return hashlib.sha256(read_bytes(path)).hexdigest() if is_present(path) else ""
 
-    def save(self, document: Document, number: int, replaced: str) -> str:
-        """Writes both files; the hash of the new annotations file."""
-        path = self.annotations_path(document.video)
+    def content(self, document: Document) -> Content:
+        """A document's annotations as their file has them."""
         annotations = document.annotations
-        is_empty = not annotations.events and annotations.observed is None
-        content = b"" if is_empty else native.write((annotations,), Target(str(path))).content
-        written = hashlib.sha256(content).hexdigest() if content else ""
+        if not annotations.events and annotations.observed is None:
+            return Content(b"", "")
+        target = Target(str(self.annotations_path(document.video)))
+        content = native.write((annotations,), target).content
+        return Content(content, hashlib.sha256(content).hexdigest())
+
+    def save(self, document: Document, number: int, content: Content, replaced: str) -> None:
+        """Writes both files.
+
+        Args:
+            document: all of it.
+            number: the last entry of the journal that is in it.
+            content: of its annotations file.
+            replaced: the hash of the annotations file that is there.
+        """
         record = SavedDocument(
             tuple(_SavedItem(one.id, one.event, one.changed, one.by) for one in document.ordered),
             document.looked_at,
@@ -126,18 +149,17 @@ class Shelf:
             document.version,
             document.n_ids,
             number,
-            written,
+            content.hash,
             replaced,
         )
         saved = _SAVED.dump_json(record)
         write_bytes(self._documents / f"{document.video}.json", saved)
-        if written != replaced:
+        if content.hash != replaced:
             self.back_up(document.video)
-            if content:
-                self._project.write_annotations(annotations)
+            if content.text:
+                write_bytes(self.annotations_path(document.video), content.text)
             else:
                 self._project.remove_annotations(document.video)
-        return written
 
     def back_up(self, video: str, *, now: bool = False) -> None:
         """Keeps a copy of the annotations file, one every ten minutes at most unless `now`."""
@@ -162,9 +184,25 @@ class Shelf:
             return SavedClasses((), 0)
         return read_record(path, SavedClasses, remedy="remove it; colours and keys start anew")
 
+    def load_background(self) -> tuple[str, ...] | None:
+        """What `dataset.toml` calls background, for the commands, too; None if it does not say."""
+        with suppress(UvastError):  # whoever needs more of it is told
+            return read_spec(self._project.path).background
+        return None
+
     def save_classes(self, saved: SavedClasses) -> None:
         """Keeps the classes."""
         write_bytes(self._folder / "state.json", _CLASSES.dump_json(saved, indent=2) + b"\n")
+
+    def save_background(self, classes: Classes) -> None:
+        """Tells the commands, in `dataset.toml`, which of all classes are background."""
+        present = self.load_background()
+        if present is None:
+            present = tuple(one.name for one in classes if one.name == BACKGROUND)
+        names = background_of(classes)
+        if names != present:
+            with suppress(ConfigError):  # a file with faults is left alone
+                write_background(self._project.path, names)
 
     @property
     def _documents(self) -> Path:

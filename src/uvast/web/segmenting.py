@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,19 @@ if TYPE_CHECKING:
 N_READY = 4
 """Videos whose features are held in memory."""
 
+N_FOUND = 100
+"""Videos whose pseudo-segmentations are remembered."""
+
 SECONDS_A_SEGMENT = 10.0
 """The length of an action that features are averaged for, until there are clicks enough."""
+
+
+class _Found(NamedTuple):
+    """What was found of a document, and by what."""
+
+    document: Document
+    by: tuple[Cutter | None, NamedModel | None]
+    pseudo: Pseudo
 
 
 class PseudoSegmenter:
@@ -49,12 +60,25 @@ class PseudoSegmenter:
         self._model: NamedModel | None = None
         self._ids: dict[str, int] = {}
         self._pass = FullPass(project)
+        self._found: OrderedDict[str, _Found] = OrderedDict()
 
     def of(self, document: Document, video: ProjectVideo) -> Pseudo:
         """By the features if they are at hand, else by midpoints while they are being read."""
         if not document.clicks:
             return Pseudo()
         cutter = self._cutter(document, video)
+        by = (cutter, self._model)
+        known = self._found.get(video.name)
+        if known is None or known.document is not document or known.by != by:
+            known = _Found(document, by, self._cut(document, video, cutter))
+            with self._lock:
+                self._found[video.name] = known
+                self._found.move_to_end(video.name)
+                while len(self._found) > N_FOUND:
+                    self._found.popitem(last=False)
+        return known.pseudo
+
+    def _cut(self, document: Document, video: ProjectVideo, cutter: Cutter | None) -> Pseudo:
         times = self._media.frame_times(video)
         if cutter is None or times is None or times.n_frames != cutter.n_frames:
             return midpoints(document, self._media.seconds(video))

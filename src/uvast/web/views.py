@@ -1,8 +1,7 @@
-"""What the page sees of a project and of a video."""
+"""What the page sees of a video."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -14,21 +13,14 @@ if TYPE_CHECKING:
     from uvast.projects import ProjectVideo
     from uvast.web.app import App
     from uvast.web.documents import Document
+    from uvast.web.predictions import PredictionFile
+    from uvast.web.pseudo import Pseudo
 
 
-def video_json(app: App, name: str) -> bytes:
-    """The state of one video."""
-    video = app.project.video(name)
-    document = app.store.document(name)
-    head = json.dumps(_about(app, video, document), ensure_ascii=False).encode()
-    events = b", ".join([item.json for item in document.ordered])
-    return b'{"events": [' + events + b"], " + head[1:]
-
-
-def _about(app: App, video: ProjectVideo, document: Document) -> dict[str, object]:
-    """All but the events."""
-    pseudo = app.pseudo.of(document, video)
+def about(app: App, video: ProjectVideo, document: Document, pseudo: Pseudo) -> dict[str, object]:
+    """All of a video but long lists."""
     playable = app.media.playable(video.name)
+    looked_at = document.looked_at
     return {
         "name": video.name,
         "version": document.version,
@@ -37,19 +29,31 @@ def _about(app: App, video: ProjectVideo, document: Document) -> dict[str, objec
         "n_frames": video.n_frames,
         "width": video.width,
         "height": video.height,
-        "observed": None if document.observed is None else list(document.observed),
+        "looked_at": None if looked_at is None else list(looked_at),
         "reviewed": document.reviewed,
-        "pseudo": [
-            {"label": one.label, "start": one.start, "end": one.end} for one in pseudo.segments
-        ],
         "pseudo_by": pseudo.by,
-        "prediction": _prediction(app, video.name),
         "playable": playable is not None,
         "proxy": _proxy(app, video.name),
         "media": None if playable is None else _address(playable, video),
         "has_features": app.project.features_path(video.name).is_file(),
         "has_video": video.is_video and video.path.is_file(),
     }
+
+
+def prediction_view(found: PredictionFile) -> dict[str, object]:
+    """A prediction as the page sees it."""
+    segments = [
+        {
+            "label": one.label,
+            "start": one.start_seconds,
+            "end": one.end_seconds,
+            "confidence": one.confidence,
+            "uncertainty": one.uncertainty,
+        }
+        for one in timed(found)
+    ]
+    band = found.band and {"step": found.band.step, "probability": found.band.probability}
+    return {"segments": segments, "band": band, "run": found.run}
 
 
 def _address(playable: Path, video: ProjectVideo) -> str:
@@ -64,21 +68,3 @@ def _proxy(app: App, name: str) -> dict[str, object] | None:
     if not jobs:
         return None
     return {"job": jobs[0].number, "state": jobs[0].state, "error": jobs[0].error}
-
-
-def _prediction(app: App, name: str) -> dict[str, object] | None:
-    found = app.predictions.of(name)
-    if found is None:
-        return None
-    segments = [
-        {
-            "label": one.label,
-            "start": one.start_seconds,
-            "end": one.end_seconds,
-            "confidence": one.confidence,
-            "uncertainty": one.uncertainty,
-        }
-        for one in timed(found)
-    ]
-    band = found.band and {"step": found.band.step, "probability": found.band.probability}
-    return {"segments": segments, "band": band, "run": found.run}

@@ -16,6 +16,7 @@ from uvast.exchange import FORMATS
 from uvast.web.answers import body, in_thread, query, read_body
 from uvast.web.classes import ClassChange
 from uvast.web.interchange import Outgoing, incoming, outgoing
+from uvast.web.live import encoded
 from uvast.web.routes.videos import app_of, author_of
 from uvast.web.uploads import receive, safe_name
 
@@ -78,7 +79,7 @@ async def post_video(request: Request) -> Response:
             raise errors[0]
         raise InputError(f"{name} is in the project already", remedy="nothing has to be done")
     await in_thread(app.overview.refresh)
-    app.news.tell({"project": app.store.number})
+    app.news.tell(encoded({"project": app.store.number}))
     return JSONResponse({"videos": added})
 
 

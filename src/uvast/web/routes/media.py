@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,13 +14,14 @@ from starlette.routing import Route
 from uvast.errors import InputError
 from uvast.web.answers import in_thread, query
 from uvast.web.media import file_answer
-from uvast.web.pictures import frame_at, frame_jpeg, strip_jpeg
+from uvast.web.pictures import frame_at, frame_jpeg
 from uvast.web.routes.videos import app_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from uvast.web.app import App
+    from uvast.web.strips import Wanted
 
 _Width = Annotated[int, Field(ge=16, le=3840)]
 _Seconds = Annotated[float, Field(ge=0, le=1e7, allow_inf_nan=False)]
@@ -61,8 +63,9 @@ async def get_times(request: Request) -> Response:
 
 async def get_frame(request: Request) -> Response:
     """Exactly one frame as JPEG; `x-frame` and `x-seconds` tell which."""
-    wanted = query(request, FrameQuery)
-    return await in_thread(_frame, app_of(request), request.path_params["name"], wanted)
+    wanted, app, name = query(request, FrameQuery), app_of(request), request.path_params["name"]
+    call = app.media.decoders.submit(_frame, app, name, wanted)
+    return await asyncio.wrap_future(call)
 
 
 def _frame(app: App, name: str, wanted: FrameQuery) -> Response:
@@ -72,29 +75,31 @@ def _frame(app: App, name: str, wanted: FrameQuery) -> Response:
         if wanted.seconds is None:
             raise InputError("which frame?", remedy="say index or seconds")
         index = frame_at(times, wanted.seconds)
-    with app.media.decoding:
-        content = frame_jpeg(app.media.to_decode(name), times, index, wanted.width)
+    content = frame_jpeg(app.media.to_decode(name), times, index, wanted.width)
     headers = {**_KEPT, "x-frame": str(index), "x-seconds": f"{times[index]:.6f}"}
     return Response(content, media_type="image/jpeg", headers=headers)
 
 
 async def get_strip(request: Request) -> Response:
     """A film strip: one JPEG, pictures from left to right; `x-times` has their moments."""
-    wanted = query(request, StripQuery)
-    return await in_thread(_strip, app_of(request), request.path_params["name"], wanted)
+    wanted, app, name = query(request, StripQuery), app_of(request), request.path_params["name"]
+    strip = await in_thread(_strip, app, name, wanted)
+    content = await in_thread(app.media.strips.kept, strip)
+    if content is None:
+        # others may wait for the same strip: it is made even if this one goes away
+        content = await asyncio.shield(asyncio.wrap_future(app.media.strips.make(strip)))
+    headers = {**_KEPT, "x-times": ",".join(f"{one:.3f}" for one in strip.seconds)}
+    return Response(content, media_type="image/jpeg", headers=headers)
 
 
-def _strip(app: App, name: str, wanted: StripQuery) -> Response:
+def _strip(app: App, name: str, wanted: StripQuery) -> Wanted:
     seconds = app.project.video(name).seconds or float(app.media.table(name)[-1])
     end = min(seconds, wanted.end or seconds)
     if wanted.start >= end:
         raise InputError(f"a strip from {wanted.start:g} to {end:g} s", remedy="end it later")
     edges = np.linspace(wanted.start, end, wanted.n + 1)
     moments = ((edges[1:] + edges[:-1]) / 2).tolist()
-    with app.media.decoding:
-        content = strip_jpeg(app.media.to_decode(name), moments, wanted.width)
-    headers = {**_KEPT, "x-times": ",".join(f"{one:.3f}" for one in moments)}
-    return Response(content, media_type="image/jpeg", headers=headers)
+    return app.media.wanted_strip(name, moments, wanted.width)
 
 
 routes = [

@@ -11,29 +11,48 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from uvast.exchange.records import one_line
-from uvast.web.answers import body, in_thread, json_answer
+from uvast.web.answers import body, in_thread, json_answer, json_if_new, query
 from uvast.web.changes import MOST_CHANGES, Change
 from uvast.web.documents import ConflictError
-from uvast.web.drafts import Scene
-from uvast.web.views import video_json
+from uvast.web.scenes import Scene
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from uvast.exchange import Event
     from uvast.web.app import App
+    from uvast.web.changes import Origin
 
 Author = Annotated[str, Field(max_length=100)]
+Stamp = Annotated[int, Field(ge=0, lt=2**53)]
 VideoName = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 @dataclass(frozen=True)
 class ChangeRequest:
-    """What a person did to one video."""
+    """What a person did to one video.
+
+    Args:
+        changes: in order.
+        version: the one that the person saw.
+        author: who it is.
+        stamp: of the state that the client has; the answer leads on from there.
+    """
 
     changes: Annotated[list[Change], Field(min_length=1, max_length=MOST_CHANGES)]
     version: Annotated[int, Field(ge=0, lt=2**53)]
     author: Author = ""
+    stamp: Stamp | None = None
+
+
+@dataclass(frozen=True)
+class VideoQuery:
+    """The state that the client has; None for none."""
+
+    since: Stamp | None = None
 
 
 @dataclass(frozen=True)
@@ -46,13 +65,22 @@ class UndoRequest:
 
 async def get_project(request: Request) -> Response:
     """The list."""
-    return json_answer(await in_thread(app_of(request).overview.json))
+    content, mark = await in_thread(app_of(request).overview.json)
+    return json_if_new(request, lambda: content, mark)
 
 
 async def get_video(request: Request) -> Response:
-    """One video."""
-    content = await in_thread(video_json, app_of(request), request.path_params["name"])
-    return json_answer(content)
+    """One video, or what is new since a state of it."""
+    wanted, app, name = query(request, VideoQuery), app_of(request), request.path_params["name"]
+    return await in_thread(_video, app, name, wanted.since, request)
+
+
+def _video(app: App, name: str, since: int | None, request: Request) -> Response:
+    app.store.document(name)  # as another program may have left it
+    state, deltas = app.states.since(name, since)
+    if deltas is not None:
+        return json_answer(b'{"deltas": [%b]}' % b", ".join(deltas))
+    return json_if_new(request, lambda: state.json, state.stamp)
 
 
 async def post_changes(request: Request) -> Response:
@@ -62,32 +90,31 @@ async def post_changes(request: Request) -> Response:
 
 
 def _change(app: App, name: str, wanted: ChangeRequest) -> Response:
+    """Answers with the deltas since the client's state, or with the whole state."""
     author = author_of(app, wanted.author)
-    status, error = 200, b""
-    number = app.store.number
+    status, head = 200, dict[str, object]()
     try:
         scene = scene_of(app, name)
-        app.store.change(name, wanted.changes, author, seen=wanted.version, scene=scene)
-        number = app.store.number
+        made = app.store.change(name, wanted.changes, author, seen=wanted.version, scene=scene)
+        head["ids"] = made.ids
     except ConflictError as conflict:
-        status, error = 409, b'"error": ' + json.dumps(str(conflict)).encode() + b", "
-    document = app.store.document(name)
-    head = f'"version": {document.version}, "number": {number}, "video": '.encode()
-    return json_answer(b"{" + error + head + video_json(app, name) + b"}", status)
+        status, head["error"] = 409, str(conflict)
+    state, deltas = app.states.since(name, wanted.stamp)
+    head |= {"version": state.document.version, "number": app.store.number}
+    rest = b'"video": ' + state.json if deltas is None else b'"deltas": [%b]' % b", ".join(deltas)
+    return json_answer(json.dumps(head).encode()[:-1] + b", " + rest + b"}", status)
 
 
 def scene_of(app: App, name: str) -> Scene:
     """What changes of a video have to know."""
     video = app.project.video(name)
-    document = app.store.document(name)
-    return Scene(
-        times=app.media.frame_times(video),
-        seconds=app.media.seconds(video),
-        origins={
-            "prediction": app.predictions.events(name),
-            "pseudo": app.pseudo.of(document, video).segments,
-        },
-    )
+
+    def origins(origin: Origin) -> Sequence[Event]:
+        if origin == "prediction":
+            return app.predictions.events(name)
+        return app.pseudo.of(app.store.known(name), video).segments
+
+    return Scene(app.media.frame_times(video), app.media.seconds(video), origins)
 
 
 async def post_undo(request: Request) -> Response:

@@ -1,8 +1,10 @@
 /**
  * What a video looks like after changes that the server has not acknowledged yet. Pure. Only for
- * the
- * eye: the server's answer replaces it. What only the server can tell (accepted predictions) waits.
+ * the eye: the server's answer replaces it. What only the server can tell (accepted predictions)
+ * waits.
  */
+
+import { inTime, seen } from "./deltas.js";
 
 /**
  * @typedef {{id: string, kind: "click" | "segment", label: string, start: number, end: number |
@@ -29,10 +31,9 @@ export function isNew(id) {
 export function applied(state, changes) {
   if (!changes.length) return state;
   const items = new Map(state.events.map((one) => [one.id, one]));
-  const rest = { observed: state.observed, reviewed: state.reviewed };
+  const rest = { looked_at: state.looked_at, reviewed: state.reviewed };
   for (const change of changes) applyOne(items, rest, change);
-  const events = [...items.values()].sort((a, b) => a.start - b.start);
-  return { ...state, ...rest, events };
+  return seen({ ...state, ...rest, events: [...items.values()].sort(inTime) });
 }
 
 function applyOne(items, rest, change) {
@@ -81,7 +82,7 @@ function applyOne(items, rest, change) {
       items.clear();
       break;
     case "observed":
-      rest.observed = change.spans;
+      rest.looked_at = change.spans;
       break;
     case "reviewed":
       rest.reviewed = change.value;
@@ -103,27 +104,14 @@ function mergeInto(items, set, ids) {
 }
 
 /**
- * Which new events of the server are those that were named here: same kind and label, nearest in
- * time.
+ * The server's names of the events that were named here.
  * @param {Change[]} changes that were acknowledged
- * @param {Item[]} before @param {Item[]} after
+ * @param {string[]} ids of the new events, in order
  * @returns {Map<string, string>}
  */
-export function namesGiven(changes, before, after) {
-  const known = new Set(before.map((one) => one.id));
-  const fresh = after.filter((one) => !known.has(one.id));
-  const names = new Map();
-  for (const change of changes) {
-    if (!change.as) continue;
-    const at = change.start ?? change.at;
-    const far = (one) => Math.abs(one.start - at) + (
-      change.label && one.label !== change.label ? 1e6 : 0
-    );
-    fresh.sort((a, b) => far(a) - far(b));
-    const found = fresh.shift();
-    if (found) names.set(change.as, found.id);
-  }
-  return names;
+export function namesGiven(changes, ids) {
+  const made = changes.filter((one) => one.as);
+  return new Map(ids.map((id, place) => [made[place].as, id]));
 }
 
 /**

@@ -1,23 +1,27 @@
 /**
  * What the page knows: the project and the videos that are open, as the server acknowledged them.
+ * The server tells what is new step by step; who misses a step asks.
  */
 
 import { addressOf, ApiError, get, post } from "./api.js";
 import { applied, isOrphan, namesGiven, newId, renamed, sendable } from "./applied.js";
+import { advanced, seen } from "./deltas.js";
 import { Outbox } from "./outbox.js";
 import { listen } from "./live.js";
 import { recall, remember } from "./memory.js";
+
+const MOST_LATER = 100;
 
 /** One open video. */
 export class VideoDocument {
   /** @param {any} state */
   constructor(state) {
-    this.server = state;
+    this.server = seen(state);
     /** @type {import("./applied.js").Change[][]} batches that are on their way */
     this.waiting = [];
-    /** the events when the last batch was sent: what is new then is ours */
-    this.base = state.events;
-    this.heard = state.version;
+    /** @type {import("./deltas.js").Delta[]} heard of, and not shown while batches are on their way */
+    this.later = [];
+    this.heard = { stamp: state.stamp, version: state.version };
     this.cached = null;
   }
 
@@ -27,10 +31,26 @@ export class VideoDocument {
     return this.cached;
   }
 
-  /** @param {any} state */
-  replace(state) {
-    if (state.version < this.server.version) return;
-    this.server = state;
+  /** Whether the server has told of a state that did not come. */
+  get isBehind() {
+    const { stamp, version } = this.heard;
+    return stamp > this.server.stamp || version > this.server.version;
+  }
+
+  /** News of the server. @param {any} news */
+  hear({ stamp = 0, version = 0, delta = null }) {
+    this.heard.stamp = Math.max(this.heard.stamp, stamp);
+    this.heard.version = Math.max(this.heard.version, version);
+    if (delta) this.later = [...this.later, delta].slice(-MOST_LATER);
+  }
+
+  /** Shows an answer, a whole state or deltas, and what was heard of. @param {any} [answer] */
+  take({ video = null, deltas = [] } = {}) {
+    if (video && video.stamp > this.server.stamp) this.server = seen(video);
+    for (const delta of [...deltas, ...this.later]) {
+      if (delta.from === this.server.stamp) this.server = advanced(this.server, delta);
+    }
+    this.later = this.later.filter((one) => one.from >= this.server.stamp);
     this.cached = null;
   }
 }
@@ -44,6 +64,8 @@ export class Store {
     this.listeners = new Map();
     this.outbox = new Outbox(() => this.tell("status"));
     this.connected = true;
+    /** @type {Map<string, any>} rows of the list that are not shown yet */
+    this.rows = new Map();
   }
 
   /**
@@ -98,14 +120,32 @@ export class Store {
   #hear(news) {
     if (news.reload) this.#reload();
     if (news.error) this.tell("problem", { sentence: news.error });
-    if (news.video) this.#heardOf(news.video, news.version);
+    if (news.video) this.#heardOf(news.video, news);
+    if (news.row) this.#rowSoon(news.row);
     if (news.job) this.tell("job", news);
     if (news.project !== undefined || (news.job && news.state !== "running")) this.#projectSoon();
   }
 
   #projectSoon() {
-    clearTimeout(this.soon);
-    this.soon = setTimeout(() => this.load().catch(() => {}), 250);
+    this.soon ??= setTimeout(() => {
+      this.soon = null;
+      this.load().catch(() => {});
+    }, 250);
+  }
+
+  #rowSoon(row) {
+    this.rows.set(row.name, row);
+    this.rowsSoon ??= setTimeout(() => {
+      this.rowsSoon = null;
+      const newer = (one) => {
+        const row = this.rows.get(one.name);
+        return row?.version > one.version ? row : one;
+      };
+      const videos = this.project.videos.map(newer);
+      this.rows.clear();
+      this.project = { ...this.project, videos };
+      this.tell("project");
+    }, 250);
   }
 
   async #reload() {
@@ -113,13 +153,18 @@ export class Store {
     for (const name of this.documents.keys()) await this.refetch(name).catch(() => {});
   }
 
-  #heardOf(name, version) {
+  #heardOf(name, news) {
     const found = this.documents.get(name);
     if (!found) return;
-    found.heard = Math.max(found.heard, version);
-    if (found.heard > found.server.version && !this.outbox.holds(name)) {
-      this.refetch(name).catch(() => {});
-    }
+    found.hear(news);
+    if (!this.outbox.holds(name)) this.#catchUp(name, found);
+  }
+
+  #catchUp(name, found) {
+    const before = found.server;
+    found.take();
+    if (found.isBehind) this.refetch(name).catch(() => {});
+    else if (found.server !== before) this.tell("video", name);
   }
 
   /**
@@ -128,18 +173,23 @@ export class Store {
    * @returns {Promise<VideoDocument>}
    */
   async open(name) {
-    const state = await get(addressOf("api/videos", name));
-    const found = this.documents.get(name);
-    if (found) found.replace(state);
-    else this.documents.set(name, new VideoDocument(state));
+    if (this.documents.has(name)) await this.#fetch(name);
+    else this.documents.set(name, new VideoDocument(await get(addressOf("api/videos", name))));
     return this.documents.get(name);
   }
 
   /** @param {string} name */
   async refetch(name) {
-    const state = await get(addressOf("api/videos", name));
-    this.documents.get(name)?.replace(state);
+    await this.#fetch(name);
     this.tell("video", name);
+  }
+
+  /** What is new, or all if that is not known. @param {string} name */
+  async #fetch(name) {
+    const found = this.documents.get(name);
+    const since = found?.server.stamp;
+    const answer = await get(addressOf("api/videos", name, found ? { since } : {}));
+    found?.take(answer.deltas ? answer : { video: answer });
   }
 
   /**
@@ -160,7 +210,7 @@ export class Store {
     this.outbox.add({
       video: name,
       send: () => this.#send(name, found, mine()),
-      done: (answer) => this.#acknowledged(name, found, answer.video),
+      done: (answer) => this.#acknowledged(name, found, answer),
       refused: (error) => this.#refused(name, found, error),
     });
     this.tell("video", name);
@@ -171,30 +221,27 @@ export class Store {
     if (batch.some(isOrphan)) {
       throw new ApiError("That event was not made, so it cannot be changed.", 422);
     }
-    found.base = found.server.events;
     const body = {
       version: found.server.version,
+      stamp: found.server.stamp,
       author: this.author,
       changes: batch.map(sendable),
     };
     return post(`${addressOf("api/videos", name)}/changes`, body);
   }
 
-  #acknowledged(name, found, state) {
-    const batch = found.waiting.shift();
-    const names = namesGiven(batch, found.base, state.events);
+  #acknowledged(name, found, answer) {
+    const names = namesGiven(found.waiting.shift(), answer.ids);
     found.waiting = found.waiting.map((other) => other.map((one) => renamed(one, names)));
-    found.cached = null;
-    found.replace(state);
+    found.take(answer);
     if (names.size) this.tell("renamed", names);
     this.tell("video", name);
-    if (found.heard > state.version) this.refetch(name).catch(() => {});
+    if (found.isBehind) this.refetch(name).catch(() => {});
   }
 
   #refused(name, found, error) {
     const batch = found.waiting.shift();
-    found.cached = null;
-    if (error.answer?.video) found.replace(error.answer.video);
+    found.take(error.answer ?? {});
     const again = error.status === 409 ? () => this.change(name, batch.map(sendable)) : null;
     this.tell(
       "problem",
@@ -222,8 +269,7 @@ export class Store {
 
   #turned(what, answer) {
     this.tell("turned", { what, ...answer });
-    for (const [name, version] of Object.entries(answer.videos)) this.#heardOf(name, version);
-    this.#projectSoon();
+    for (const [name, version] of Object.entries(answer.videos)) this.#heardOf(name, { version });
   }
 
   /**

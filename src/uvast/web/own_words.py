@@ -1,0 +1,84 @@
+"""Plans of commands; a training with preset `auto` says in its own words what it will do."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from uvast.errors import InputError
+
+if TYPE_CHECKING:
+    from uvast.web.app import App
+    from uvast.web.jobs import Kind
+
+NEW_RUN = "{run}"
+LONGEST_SECONDS = 300.0
+_N_KNOWN = 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A command, and what it will do.
+
+    Args:
+        kind: of the job.
+        command: its words; `{run}` stands for a new run folder.
+        sentences: for people.
+        output: where the result goes, relative to the project.
+        video: of a proxy.
+    """
+
+    kind: Kind
+    command: tuple[str, ...]
+    sentences: tuple[str, ...]
+    output: str = ""
+    video: str | None = None
+
+
+def with_own_words(app: App, plan: Plan) -> Plan:
+    """A training's plan in the sentences of `uvast train --plan`, which looks at the data.
+
+    That takes seconds, so what was said is remembered until labels or features change. A preset of
+    its own has no plan, and keeps the sentences it has.
+    """
+    if any(word.startswith("--preset") for word in plan.command):
+        return plan
+    app.store.save()
+    words = [word for word in plan.command if word not in ("--out", NEW_RUN)]
+    key = (*words, str(app.store.number), *_features(app))
+    known = app.plans_said.get(key)
+    if known is None:
+        known = app.plans_said[key] = _asked([*words, "--plan"])
+        while len(app.plans_said) > _N_KNOWN:
+            app.plans_said.pop(next(iter(app.plans_said)))
+    return replace(plan, sentences=(*known, plan.sentences[-1])) if known else plan
+
+
+def _features(app: App) -> list[str]:
+    """Changes with the features."""
+    paths = [app.project.features_path(name) for name in app.project.names]
+    return [f"{path.name} {path.stat().st_mtime_ns}" for path in paths if path.is_file()]
+
+
+def _asked(command: list[str]) -> tuple[str, ...]:
+    try:
+        done = subprocess.run(  # noqa: S603 (the app makes the command, no shell reads it)
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LONGEST_SECONDS,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ()  # it will say so itself when it trains
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    if done.returncode:
+        last = lines[-1] if lines else "it ended without a word"
+        raise InputError(last.removeprefix("error: "))
+    return tuple(map(_sentence, lines))
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")

@@ -1,0 +1,139 @@
+"""What is known of the files that documents are kept in, and what other programs wrote there."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from uvast.errors import InputError, UvastError
+from uvast.exchange import VideoAnnotations
+from uvast.web.documents import ConflictError, Document, Edit, from_annotations
+from uvast.web.rules import check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from uvast.projects import Project
+    from uvast.web.saved import Shelf
+
+SECONDS_AT_REST = 0.8
+LONGEST_UNSAVED = 10.0
+
+
+@dataclass
+class Place:
+    """What is known of a video's annotations file.
+
+    Attributes:
+        hash: of its content, empty without a file.
+        coming: of the content that is being written.
+        stat: what the system said of it then.
+        dirty: whether the document says more than the file.
+        dirty_at: since when.
+        changed_at: when the document was last changed.
+        fault: why the file, which another program wrote, cannot be read.
+    """
+
+    hash: str = ""
+    coming: str = ""
+    stat: tuple[int, ...] = ()
+    dirty: bool = False
+    fault: UvastError | None = None
+    dirty_at: float = 0.0
+    changed_at: float = 0.0
+
+    def touch(self) -> None:
+        """The document has changed."""
+        self.changed_at = time.monotonic()
+        if not self.dirty:
+            self.dirty, self.dirty_at = True, self.changed_at
+
+    def is_due(self, now: float, *, rested: bool) -> bool:
+        """Whether to save it; a long video that is being changed takes too long to do so often."""
+        if not self.dirty or self.fault is not None:
+            return False
+        at_rest = now - self.changed_at > SECONDS_AT_REST
+        return not rested or at_rest or now - self.dirty_at > LONGEST_UNSAVED
+
+
+class Places:
+    """The places of all videos.
+
+    Args:
+        project: whose they are.
+        shelf: its files.
+    """
+
+    def __init__(self, project: Project, shelf: Shelf) -> None:
+        self._project = project
+        self._shelf = shelf
+        self._places: dict[str, Place] = {}
+        self._paths: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> Place:
+        if name not in self._places:
+            self._paths[name] = str(self._shelf.annotations_path(name))
+            self._places[name] = Place()
+        return self._places[name]
+
+    def due(self, *, rested: bool) -> list[str]:
+        """The videos to save; see `Place.is_due`."""
+        now = time.monotonic()
+        return [name for name, one in self._places.items() if one.is_due(now, rested=rested)]
+
+    def load(self, name: str) -> tuple[Document, int] | None:
+        """A document as it was saved, and the last entry of the journal that it holds."""
+        saved = self._shelf.load(name)
+        place = self[name]
+        if saved is None:
+            return None
+        place.hash = saved.written
+        present = self._shelf.present(name)
+        if present != saved.written and present == saved.replaced:
+            place.hash, place.dirty = present, True  # a save that was cut short
+        return saved.document(name), saved.number
+
+    def written_outside(
+        self, names: Iterable[str], documents: Mapping[str, Document]
+    ) -> dict[str, Edit]:
+        """The edits by which documents say what other programs wrote.
+
+        What was not saved yet stays, unless both changed the same event.
+        """
+        edits: dict[str, Edit] = {}
+        for name in names:
+            place = self[name]
+            if (stat := self.stat(name)) == place.stat:
+                continue
+            try:
+                present = self._shelf.present(name)
+                if present not in (place.hash, place.coming):
+                    edits[name] = self._outside(name, documents.get(name) or Document(name))
+            except UvastError as error:
+                place.fault, place.stat = error, stat
+            else:
+                place.hash, place.stat, place.fault = present, stat, None
+        return {name: edit for name, edit in edits.items() if edit}
+
+    def stat(self, name: str) -> tuple[int, ...]:
+        """Changes with the annotations file of a video that is known; empty without one."""
+        try:
+            now = os.stat(self._paths[name])  # noqa: PTH116 (twice as quick, for hundreds)
+        except OSError:
+            return ()
+        return now.st_mtime_ns, now.st_size, now.st_ino
+
+    def _outside(self, name: str, document: Document) -> Edit:
+        found = self._project.annotations(name) or VideoAnnotations(name)
+        if self[name].dirty:
+            self._shelf.back_up(name, now=True)
+            saved = self._shelf.load(name)
+            base = Document(name) if saved is None else saved.document(name)
+            edit = from_annotations(found, replace(base, n_ids=document.n_ids))
+            with suppress(ConflictError, InputError):
+                check(document.edited(edit, ""), edit.moved, None)
+                return edit
+        return from_annotations(found, document)
