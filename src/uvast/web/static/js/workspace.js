@@ -29,6 +29,7 @@ export class Workspace {
     /** "clicks" or "segments" */
     this.mode = "clicks";
     this.open = null;
+    this.classOf = (label) => store.classOf(label);
     this.screen = new Screen(store, () => this.onFrame());
     this.timeline = new Timeline({
       seek: (seconds) => this.player?.seek(seconds),
@@ -111,7 +112,8 @@ export class Workspace {
       selected: this.selected,
       draft: open ?? this.draft,
       strip: this.strip,
-      classOf: (label) => this.store.classOf(label),
+      classOf: this.classOf,
+      classes: this.store.project.classes,
     };
     this.timeline.show(state, more);
   }
@@ -224,7 +226,7 @@ export class Workspace {
    * @returns {boolean} whether it is one of these
    */
   command(id) {
-    const does = COMMANDS[id];
+    const does = COMMANDS.find((one) => one.id === id)?.does;
     if (!does || !this.player || !this.document) return false;
     does(this);
     return true;
