@@ -15,7 +15,7 @@ export class AnnotateView {
     this.store = store;
     this.begin = Number(seconds) || 0;
     this.name = name;
-    this.workspace = new Workspace(store, () => this.#update());
+    this.workspace = new Workspace(store, () => this.#update(), true);
     this.classes = new ClassPanel(
       this.workspace,
       (label, event) => this.classKey(label, event.shiftKey),

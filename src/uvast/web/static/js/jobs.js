@@ -229,7 +229,9 @@ export class JobsView {
 /** How far a project is with each kind of work. @param {any} project */
 function factsOf({ videos, runs }) {
   const n = (holds) => videos.filter(holds).length;
-  const of = (number, what) => `${number} of ${count(videos.length, "video")} ${what}`;
+  const of = (number, what) => (
+    videos.length ? `${number} of ${count(videos.length, "video")} ${what}` : "No videos yet"
+  );
   const finished = runs.filter((one) => one.finished);
   return {
     extract: of(n((one) => one.has_features), "done"),

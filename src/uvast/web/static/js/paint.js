@@ -31,7 +31,7 @@ export function paintLanes(context, scene, view) {
       context.fillRect(0, lane.top, view.width, lane.height);
     }
     PAINTERS[lane.name](context, lane, scene, view);
-    if (isEmpty(scene[lane.name])) paintHint(context, lane, colours);
+    if (scene.isHinting && isEmpty(scene[lane.name])) paintHint(context, lane, colours);
   }
 }
 

@@ -17,7 +17,7 @@ export class ReviewView {
    */
   constructor(store, _path, notices) {
     Object.assign(this, { store, notices, queue: [], place: -1, seen: new Set() });
-    this.workspace = new Workspace(store, () => this.#panels());
+    this.workspace = new Workspace(store, () => this.#panels(), false);
     this.classes = new ClassPanel(this.workspace, (label) => this.classKey(label));
     this.inspector = new Inspector(this.workspace, () => this.#accept());
     this.list = h("div", { class: "queue", role: "list" });

@@ -28,15 +28,26 @@ export class Scene {
    * Takes over a state.
    * @param {any} state of the video
    * @param {{selected: string | null, draft: any, strip: any, classOf: (name: string) => any,
-   *   classes: any}} more
+   *   classes: any, hints: boolean}} more
    * @returns {boolean} whether the lanes have to be painted again
    */
-  show(state, { selected, draft, strip, classOf, classes }) {
+  show(state, { selected, draft, strip, classOf, classes, hints }) {
     const { events, observed, pseudo, prediction, seconds } = state;
-    const from = { events, observed, pseudo, prediction, seconds, selected, strip, classes };
+    const isHinting = hints && !draft;
+    const from = {
+      events,
+      observed,
+      pseudo,
+      prediction,
+      seconds,
+      selected,
+      strip,
+      classes,
+      isHinting,
+    };
     const changed = new Set(Object.keys(from).filter((one) => from[one] !== this.from[one]));
     this.from = from;
-    Object.assign(this, { selected, draft, strip, classOf });
+    Object.assign(this, { selected, draft, strip, classOf, isHinting });
     if (changed.has("events")) this.#events(events);
     if (changed.has("events") || changed.has("observed") || changed.has("seconds")) {
       this.unlabelled = unlabelled(this.labels.items.length ? observed : [], seconds ?? 0);

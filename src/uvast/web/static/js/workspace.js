@@ -19,9 +19,11 @@ export class Workspace {
   /**
    * @param {import("./store.js").Store} store
    * @param {() => void} onchange when the selection or the state changes
+   * @param {boolean} hints whether empty lanes tell how to fill them
    */
-  constructor(store, onchange = () => {}) {
+  constructor(store, onchange, hints) {
     this.store = store;
+    this.hints = hints;
     this.onchange = onchange;
     this.selected = null;
     /** @type {Draft | null} */
@@ -114,6 +116,7 @@ export class Workspace {
       strip: this.strip,
       classOf: this.classOf,
       classes: this.store.project.classes,
+      hints: this.hints,
     };
     this.timeline.show(state, more);
   }
