@@ -65,6 +65,7 @@ TOO_SMALL = """() => [...document.querySelectorAll('button, select, input, a.but
 SPAN = f"[{SCENE}.view.start, {SCENE}.view.end]"
 
 
+@pytest.mark.usefixtures("refusals")
 def test_videos_are_added_by_a_drop(opened: Opener, app: Served, tmp_path: Path) -> None:
     write_binary(tmp_path / "new clip.mp4", even(30))
     content = base64.b64encode((tmp_path / "new clip.mp4").read_bytes()).decode()
@@ -162,7 +163,8 @@ def test_edits_wait_for_a_server_that_comes_back(
     source: Project, tmp_path: Path, browser: Browser
 ) -> None:
     project = copied(source, tmp_path / "mine")
-    page = browser.new_page()
+    context = browser.new_context()
+    page = context.new_page()
     with served(project) as first:
         add_classes(first, "reach", "pour")
         page.goto(first.app.door.link)
@@ -177,13 +179,13 @@ def test_edits_wait_for_a_server_that_comes_back(
     with served(Project.open(project.path), first.app.door.port) as second:
         page.get_by_role("button", name="Try again").click()
         expect(page.locator(".trouble")).to_contain_text("started anew")
-        page.context.new_page().goto(second.app.door.link)  # as its terminal says
+        context.new_page().goto(second.app.door.link)  # as its terminal says
         saved(page)
         expect(page.locator(".trouble")).to_be_hidden()
         assert clicks(second) == [("reach", 0.0), ("pour", 1.0)]
         page.keyboard.press("Control+z")
         until(page, f"{SCENE}.scene.clicks.length == 1")
-    page.context.close()
+    context.close()
 
 
 def test_undo_takes_back_an_import_and_an_accepted_prediction(

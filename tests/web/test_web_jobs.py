@@ -154,6 +154,17 @@ def test_plans_and_what_is_missing(client: Client, project: Project) -> None:
     client.change("cup", {"do": "add", "kind": "click", "label": "reach", "start": 1.0})
     plan = client.post("/api/plan", {"kind": "train", "epochs": 3}).json()["plan"]
     assert plan[0] == "Learns from the clicks of 1 video."
+    full = {"kind": "train", "supervision": "full"}
+    assert "no video has segments yet" in client.post("/api/plan", full).json()["error"]
+    write_features(project, "tea", np.zeros((40, 4)))
+    client.change("tea", {"do": "add", "kind": "segment", "label": "pour", "start": 1, "end": 2})
+    both = client.post("/api/plan", {**full, "supervision": "timestamps"}).json()["plan"]
+    assert both[0] == "Learns from the clicks of 2 videos."
+    plan = client.post("/api/plan", {"kind": "train"}).json()["plan"]
+    assert plan[:2] == [
+        "Learns from the segments of 1 video.",
+        "1 video with clicks alone stays out.",
+    ]
     assert client.post("/api/plan", {"kind": "train", "preset": "--out=/x"}).status_code == 422
     assert client.post("/api/plan", {"kind": "segment", "run": "../../x"}).status_code == 422
     assert client.get("/api/jobs").json() == []

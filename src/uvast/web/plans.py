@@ -166,7 +166,8 @@ def _learned(supervision: Supervision, segments: int, clicks: int) -> Iterator[s
             raise InputError("no video has segments yet", remedy="learn from clicks")
         yield f"Learns from the segments of {_count(segments, 'video')}."
         if clicks:
-            yield f"{_count(clicks, 'video')} with clicks alone stay out: learn from clicks for all."
+            stays = "stays" if clicks == 1 else "stay"
+            yield f"{_count(clicks, 'video')} with clicks alone {stays} out."
     else:
         yield f"Learns from the clicks of {_count(segments + clicks, 'video')}."
         if segments:
