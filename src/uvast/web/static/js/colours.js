@@ -1,6 +1,6 @@
 /** The page's colours on a canvas, and what can be read on them. */
 
-const DARK = "#10141c";
+const DARK = "#000000";
 const LIGHT = "#ffffff";
 
 const NAMES = ["ground", "panel", "sunk", "ink", "faint", "line", "accent", "hatch"];
@@ -45,7 +45,10 @@ export function contrast(one, other) {
   return (high + 0.05) / (low + 0.05);
 }
 
-/** Black or white, whichever is easier to read on a colour. @param {string} colour `#rrggbb` */
+/**
+ * Black or white, whichever is easier to read on a colour; one of them has a contrast of 4.5.
+ * @param {string} colour `#rrggbb`
+ */
 export function inkOn(colour) {
   return contrast(colour, DARK) >= contrast(colour, LIGHT) ? DARK : LIGHT;
 }
