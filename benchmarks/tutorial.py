@@ -78,7 +78,7 @@ class Walk:
 
     def guided(self, title: str) -> None:
         """Goes where the page says to go next, which has to be this."""
-        self.page.get_by_role("link", name="Videos").click()
+        self.page.get_by_role("link", name="Videos", exact=True).click()
         expect(self.page.locator(".guide h2")).to_have_text(title)
         self.page.locator(".guide .button.main").click()
 
@@ -142,7 +142,7 @@ def review(walk: Walk) -> None:
 
 def export(walk: Walk, folder: Path) -> Path:
     """Labels for ELAN."""
-    walk.page.get_by_role("link", name="Videos").click()
+    walk.page.get_by_role("link", name="Videos", exact=True).click()
     walk.button("Export")
     walk.page.get_by_label("Format").select_option("elan")
     walk.picture("app-export")
