@@ -40,7 +40,6 @@ N_CLICKED = 3
 N_REVIEWED = 6
 SECONDS = 3600
 """An hour is more than any step may take."""
-COLOURS = 96
 
 
 class Walk:
@@ -69,8 +68,11 @@ class Walk:
         self.page.wait_for_timeout(1500)
         content = Image.open(BytesIO(self.page.screenshot())).convert("RGB")
         content = content.resize((content.width * 3 // 4, content.height * 3 // 4), Image.LANCZOS)
-        content = content.quantize(COLOURS, dither=Image.Dither.NONE)
-        content.save(self.pictures / f"{name}.png", optimize=True)
+        if name.endswith(".webp"):
+            content.save(self.pictures / name, quality=80)
+        else:  # noise needs few colours, and would take all of them
+            few = content.quantize(256, Image.Quantize.MAXCOVERAGE, 1, dither=Image.Dither.NONE)
+            few.save(self.pictures / f"{name}.png", optimize=True)
 
     def button(self, name: str) -> None:
         """Presses it."""
@@ -124,6 +126,16 @@ def click_actions(walk: Walk, truth: Segmentation) -> None:
         walk.page.keyboard.press(str(int(action) + 1))
         start += length
     saved(walk.page)
+
+
+def show_everything(walk: Walk, name: str) -> None:
+    """A video with clicks, and what the model says: the picture at the top of the docs."""
+    walk.page.get_by_role("link", name="Videos", exact=True).click()
+    walk.page.locator(".video-card", has_text=name).click()
+    until(walk.page, f"{SCENE}?.scene.prediction.items.length > 0")
+    go_to(walk.page, 100)
+    walk.page.wait_for_timeout(3000)
+    walk.picture("app-annotate.webp")
 
 
 def review(walk: Walk) -> None:
@@ -187,6 +199,7 @@ def take(walk: Walk, link: str, folder: Path, truths: dict[str, Segmentation], e
     with walk.step("all videos are segmented"):
         walk.guided("Segment all videos")
         walk.job()
+    show_everything(walk, next(iter(truths)))
     with walk.step(f"{N_REVIEWED} segments and a video are reviewed"):
         review(walk)
     with walk.step("ELAN's file is there"):
