@@ -66,22 +66,25 @@ export class PixelRow {
     this.dots = dots;
   }
 
-  /** Whether something that ends there would be seen. @param {number} x @param {number} end */
-  takes(x, end) {
-    return Math.max(this.#place(x) + 1, this.#place(end)) > this.end;
+  /**
+   * Takes the pixels whose middles lie in a stretch, or the one that it lies in.
+   * @param {number} x @param {number} end
+   * @returns {boolean} whether it would be seen; `fill` colours it then
+   */
+  take(x, end) {
+    this.from = Math.ceil(x * this.dots - 0.5);
+    this.to = Math.ceil(end * this.dots - 0.5);
+    if (this.to <= this.from) {
+      this.from = Math.floor(x * this.dots);
+      this.to = this.from + 1;
+    }
+    return this.to > this.end;
   }
 
-  #place(x) {
-    return Math.ceil(x * this.dots - 0.5);
-  }
-
-  /** At least one pixel. @param {number} x @param {number} end @param {number} pixel */
-  set(x, end, pixel) {
-    const from = this.#place(x);
-    const to = Math.max(from + 1, this.#place(end));
-    if (to <= 0) return;
-    this.pixels.fill(pixel, Math.max(0, from), to);
-    this.end = to;
+  /** @param {number} pixel */
+  fill(pixel) {
+    this.pixels.fill(pixel, Math.max(0, this.from), this.to);
+    this.end = this.to;
   }
 
   /** @param {CanvasRenderingContext2D} context @param {number} top @param {number} height */
@@ -113,7 +116,7 @@ export function paintBlocks(context, lane, index, style, view) {
     const end = (one.end - view.start) * scale;
     if (selected !== null && one.id === selected) chosen = one;
     if (end - x < NARROW) {
-      if (row.takes(x, end)) row.set(x, end, looks.of(one).pixel);
+      if (row.take(x, end)) row.fill(looks.of(one).pixel);
     } else paintBlock(context, lane, one.label, looks.of(one), x, end - x - 1, view);
   }
   row.paint(context, lane.top, lane.height);

@@ -127,7 +127,7 @@ function paintClicks(context, lane, scene, view) {
   row.begin(view.width, scene.dots);
   for (let i = from; i < to; i++) {
     const x = (clickTimes[i] - view.start) * scale;
-    if (row.takes(x, x + 1)) row.set(x, x + 1, looks.of(clicks[i]).pixel);
+    if (row.take(x, x + 1)) row.fill(looks.of(clicks[i]).pixel);
   }
   row.paint(context, lane.top + 4, lane.height - 5);
   let last = -1;
