@@ -44,8 +44,13 @@ class Served:
 
 
 @contextmanager
-def served(project: Path, *, largest_file: int | None = None) -> Iterator[Served]:
-    """A server of its own; `largest_file` is the most bytes that any file of it may have."""
+def served(
+    project: Path, *, largest_file: int | None = None, seconds: float = 120
+) -> Iterator[Served]:
+    """A server of its own, killed after some seconds.
+
+    `largest_file` is the most bytes that any file of it may have.
+    """
 
     def limit() -> None:
         # a write beyond the limit is an error, not the end of the process
@@ -61,7 +66,7 @@ def served(project: Path, *, largest_file: int | None = None) -> Iterator[Served
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         preexec_fn=limit,
     )
-    timer = threading.Timer(120, process.kill)
+    timer = threading.Timer(seconds, process.kill)
     timer.start()
     try:
         assert process.stdout is not None

@@ -3,129 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, expect
 from web_page import (
-    READ_NUMBER,
+    DESKTOP,
+    PHONE,
     SCENE,
+    Opener,
     Served,
-    copied,
+    add_classes,
+    clicks,
+    dropped,
+    go_to,
     lane,
-    make_page_project,
     place,
+    player,
+    saved,
+    segments,
     served,
+    shown_number,
     until,
 )
 
 from uvast.projects import Project
 
-DESKTOP, PHONE = (1440, 900), (390, 844)
 VIEWS = ("videos", "annotate/even", "jobs", "review")
-
-MAY_FAIL = (
-    "test_a_second_tab_sees_edits_and_a_conflict_is_shown",
-    "test_says_what_is_not_saved_and_saves_it_later",
-)
-
-Opener = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    return make_page_project(tmp_path_factory.mktemp("page"))
-
-
-@pytest.fixture
-def app(source: Project, tmp_path: Path) -> Iterator[Served]:
-    with served(copied(source, tmp_path / "project")) as running:
-        yield running
-
-
-@pytest.fixture
-def opened(browser: Browser, app: Served, request: pytest.FixtureRequest) -> Iterator[Opener]:
-    """Opens views; at the end nothing may have been complained about or asked for elsewhere."""
-    contexts: list[BrowserContext] = []
-    complaints: list[str] = []
-    requests: list[str] = []
-
-    def open_page(view: str, size: tuple[int, int] = DESKTOP, scheme: str = "light") -> Page:
-        context = browser.new_context(
-            viewport={"width": size[0], "height": size[1]},
-            color_scheme=scheme,  # type: ignore[arg-type]
-            has_touch=size == PHONE,
-        )
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: requests.append(request.url))
-        page.goto(app.app.door.link)
-        page.goto(f"{app.app.door.address}/#/{view}")
-        expect(page.locator("main > *")).to_be_visible()
-        if view.startswith("annotate"):
-            until(page, f"{SCENE}.seconds > 0 && document.querySelector('.class-list *')")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    if request.node.originalname in MAY_FAIL:  # browsers tell of every answer that is no success
-        complaints = [one for one in complaints if not one.startswith("Failed to load resource")]
-    assert complaints == []
-    elsewhere = [url for url in requests if not url.startswith(app.app.door.address)]
-    assert [url for url in elsewhere if not url.startswith(("blob:", "data:"))] == []
-
-
-def add_classes(app: Served, *names: str) -> None:
-    from uvast.web.classes import ClassChange
-
-    for name in names:
-        app.app.store.change_classes(ClassChange(do="add", name=name), "anna")
-
-
-def clicks(app: Served, video: str = "even") -> list[tuple[str, float]]:
-    return [(one.event.label, one.event.start) for one in app.app.store.document(video).clicks]
-
-
-def segments(app: Served, video: str = "even") -> list[tuple[str, float, float | None]]:
-    items = app.app.store.document(video).segments
-    return [(one.event.label, one.event.start, one.event.end) for one in items]
-
-
-def saved(page: Page) -> None:
-    expect(page.locator(".saved")).to_have_text("saved")
-
-
-def player(page: Page, what: str) -> float:
-    """A number of the timeline, such as the moment of its playhead."""
-    return float(page.evaluate(f"{SCENE}.{what}"))
-
-
-def dropped(page: Page, key: str, seconds: float) -> tuple[float, float]:
-    """Presses a key while playing; the moments just before and after it."""
-    until(page, f"{SCENE}.head.seconds >= {seconds}")
-    before = player(page, "head.seconds")
-    page.keyboard.press(key)
-    after = player(page, "head.seconds")
-    until(page, f"{SCENE}.head.seconds > {after}")  # it plays on
-    return before, after
-
-
-def go_to(page: Page, frame: int) -> None:
-    page.keyboard.press("g")
-    page.keyboard.type(f"#{frame}")
-    page.keyboard.press("Enter")
-
-
-def shown_number(page: Page, wanted: int) -> int:
-    """What the picture tells, once the page says to be there."""
-    expect(page.locator(".controls .time")).to_have_text(re.compile(f" · {wanted}$"))
-    until(page, "document.querySelector('.screen').dataset.busy == 'no'")
-    return int(page.evaluate(READ_NUMBER)["number"])
 
 
 def test_annotates_by_keyboard_alone_while_playing(app: Served, opened: Opener) -> None:
@@ -219,6 +124,7 @@ DEAF = """async () => {
 }"""
 
 
+@pytest.mark.usefixtures("refusals")
 def test_a_second_tab_sees_edits_and_a_conflict_is_shown(app: Served, opened: Opener) -> None:
     add_classes(app, "reach", "pour")
     mine, other = opened("annotate/even"), opened("annotate/even")
@@ -238,6 +144,7 @@ def test_a_second_tab_sees_edits_and_a_conflict_is_shown(app: Served, opened: Op
     until(mine, f"{SCENE}.scene.clicks.length == 0")
 
 
+@pytest.mark.usefixtures("refusals")
 @pytest.mark.parametrize("status", [0, 507])
 def test_says_what_is_not_saved_and_saves_it_later(
     app: Served, opened: Opener, status: int

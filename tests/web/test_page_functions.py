@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -248,6 +249,25 @@ def test_a_delta_leads_to_the_next_state_and_a_missed_one_is_noticed(run: Run) -
     )
 
 
+def test_means_of_any_stretch(run: Run) -> None:
+    run(
+        "intervals",
+        """({RunningMean}) => {
+          const values = Array.from({length: 200}, random);
+          const mean = new RunningMean(values, 0.2);
+          for (let i = 0; i < 500; i++) {
+            const start = random() * 44 - 2;
+            const end = start + random() * 10;
+            const from = Math.floor(start / 0.2);
+            const to = Math.max(from + 1, Math.floor(end / 0.2));
+            const cut = values.slice(Math.max(0, from), Math.max(0, to));
+            const wanted = cut.length ? cut.reduce((a, b) => a + b, 0) / cut.length : 0;
+            near(mean.over(start, end), wanted, `${start} to ${end}`);
+          }
+        }""",
+    )
+
+
 def test_a_full_disk_keeps_the_change_and_shows_the_sentence(run: Run) -> None:
     run(
         "outbox",
@@ -273,3 +293,99 @@ def test_a_full_disk_keeps_the_change_and_shows_the_sentence(run: Run) -> None:
           equal([box.n, box.trouble, done], [0, null, ['saved']], 'sent');
         }""",
     )
+
+
+def test_text_is_readable_on_every_colour(run: Run) -> None:
+    run(
+        "colours",
+        """({contrast, inkOn, mixed}) => {
+          near(contrast('#000000', '#ffffff'), 21, 'most');
+          equal(mixed('#ff0000', '#0000ff', 0.5), '#800080', 'mixed');
+          for (let i = 0; i < 2000; i++) {
+            const colour = `#${Math.floor(random() * 2 ** 24).toString(16).padStart(6, '0')}`;
+            if (contrast(colour, inkOn(colour)) < 4.5) throw new Error(colour);
+          }
+        }""",
+    )
+
+
+def test_thousands_of_narrow_segments_are_one_row_of_pixels(run: Run) -> None:
+    run(
+        "blocks",
+        """async ({Looks, PixelRow, paintBlocks}) => {
+          const {IntervalIndex} = await import('http://page.test/intervals.js');
+          const colours = ['#ff0000', '#00ff00', '#0000ff', '#ffff00'];
+          const looks = new Looks((label) => ({colour: colours[label]}), '#000000', 1);
+          const items = [];
+          for (let at = 0; at < 1000; at += random() * 0.6) {
+            const end = at + random() * 0.6;
+            items.push({label: Math.floor(random() * 4), start: at, end});
+            at = end;
+          }
+          const canvas = document.createElement('canvas');
+          Object.assign(canvas, {width: 500, height: 20});
+          const context = canvas.getContext('2d', {willReadFrequently: true});
+          let n_calls = 0;
+          for (const name of ['fillRect', 'fill', 'drawImage', 'fillText']) {
+            const call = context[name].bind(context);
+            context[name] = (...words) => (n_calls++, call(...words));
+          }
+          const lane = {top: 0, height: 20};
+          const style = {looks, row: new PixelRow(), selected: null, ink: '#000000', dots: 1};
+          const view = {start: 100, end: 900, width: 500};
+          paintBlocks(context, lane, new IntervalIndex(items), style, view);
+          equal(n_calls, 1, 'calls');
+          const {data} = context.getImageData(0, 10, 500, 1);
+          const at = (x) => 100 + (x / 500) * 800;
+          for (let x = 0; x < 500; x++) {
+            const here = items.filter((one) => one.start < at(x + 1) && one.end > at(x));
+            const bytes = [...data.slice(4 * x, 4 * x + 3)];
+            const colour = `#${bytes.map((one) => one.toString(16).padStart(2, '0')).join('')}`;
+            const seen = data[4 * x + 3] ? colour : null;
+            const may = here.map((one) => colours[one.label]);
+            if (seen ? !may.includes(seen) : here.length > 1) throw new Error(`${x}: ${seen}`);
+          }
+        }""",
+    )
+
+
+def test_a_project_is_led_from_step_to_step(run: Run) -> None:
+    run(
+        "guide",
+        """({nextStep}) => {
+          const video = (more) => ({
+            name: 'a b', n_clicks: 0, n_segments: 0, has_features: false, uncertainty: null,
+            ...more,
+          });
+          const clicked = {n_clicks: 3};
+          const seen = {...clicked, has_features: true};
+          const step = (videos, runs = [], jobs = []) => nextStep({
+            videos: videos.map(video), runs, jobs, next: null,
+          });
+          equal(step([]).kind, 'videos', 'nothing');
+          equal(step([{}, {}]).kind, 'clicks', 'new videos');
+          equal(step([{}, {}]).href, '#/annotate/a%20b', 'address');
+          equal(step([clicked, {}, {}]).kind, 'clicks', 'one is not enough');
+          equal(step([clicked]).kind, 'extract', 'unless there is only one');
+          equal(step([seen, seen, {}]).kind, 'extract', 'a video without features');
+          equal(step([seen, seen]).kind, 'train', 'no model');
+          const busy = step([seen, seen], [], [{kind: 'train', state: 'running'}]);
+          equal([busy.kind, busy.href], ['train', '#/jobs'], 'training');
+          equal(step([seen, seen], [{finished: false}]).kind, 'train', 'unfinished');
+          equal(step([seen, seen], [{finished: true}]).kind, 'segment', 'no predictions');
+          const predicted = {...seen, uncertainty: 0.2};
+          equal(step([predicted, seen], [{finished: true}]).kind, 'review', 'predictions');
+        }""",
+    )
+
+
+def test_the_docs_name_every_key(run: Run) -> None:
+    rows = run(
+        "commands",
+        """async ({COMMANDS}) => {
+          const {keyText} = await import('http://page.test/keys.js');
+          return COMMANDS.map(({title, keys}) => [keys.map(keyText).join(' or '), title]);
+        }""",
+    )
+    text = (Path(__file__).parents[2] / "docs" / "annotating.md").read_text()
+    assert [row for row in rows if f"| `{row[0]}` | {row[1]} |" not in text] == []

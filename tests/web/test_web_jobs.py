@@ -159,6 +159,18 @@ def test_plans_and_what_is_missing(client: Client, project: Project) -> None:
     assert "1 video with clicks: 60 frames, 1 action of 1 class." in plan
     assert "3 epochs, as you asked." in plan
     assert "Not labelled yet, and left out: tea." in plan
+    full = {"kind": "train", "supervision": "full"}
+    assert "no video has segments yet" in client.post("/api/plan", full).json()["error"]
+    write_features(project, "tea", np.zeros((40, 4)))
+    client.change("tea", {"do": "add", "kind": "segment", "label": "pour", "start": 1, "end": 2})
+    own = {"kind": "train", "preset": "demo"}  # a preset has no plan of its own
+    both = client.post("/api/plan", {**own, "supervision": "timestamps"}).json()["plan"]
+    assert both[0] == "Learns from the clicks of 2 videos."
+    plan = client.post("/api/plan", own).json()["plan"]
+    assert plan[:2] == [
+        "Learns from the segments of 1 video.",
+        "1 video with clicks alone stays out.",
+    ]
     assert client.post("/api/plan", {"kind": "train", "preset": "--out=/x"}).status_code == 422
     assert client.post("/api/plan", {"kind": "segment", "run": "../../x"}).status_code == 422
     assert client.get("/api/jobs").json() == []

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,13 +17,20 @@ from typing import Any
 import av
 import numpy as np
 import uvicorn
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from uvast.features.encode import video_writer
 from uvast.projects import Project
 from uvast.web.app import App
+from uvast.web.changes import Add
+from uvast.web.classes import ClassChange
+from uvast.web.routes.videos import scene_of
 from uvast.web.security import Door
 from uvast.web.server import make_asgi
+
+DESKTOP, PHONE = (1440, 900), (390, 844)
+
+Opener = Callable[..., Page]
 
 N_BITS = 12
 SIDE = 16
@@ -85,10 +93,11 @@ class Served:
 
 
 @contextmanager
-def served(project: Project) -> Iterator[Served]:
+def served(project: Project, port: int = 0) -> Iterator[Served]:
     """The real server, with real jobs, in a thread."""
     with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
         listener.listen()
         door = Door.new("127.0.0.1", listener.getsockname()[1])
         app = App(project, door, "anna")
@@ -147,3 +156,58 @@ READ_NUMBER = """() => {
   }
   return {number, borrowed: Boolean(picture)};
 }"""
+
+
+def add_classes(app: Served, *names: str) -> None:
+    for name in names:
+        app.app.store.change_classes(ClassChange(do="add", name=name), "anna")
+
+
+def add_events(app: Served, *events: tuple[str, float, float | None], video: str = "even") -> None:
+    """Clicks, and segments where there is an end."""
+    adds = [
+        Add(do="add", kind="click" if end is None else "segment", label=label, start=start, end=end)
+        for label, start, end in events
+    ]
+    app.app.store.change(video, adds, "anna", seen=0, scene=scene_of(app.app, video))
+
+
+def clicks(app: Served, video: str = "even") -> list[tuple[str, float]]:
+    return [(one.event.label, one.event.start) for one in app.app.store.document(video).clicks]
+
+
+def segments(app: Served, video: str = "even") -> list[tuple[str, float, float | None]]:
+    items = app.app.store.document(video).segments
+    return [(one.event.label, one.event.start, one.event.end) for one in items]
+
+
+def saved(page: Page) -> None:
+    expect(page.locator(".saved")).to_have_text("saved")
+
+
+def player(page: Page, what: str) -> float:
+    """A number of the timeline, such as the moment of its playhead."""
+    return float(page.evaluate(f"{SCENE}.{what}"))
+
+
+def dropped(page: Page, key: str, seconds: float) -> tuple[float, float]:
+    """Presses a key while playing; the moments just before and after it."""
+    until(page, f"{SCENE}.head.seconds >= {seconds}")
+    before = player(page, "head.seconds")
+    page.keyboard.press(key)
+    after = player(page, "head.seconds")
+    until(page, f"{SCENE}.head.seconds > {after}")  # it plays on
+    return before, after
+
+
+def go_to(page: Page, frame: int) -> None:
+    page.keyboard.press("g")
+    page.keyboard.type(f"#{frame}")
+    page.keyboard.press("Enter")
+
+
+def shown_number(page: Page, wanted: int) -> int:
+    """What the picture tells, once the page says to be there."""
+    expect(page.locator(".controls .time")).to_have_text(re.compile(f" · {wanted}$"))
+    until(page, "document.querySelector('.screen').dataset.busy == 'no'")
+    return int(page.evaluate(READ_NUMBER)["number"])

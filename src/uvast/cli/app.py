@@ -13,6 +13,7 @@ from uvast.cli.console import note, results
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
+    from uvast.projects import Project
     from uvast.web.security import Door
 
 LOCAL = "127.0.0.1"
@@ -36,7 +37,8 @@ def app(
 ) -> None:
     """Annotate, train and review in the browser.
 
-    Work is kept in the project's folder, each change before the page shows it as saved. Ctrl-C
+    Work is kept in the project's folder, each change before the page shows it as saved. A folder
+    that is empty or not there yet becomes a new project, and videos are added on the page. Ctrl-C
     ends the app.
 
     Example: `uvast app my-project`
@@ -51,7 +53,6 @@ def app(
                 where="uvast app",
                 remedy="install it with: pip install '.[web,video]' in uvast's folder",
             )
-    from uvast.projects import Project
     from uvast.web.serving import serve
 
     def ready(door: Door) -> None:
@@ -65,4 +66,15 @@ def app(
         if open_page:
             webbrowser.open(door.link)
 
-    serve(Project.open(project), host=host, port=port, author=author, ready=ready)
+    serve(_opened(project), host=host, port=port, author=author, ready=ready)
+
+
+def _opened(path: Path) -> Project:
+    """The project; a new one where there is nothing yet, to be filled on the page."""
+    from uvast.projects import Project
+
+    if path.is_file() or (path.is_dir() and any(path.iterdir())):
+        return Project.open(path)
+    made, _ = Project.create(path, [])
+    note(f"{path} is a new project: add your videos on the page")
+    return made

@@ -13,12 +13,14 @@ from uvast.presets import presets
 from uvast.web.own_words import NEW_RUN, Plan, with_own_words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from uvast.web.app import App
     from uvast.web.jobs import Job
 
 Extractor = Literal["pixels", "appearance", "i3d", "appearance,i3d"]
+Supervision = Literal["full", "timestamps"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class JobRequest:
         frames_per_second: of `extract`.
         preset: of `train`; None for its own choice.
         epochs: of `train`.
+        supervision: of `train`; None for what most videos have.
         run: of `segment` and `report`, such as `runs/3`; None for the newest finished one.
         device: where to compute.
     """
@@ -44,6 +47,7 @@ class JobRequest:
     frames_per_second: Annotated[float, Field(gt=0, le=1000)] | None = None
     preset: Annotated[str, Field(max_length=100)] | None = None
     epochs: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    supervision: Supervision | None = None
     run: Annotated[str, Field(pattern="^runs/[0-9]{1,9}$")] | None = None
     device: Annotated[str, Field(pattern="^(auto|cpu|mps|cuda(:[0-9]{1,2})?)$")] = "auto"
 
@@ -127,13 +131,26 @@ def _train(app: App, wanted: JobRequest) -> Plan:
             "no video has both labels and features yet",
             remedy="click some actions, and extract the features",
         )
-    how = "segments" if segments else "clicks"
-    n_learned = segments or clicks
-    sentences = [f"Learns from the {how} of {_count(n_learned, 'video')}."]
-    if segments and clicks:
-        sentences.append(f"{_count(clicks, 'video')} with clicks alone stay out.")
+    supervision = wanted.supervision or ("full" if segments >= clicks else "timestamps")
+    options.append(f"--supervision={supervision}")
+    sentences = [*_learned(supervision, segments, clicks)]
     sentences.append("Goes to a new run folder; earlier models stay.")
     return Plan("train", _uvast("train", app.project.path, *options), tuple(sentences))
+
+
+def _learned(supervision: Supervision, segments: int, clicks: int) -> Iterator[str]:
+    """What is learned from, where so many videos have segments, and so many have clicks alone."""
+    if supervision == "full":
+        if not segments:
+            raise InputError("no video has segments yet", remedy="learn from clicks")
+        yield f"Learns from the segments of {_count(segments, 'video')}."
+        if clicks:
+            stays = "stays" if clicks == 1 else "stay"
+            yield f"{_count(clicks, 'video')} with clicks alone {stays} out."
+    else:
+        yield f"Learns from the clicks of {_count(segments + clicks, 'video')}."
+        if segments:
+            yield "The middle of a labelled segment counts as a click."
 
 
 def _with_model(app: App, wanted: JobRequest) -> Plan:

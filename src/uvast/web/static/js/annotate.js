@@ -1,6 +1,8 @@
 /** The view where work is done: video, timeline, classes. */
 
 import { fill, h, renew, textButton } from "./dom.js";
+import { annotateAddress } from "./guide.js";
+import { titleOf } from "./keys.js";
 import { ClassPanel, Inspector, VideoPanel } from "./panels.js";
 import { Workspace } from "./workspace.js";
 
@@ -13,7 +15,7 @@ export class AnnotateView {
     this.store = store;
     this.begin = Number(seconds) || 0;
     this.name = name;
-    this.workspace = new Workspace(store, () => this.#update());
+    this.workspace = new Workspace(store, () => this.#update(), true);
     this.classes = new ClassPanel(
       this.workspace,
       (label, event) => this.classKey(label, event.shiftKey),
@@ -32,6 +34,7 @@ export class AnnotateView {
         this.title,
         this.modes,
         h("a", { class: "button quiet", href: "#/videos" }, "All videos"),
+        textButton("Next", () => this.#next(), { title: titleOf("next") }),
       ),
       this.workspace.stage,
       h(
@@ -108,7 +111,7 @@ export class AnnotateView {
     if (next && next.video === this.name && next.seconds !== null) {
       this.workspace.goTo(next.seconds);
     }
-    else if (other) location.hash = `#/annotate/${encodeURIComponent(other)}`;
+    else if (other) location.hash = annotateAddress(other);
   }
 
   recolour() {

@@ -1,7 +1,7 @@
 /** A small line chart on a canvas: losses, scores. */
 
+import { palette } from "./colours.js";
 import { h } from "./dom.js";
-import { palette } from "./paint.js";
 
 const COLOURS = ["#4f7cff", "#e5793a", "#2fa36b", "#b658c9", "#c2a11a", "#d84b63"];
 const HEIGHT = 170;

@@ -2,7 +2,8 @@
 
 import { ask, confirmed, dialog } from "./asking.js";
 import { button, fill, h, icon, textButton } from "./dom.js";
-import { commandOf, COMMANDS } from "./keys.js";
+import { field } from "./exchange.js";
+import { commandOf } from "./keys.js";
 
 /** @param {import("./store.js").Store} store */
 export function editClasses(store) {
@@ -37,8 +38,9 @@ export function editClasses(store) {
     h(
       "p",
       { class: "hint" },
+      "The letter or digit is the key of the class. ",
       "Renaming and merging change all videos; undo takes them back. ",
-      "Background is left out of scores.",
+      "Background is what happens between actions; it is left out of scores.",
     ),
   );
   box.addEventListener("close", store.on("project", update));
@@ -91,8 +93,8 @@ function setKey(store, one, input, change) {
   const key = input.value.toLowerCase();
   const command = key && commandOf(key);
   if (command) {
-    const title = COMMANDS.find((other) => other.id === command).title;
-    store.tell("problem", { sentence: `The key ${key} belongs to “${title}”: choose another.` });
+    const sentence = `The key ${key} belongs to “${command.title}”: choose another.`;
+    store.tell("problem", { sentence });
     input.value = one.key;
   } else change("key", { to: key });
 }
@@ -120,7 +122,7 @@ function mergeClass(store, one, change) {
   );
   const box = dialog(
     `Merge ${one.name}`,
-    h("label", {}, `All ${one.name} become`, choice),
+    field(`All ${one.name} become`, choice),
     h("footer", {}, merge),
   );
 }

@@ -1,47 +1,90 @@
-/** What the keys do in a workspace. */
+/** What the keys do: the one table that the keyboard, the buttons and the help card use. */
 
 import { askTime } from "./asking.js";
 import { mergeNext, nudge, segmentAt, splitHere } from "./editing.js";
 import { edges, IntervalIndex, nextEdge } from "./intervals.js";
 import { SPEEDS } from "./player.js";
 
-/** What each key does to a workspace, by the name of the command. */
-export const COMMANDS = {
-  play: (workspace) => workspace.player.toggle(),
-  slower: (workspace) => workspace.player.shuttle(-1),
-  stop: (workspace) => (workspace.player.pause(), workspace.player.setRate(1)),
-  faster: (workspace) => workspace.player.shuttle(1),
-  rateDown: (workspace) => turnRate(workspace, -1),
-  rateUp: (workspace) => turnRate(workspace, 1),
-  loop: (workspace) => loopHere(workspace),
-  frameBack: (workspace) => workspace.player.step(-1),
-  frameOn: (workspace) => workspace.player.step(1),
-  back: (workspace) => workspace.goTo(workspace.now - 1),
-  on: (workspace) => workspace.goTo(workspace.now + 1),
-  farBack: (workspace) => workspace.goTo(workspace.now - 10),
-  farOn: (workspace) => workspace.goTo(workspace.now + 10),
-  edgeBack: (workspace) => toEdge(workspace, -1),
-  edgeOn: (workspace) => toEdge(workspace, 1),
-  itemBack: (workspace) => toItem(workspace, -1),
-  itemOn: (workspace) => toItem(workspace, 1),
-  begin: (workspace) => workspace.goTo(0),
-  end: (workspace) => workspace.goTo(workspace.state.seconds ?? 0),
-  goTo: (workspace) => askAndGo(workspace),
-  split: (workspace) => edit(workspace, splitHere),
-  merge: (workspace) => edit(workspace, mergeNext),
-  delete: (workspace) => remove(workspace),
-  nudgeBack: (workspace) => nudgeHere(workspace, -1),
-  nudgeOn: (workspace) => nudgeHere(workspace, 1),
-  accept: (workspace) => accept(workspace),
-  mode: (workspace) => workspace.setMode(workspace.mode === "clicks" ? "segments" : "clicks"),
-  escape: (workspace) => escape(workspace),
-  zoomIn: (workspace) => workspace.timeline.zoom(1.5),
-  zoomOut: (workspace) => workspace.timeline.zoom(1 / 1.5),
-  zoomFit: (workspace) => workspace.timeline.fit(),
+/** @typedef {import("./workspace.js").Workspace} Workspace */
+
+/**
+ * All commands, in the order of the help card. Those without a function are the page's (undo, redo,
+ * help) or the view's (next).
+ * @type {Record<string, [string, string, string[], ((workspace: Workspace) => void)?][]>}
+ */
+const TABLE = {
+  Play: [
+    ["play", "Play or pause", ["Space"], (work) => work.player.toggle()],
+    ["slower", "Backwards, faster each time", ["j"], (work) => work.player.shuttle(-1)],
+    ["stop", "Pause, normal speed", ["k"], stop],
+    ["faster", "Forwards, faster each time", ["l"], (work) => work.player.shuttle(1)],
+    ["rateDown", "Half the speed", ["<"], (work) => turnRate(work, -1)],
+    ["rateUp", "Double the speed", [">"], (work) => turnRate(work, 1)],
+    ["loop", "Loop the segment here", ["o"], loopHere],
+  ],
+  Move: [
+    ["frameBack", "One frame back", [","], (work) => work.player.step(-1)],
+    ["frameOn", "One frame on", ["."], (work) => work.player.step(1)],
+    ["back", "One second back", ["ArrowLeft"], (work) => work.goTo(work.now - 1)],
+    ["on", "One second on", ["ArrowRight"], (work) => work.goTo(work.now + 1)],
+    ["farBack", "Ten seconds back", ["Ctrl+ArrowLeft"], (work) => work.goTo(work.now - 10)],
+    ["farOn", "Ten seconds on", ["Ctrl+ArrowRight"], (work) => work.goTo(work.now + 10)],
+    ["edgeBack", "Previous edge or click", ["Shift+ArrowLeft"], (work) => toEdge(work, -1)],
+    ["edgeOn", "Next edge or click", ["Shift+ArrowRight"], (work) => toEdge(work, 1)],
+    ["itemBack", "Select the previous event", ["ArrowUp"], (work) => toItem(work, -1)],
+    ["itemOn", "Select the next event", ["ArrowDown"], (work) => toItem(work, 1)],
+    ["begin", "Start of the video", ["Home"], (work) => work.goTo(0)],
+    ["end", "End of the video", ["End"], (work) => work.goTo(work.state.seconds ?? 0)],
+    ["goTo", "Go to a time or frame", ["g"], askAndGo],
+  ],
+  Edit: [
+    ["split", "Split the segment here", ["b"], (work) => edit(work, splitHere)],
+    ["merge", "Merge with the next segment", ["Shift+B"], (work) => edit(work, mergeNext)],
+    ["delete", "Delete the selected event", ["Backspace", "Delete"], remove],
+    ["nudgeBack", "Nearest edge a frame earlier", ["["], (work) => nudgeHere(work, -1)],
+    ["nudgeOn", "Nearest edge a frame later", ["]"], (work) => nudgeHere(work, 1)],
+    ["undo", "Undo", ["Ctrl+z"]],
+    ["redo", "Redo", ["Ctrl+Shift+Z", "Ctrl+y"]],
+    ["accept", "Accept the suggested segment", ["Enter"], accept],
+    ["mode", "Clicks or whole segments", ["Alt+s"], turnMode],
+    ["escape", "Select nothing, cancel", ["Escape"], escape],
+  ],
+  Timeline: [
+    ["zoomIn", "Zoom in", ["+", "="], (work) => work.timeline.zoom(1.5)],
+    ["zoomOut", "Zoom out", ["-"], (work) => work.timeline.zoom(1 / 1.5)],
+    ["zoomFit", "Show the whole video", ["Alt+0"], (work) => work.timeline.fit()],
+  ],
+  Page: [
+    ["next", "What to look at next", ["n"]],
+    ["help", "Help", ["?"]],
+  ],
 };
+
+/**
+ * @typedef {object} Command
+ * @property {string} id
+ * @property {string} group
+ * @property {string} title
+ * @property {string[]} keys unless somebody chose others
+ * @property {(workspace: Workspace) => void} [does]
+ */
+
+/** @type {Command[]} */
+export const COMMANDS = Object.entries(TABLE).flatMap(
+  ([group, rows]) => rows.map(([id, title, keys, does]) => ({ id, group, title, keys, does })),
+);
 
 function edit(workspace, changes) {
   workspace.change(changes(workspace.state.events, workspace.selected, workspace.now));
+}
+
+function stop({ player }) {
+  player.pause();
+  player.setRate(1);
+}
+
+function turnMode(workspace) {
+  workspace.setMode(workspace.mode === "clicks" ? "segments" : "clicks");
 }
 
 function accept(workspace) {

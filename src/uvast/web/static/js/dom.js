@@ -62,7 +62,7 @@ export function renew(element, shown, build) {
   const name = (one) => one.getAttribute("aria-label") ?? one.textContent;
   const active = element.contains(document.activeElement) ? name(document.activeElement) : null;
   fill(element, build());
-  const controls = [...element.querySelectorAll("button, select, input")];
+  const controls = [...element.querySelectorAll("a, button, select, input")];
   if (active !== null) controls.find((one) => name(one) === active)?.focus();
 }
 
@@ -123,10 +123,4 @@ export function textButton(text, onclick, props = {}) {
     onclick(event);
   });
   return element;
-}
-
-/** Black or white, whichever is easier to read on a colour. @param {string} colour `#rrggbb` */
-export function inkOn(colour) {
-  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255);
-  return 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 ? "#10141c" : "#ffffff";
 }

@@ -90,12 +90,12 @@ export function ticks(view) {
 
 const HEIGHTS = {
   ruler: ["", 22],
-  strip: ["", 46],
+  strip: ["Pictures", 46],
   clicks: ["Clicks", 30],
   labels: ["Labels", 32],
   pseudo: ["From clicks", 26],
   prediction: ["Model", 26],
-  band: ["", 22],
+  band: ["How sure", 22],
 };
 
 /** The lanes from top to bottom. @param {(keyof typeof HEIGHTS)[]} names @returns {Lane[]} */

@@ -1,8 +1,9 @@
 /** The help card: what to do, and all keys, which can be changed here. */
 
 import { dialog } from "./asking.js";
+import { COMMANDS } from "./commands.js";
 import { fill, h, textButton } from "./dom.js";
-import { bindings, COMMANDS, keyName, keyText, rebind, resetKeys } from "./keys.js";
+import { bindings, keyName, keyText, rebind, resetKeys } from "./keys.js";
 
 export function showHelp() {
   const groups = h("div", { class: "key-groups" });

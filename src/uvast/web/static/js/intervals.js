@@ -50,6 +50,25 @@ export class IntervalIndex {
   }
 }
 
+/** Means of an even series over any stretch of time: by running sums, so that none costs more. */
+export class RunningMean {
+  /** @param {number[]} values @param {number} step seconds from one to the next */
+  constructor(values, step) {
+    this.step = step;
+    this.sums = new Float64Array(values.length + 1);
+    for (let i = 0; i < values.length; i++) this.sums[i + 1] = this.sums[i] + values[i];
+  }
+
+  /** Of at least one value; 0 outside of them. @param {number} start @param {number} end */
+  over(start, end) {
+    const n = this.sums.length - 1;
+    const first = Math.floor(start / this.step);
+    const from = Math.min(Math.max(0, first), n);
+    const to = Math.min(Math.max(0, Math.floor(end / this.step), first + 1), n);
+    return to > from ? (this.sums[to] - this.sums[from]) / (to - from) : 0;
+  }
+}
+
 /**
  * What spans leave of `[0, seconds)`.
  * @param {[number, number][] | null} spans in order, apart; null for everything

@@ -3,9 +3,10 @@
 import { get, post } from "./api.js";
 import { chart } from "./chart.js";
 import { dialog } from "./asking.js";
-import { fill, h, textButton } from "./dom.js";
+import { fill, h, renew, textButton } from "./dom.js";
+import { nextStep } from "./guide.js";
 import { KINDS, openPlan } from "./plan.js";
-import { span } from "./times.js";
+import { count, span } from "./times.js";
 
 const STATES = {
   queued: "waiting",
@@ -30,20 +31,12 @@ export class JobsView {
     this.logIsOpen = false;
     this.list = h("div", { class: "job-list" });
     this.runs = h("div", { class: "runs" });
-    const cards = Object.entries(KINDS).map(
-      ([kind, [title, about]]) => h(
-        "div",
-        { class: "panel step" },
-        h("h2", {}, title),
-        h("p", { class: "hint" }, about),
-        textButton(`${title}…`, () => this.#plan(kind), { class: "main", "data-kind": kind }),
-      ),
-    );
+    this.steps = h("div", { class: "steps" });
     this.element = h(
       "section",
       { class: "view jobs" },
       h("div", { class: "bar" }, h("h1", {}, "Train and segment")),
-      h("div", { class: "steps" }, cards),
+      this.steps,
       h("h2", {}, "Jobs"),
       this.list,
       this.runs,
@@ -103,24 +96,37 @@ export class JobsView {
 
   update() {
     const { jobs, runs } = this.store.project;
+    const { kind: next } = nextStep(this.store.project);
+    const facts = factsOf(this.store.project);
+    renew(this.steps, [next, facts], () => Object.keys(KINDS).map(
+      (kind) => this.#step(kind, facts[kind], kind === next),
+    ));
     if (this.opened === undefined && jobs.length) {
       this.opened = (jobs.find((one) => one.state === "running") ?? jobs[0]).number;
     }
     if (this.opened && !this.whole.has(this.opened)) this.#fetch(this.opened);
     fill(this.list, jobs.map((one) => this.#row(this.#newest(one))));
-    if (!jobs.length) {
-      fill(
-        this.list,
-        h(
-          "p",
-          { class: "hint" },
-          "Nothing was started yet. First features, then train, then segment.",
-        ),
-      );
-    }
+    if (!jobs.length) fill(this.list, h("p", { class: "hint" }, "Nothing was started yet."));
     fill(
       this.runs,
       runs.length ? [h("h2", {}, "Models"), runs.map((one) => this.#run(one))] : null,
+    );
+  }
+
+  /** What can be started, and how far the project is with it. */
+  #step(kind, fact, isNext) {
+    const [title, about] = KINDS[kind];
+    return h(
+      "div",
+      { class: "panel step" },
+      h("h2", {}, title),
+      h("p", { class: "hint" }, about),
+      h("p", {}, fact),
+      textButton(
+        `${title}…`,
+        () => this.#plan(kind),
+        { class: isNext ? "main" : "", "data-kind": kind },
+      ),
     );
   }
 
@@ -218,4 +224,19 @@ export class JobsView {
       job.log?.length ? log : null,
     );
   }
+}
+
+/** How far a project is with each kind of work. @param {any} project */
+function factsOf({ videos, runs }) {
+  const n = (holds) => videos.filter(holds).length;
+  const of = (number, what) => (
+    videos.length ? `${number} of ${count(videos.length, "video")} ${what}` : "No videos yet"
+  );
+  const finished = runs.filter((one) => one.finished);
+  return {
+    extract: of(n((one) => one.has_features), "done"),
+    train: of(n((one) => one.n_clicks + one.n_segments), "with clicks or labels"),
+    segment: of(n((one) => one.uncertainty !== null), "segmented"),
+    report: finished.length ? `Newest model: ${finished[0].name}` : "No model yet",
+  };
 }

@@ -1,52 +1,7 @@
-/** Keys and what they do. Everybody may choose their own; this browser remembers them. */
+/** Names of keys, and the keys that everybody may choose; this browser remembers them. */
 
+import { COMMANDS } from "./commands.js";
 import { recall, remember } from "./memory.js";
-
-/** @typedef {{id: string, group: string, title: string, keys: string[]}} Command */
-
-/** @type {Command[]} */
-export const COMMANDS = [
-  { id: "play", group: "Play", title: "Play or pause", keys: ["Space"] },
-  { id: "slower", group: "Play", title: "Backwards, faster each time", keys: ["j"] },
-  { id: "stop", group: "Play", title: "Pause, normal speed", keys: ["k"] },
-  { id: "faster", group: "Play", title: "Forwards, faster each time", keys: ["l"] },
-  { id: "rateDown", group: "Play", title: "Half the speed", keys: ["<"] },
-  { id: "rateUp", group: "Play", title: "Double the speed", keys: [">"] },
-  { id: "loop", group: "Play", title: "Loop the segment here", keys: ["o"] },
-  { id: "frameBack", group: "Move", title: "One frame back", keys: [","] },
-  { id: "frameOn", group: "Move", title: "One frame on", keys: ["."] },
-  { id: "back", group: "Move", title: "One second back", keys: ["ArrowLeft"] },
-  { id: "on", group: "Move", title: "One second on", keys: ["ArrowRight"] },
-  { id: "farBack", group: "Move", title: "Ten seconds back", keys: ["Ctrl+ArrowLeft"] },
-  { id: "farOn", group: "Move", title: "Ten seconds on", keys: ["Ctrl+ArrowRight"] },
-  { id: "edgeBack", group: "Move", title: "Previous edge or click", keys: ["Shift+ArrowLeft"] },
-  { id: "edgeOn", group: "Move", title: "Next edge or click", keys: ["Shift+ArrowRight"] },
-  { id: "itemBack", group: "Move", title: "Select the previous event", keys: ["ArrowUp"] },
-  { id: "itemOn", group: "Move", title: "Select the next event", keys: ["ArrowDown"] },
-  { id: "begin", group: "Move", title: "Begin of the video", keys: ["Home"] },
-  { id: "end", group: "Move", title: "End of the video", keys: ["End"] },
-  { id: "goTo", group: "Move", title: "Go to a time or frame", keys: ["g"] },
-  { id: "split", group: "Edit", title: "Split the segment here", keys: ["b"] },
-  { id: "merge", group: "Edit", title: "Merge with the next segment", keys: ["Shift+B"] },
-  {
-    id: "delete",
-    group: "Edit",
-    title: "Delete the selected event",
-    keys: ["Backspace", "Delete"],
-  },
-  { id: "nudgeBack", group: "Edit", title: "Nearest edge a frame earlier", keys: ["["] },
-  { id: "nudgeOn", group: "Edit", title: "Nearest edge a frame later", keys: ["]"] },
-  { id: "undo", group: "Edit", title: "Undo", keys: ["Ctrl+z"] },
-  { id: "redo", group: "Edit", title: "Redo", keys: ["Ctrl+Shift+Z", "Ctrl+y"] },
-  { id: "accept", group: "Edit", title: "Accept the suggested segment", keys: ["Enter"] },
-  { id: "mode", group: "Edit", title: "Clicks or whole segments", keys: ["Alt+s"] },
-  { id: "escape", group: "Edit", title: "Select nothing, cancel", keys: ["Escape"] },
-  { id: "zoomIn", group: "Timeline", title: "Zoom in", keys: ["+", "="] },
-  { id: "zoomOut", group: "Timeline", title: "Zoom out", keys: ["-"] },
-  { id: "zoomFit", group: "Timeline", title: "Show the whole video", keys: ["Alt+0"] },
-  { id: "next", group: "Page", title: "What to look at next", keys: ["n"] },
-  { id: "help", group: "Page", title: "Help", keys: ["?"] },
-];
 
 const ARE_MADE_WITH_SHIFT = /^[^a-z0-9]$/i;
 
@@ -83,7 +38,14 @@ export function bindings() {
 
 /** The command of a key, or null. @param {string} name */
 export function commandOf(name) {
-  return COMMANDS.find((one) => bindings()[one.id].includes(name))?.id ?? null;
+  const all = bindings();
+  return COMMANDS.find((one) => all[one.id].includes(name)) ?? null;
+}
+
+/** What a button of a command says. @param {string} id */
+export function titleOf(id) {
+  const { title } = COMMANDS.find((one) => one.id === id);
+  return `${title} (${bindings()[id].map(keyText).join(" or ")})`;
 }
 
 /**

@@ -3,6 +3,7 @@
 import { AnnotateView } from "./annotate.js";
 import { ask } from "./asking.js";
 import { button, fill, h, icon, textButton } from "./dom.js";
+import { annotateAddress } from "./guide.js";
 import { showHelp } from "./help.js";
 import { JobsView } from "./jobs.js";
 import { commandOf, isWriting, keyName, shiftedKey } from "./keys.js";
@@ -86,8 +87,7 @@ class Page {
     ).length;
     fill(this.nav, Object.keys(VIEWS).map((view) => {
       const target = view === "annotate"
-        ? last
-        && `#/annotate/${encodeURIComponent(last)}`
+        ? last && annotateAddress(last)
         : `#/${view}`;
       if (!target) return null;
       return h(
@@ -134,8 +134,8 @@ class Page {
   #key(event) {
     if (isWriting(event)) return;
     const name = keyName(event);
-    const id = commandOf(name);
-    const done = id ? this.#command(id) : this.#classKey(event, name);
+    const command = commandOf(name);
+    const done = command ? this.#command(command.id) : this.#classKey(event, name);
     if (done) event.preventDefault();
   }
 

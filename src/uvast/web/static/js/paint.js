@@ -1,47 +1,23 @@
-/** Draws the timeline: only what is visible, thousands of segments within a frame's time. */
+/** Draws the lanes of the timeline: only what is visible, thousands of segments at once. */
 
+import { FONT, paintBlocks } from "./blocks.js";
 import { ticks, toX } from "./geometry.js";
+import { lastAtOrBefore } from "./intervals.js";
 import { clock } from "./times.js";
-import { inkOn } from "./dom.js";
 
 /** @typedef {import("./geometry.js").View} View */
+/** @typedef {import("./geometry.js").Lane} Lane */
+/** @typedef {import("./scene.js").Scene} Scene */
 
-const FONT = "12px system-ui, sans-serif";
-const widths = new Map();
-
-/** The colours of the page, read again when the theme changes. */
-export function palette() {
-  const style = getComputedStyle(document.documentElement);
-  const names = ["ground", "panel", "sunk", "ink", "faint", "line", "accent", "hatch"];
-  return Object.fromEntries(
-    names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]),
-  );
-}
+const PIN_WIDTH = 16;
+const ROOM_FOR_TIME = 44;
+const BAND_STEP = 2;
+const JOINED = 2;
 
 /**
- * Stripes for what nobody has looked at.
+ * Everything but what moves over them.
  * @param {CanvasRenderingContext2D} context
- * @param {string} colour
- */
-export function hatching(context, colour) {
-  const tile = document.createElement("canvas");
-  tile.width = tile.height = 8;
-  const pen = tile.getContext("2d");
-  pen.strokeStyle = colour;
-  pen.lineWidth = 1.5;
-  pen.beginPath();
-  for (const by of [-8, 0, 8]) {
-    pen.moveTo(by, 8);
-    pen.lineTo(by + 8, 0);
-  }
-  pen.stroke();
-  return context.createPattern(tile, "repeat");
-}
-
-/**
- * Everything but the playhead.
- * @param {CanvasRenderingContext2D} context
- * @param {any} scene what the timeline holds
+ * @param {Scene} scene
  * @param {View} view
  */
 export function paintLanes(context, scene, view) {
@@ -50,39 +26,46 @@ export function paintLanes(context, scene, view) {
   context.font = FONT;
   context.textBaseline = "middle";
   for (const lane of lanes) {
-    if (lane.name === "ruler") paintRuler(context, lane, colours, view);
-    else {
+    if (lane.name !== "ruler") {
       context.fillStyle = colours.sunk;
       context.fillRect(0, lane.top, view.width, lane.height);
-      PAINTERS[lane.name](context, lane, scene, view);
     }
+    PAINTERS[lane.name](context, lane, scene, view);
+    if (scene.isHinting && isEmpty(scene[lane.name])) paintHint(context, lane, colours);
   }
 }
 
+const HINTS = {
+  clicks: "No clicks yet: play, and press a class's key in each action",
+  labels: "No labels yet: striped is what nobody has looked at",
+  pseudo: "The actions that your clicks tell of appear here",
+};
+
+function isEmpty(content) {
+  return (content?.items ?? content)?.length === 0;
+}
+
+/** What a lane is for, as long as nothing is in it. */
+function paintHint(context, lane, colours) {
+  if (!HINTS[lane.name]) return;
+  const middle = lane.top + lane.height / 2;
+  context.fillStyle = colours.sunk;
+  context.fillRect(0, middle - 9, context.measureText(HINTS[lane.name]).width + 18, 18);
+  context.fillStyle = colours.faint;
+  context.fillText(HINTS[lane.name], 8, middle + 0.5);
+}
+
 const PAINTERS = {
+  ruler: paintRuler,
   strip: paintStrip,
   clicks: paintClicks,
   labels: paintLabels,
-  pseudo: (context, lane, scene, view) => paintSegments(
-    context,
-    lane,
-    scene,
-    view,
-    scene.pseudo,
-    0.62,
-  ),
-  prediction: (context, lane, scene, view) => paintSegments(
-    context,
-    lane,
-    scene,
-    view,
-    scene.prediction,
-    0.85,
-  ),
+  pseudo: paintSegments,
+  prediction: paintSegments,
   band: paintBand,
 };
 
-function paintRuler(context, lane, colours, view) {
+function paintRuler(context, lane, { colours }, view) {
   const { step, times } = ticks(view);
   const digits = step < 0.1 ? 2 : step < 1 ? 1 : 0;
   context.strokeStyle = colours.line;
@@ -93,7 +76,9 @@ function paintRuler(context, lane, colours, view) {
     const x = Math.round(toX(view, time)) + 0.5;
     context.moveTo(x, lane.top + 15);
     context.lineTo(x, lane.top + lane.height);
-    context.fillText(clock(time, digits), x + 4, lane.top + 10);
+    if (x + ROOM_FOR_TIME < view.width) {
+      context.fillText(clock(time, digits), x + 4, lane.top + 10);
+    }
   }
   context.stroke();
 }
@@ -102,14 +87,16 @@ function paintStrip(context, lane, scene, view) {
   for (const tile of scene.strip?.visible(view) ?? []) {
     if (!tile.image) continue;
     const length = (tile.end - tile.start) / tile.n;
-    const [wide, tall] = [tile.image.naturalWidth / tile.n, tile.image.naturalHeight];
+    const wide = tile.image.naturalWidth / tile.n;
+    const tall = tile.image.naturalHeight;
     for (let i = 0; i < tile.n; i++) {
       const x = toX(view, tile.start + i * length);
       const width = toX(view, tile.start + (i + 1) * length) - x;
       if (x > view.width || x + width < 0) continue;
       // the picture covers its place; what is too much is cut off evenly
       const scale = Math.max(width / wide, lane.height / tall);
-      const [cutWide, cutTall] = [width / scale, lane.height / scale];
+      const cutWide = width / scale;
+      const cutTall = lane.height / scale;
       context.drawImage(
         tile.image,
         i * wide + (wide - cutWide) / 2,
@@ -125,185 +112,109 @@ function paintStrip(context, lane, scene, view) {
   }
 }
 
+/**
+ * One pin a click. Where clicks are dense, one in each pin's width; the others are thin lines. The
+ * places of the widths are fixed in time, so that panning does not make pins jump.
+ */
 function paintClicks(context, lane, scene, view) {
-  const bottom = lane.top + lane.height;
-  const [from, to] = scene.clickIndex.range(view.start - 1, view.end + 1);
-  let last = -9;
+  const { clicks, clickTimes, row } = scene;
+  const scale = view.width / (view.end - view.start);
+  const margin = PIN_WIDTH / scale;
+  const from = lastAtOrBefore(clickTimes, view.start - margin) + 1;
+  const to = lastAtOrBefore(clickTimes, view.end + margin) + 1;
+  const looks = scene.looks.clicks;
+  const place = (i) => Math.floor((clickTimes[i] * scale) / PIN_WIDTH);
+  row.begin(view.width, scene.dots);
   for (let i = from; i < to; i++) {
-    const click = scene.clicks[i];
-    const x = toX(view, click.start);
-    const chosen = scene.selected === click.id;
-    if (x - last < 0.7 && !chosen) continue;
-    last = x;
-    const { colour, key } = scene.classOf(click.label);
-    context.fillStyle = colour;
-    context.globalAlpha = click.pending ? 0.55 : 1;
-    pin(context, x, lane.top + 3, bottom - 1);
-    context.globalAlpha = 1;
-    if (chosen) {
-      context.strokeStyle = scene.colours.ink;
-      context.lineWidth = 2;
-      context.stroke();
-    }
-    if (key) {
-      context.fillStyle = inkOn(colour);
-      context.textAlign = "center";
-      context.fillText(key.toUpperCase(), x, lane.top + 11.5);
-      context.textAlign = "left";
-    }
+    const x = (clickTimes[i] - view.start) * scale;
+    if (row.take(x, x + 1)) row.fill(looks.of(clicks[i]).pixel);
   }
-}
-
-function pin(context, x, top, bottom) {
-  context.beginPath();
-  context.roundRect(x - 8, top, 16, 17, 5);
-  context.moveTo(x - 4, top + 17);
-  context.lineTo(x, bottom);
-  context.lineTo(x + 4, top + 17);
-  context.fill();
-}
-
-function paintLabels(context, lane, scene, view) {
-  context.fillStyle = scene.hatch;
-  for (const [start, end] of scene.unlabelled) {
-    if (end < view.start || start > view.end) continue;
-    const x = Math.max(0, toX(view, start));
-    context.fillRect(x, lane.top, Math.min(view.width, toX(view, end)) - x, lane.height);
-  }
-  paintSegments(context, lane, scene, view, scene.labels, 1);
-  if (scene.draft) paintDraft(context, lane, scene, view);
-}
-
-function paintSegments(context, lane, scene, view, index, strength) {
-  const [from, to] = index.range(view.start, view.end);
-  let last = -9;
+  row.paint(context, lane.top + 4, lane.height - 5);
+  let last = -1;
   for (let i = from; i < to; i++) {
-    const one = index.items[i];
-    const x = toX(view, one.start);
-    const end = toX(view, one.end);
-    if (end - last < 0.7) continue;
-    last = end;
-    const width = Math.max(1, end - x - (end - x > 3 ? 1 : 0));
-    const { colour } = scene.classOf(one.label);
-    context.globalAlpha = one.pending ? strength * 0.55 : strength;
-    context.fillStyle = colour;
-    if (width > 8) box(context, x, lane.top, width, lane.height);
-    else context.fillRect(x, lane.top, width, lane.height);
-    context.globalAlpha = 1;
-    if (width > 22) {
-      paintText(
-        context,
-        one.label,
-        x,
-        width,
-        lane,
-        strength > 0.7 ? inkOn(colour) : scene.colours.ink,
-        view,
-      );
-    }
-    if (one.id && one.id === scene.selected) outline(context, scene, x, lane, width);
+    if (place(i) === last) continue;
+    last = place(i);
+    paintPin(context, lane, scene, clicks[i], (clickTimes[i] - view.start) * scale);
   }
 }
 
-function box(context, x, top, width, height) {
-  context.beginPath();
-  context.roundRect(x, top + 1, width, height - 2, 3);
+/** A click with the key of its class. */
+function paintPin(context, lane, scene, click, x) {
+  const look = scene.looks.clicks.of(click);
+  const { key } = scene.classOf(click.label);
+  context.fillStyle = look.fill;
+  pin(context, lane, x);
   context.fill();
+  if (!key) return;
+  context.fillStyle = look.ink;
+  context.textAlign = "center";
+  context.fillText(key.toUpperCase(), x, lane.top + 11.5);
+  context.textAlign = "left";
 }
 
-function outline(context, scene, x, lane, width) {
+/** The click that is selected, over the playhead, which often stands there. */
+export function paintChosenPin(context, scene, view) {
+  const click = scene.chosen;
+  if (!click) return;
+  const lane = scene.lanes.find((one) => one.name === "clicks");
+  const x = toX(view, click.start);
+  paintPin(context, lane, scene, click, x);
+  pin(context, lane, x);
   context.strokeStyle = scene.colours.ink;
-  context.lineWidth = 2.5;
-  context.beginPath();
-  context.roundRect(x + 1, lane.top + 1.5, Math.max(1, width - 2), lane.height - 3, 3);
+  context.lineWidth = 2;
   context.stroke();
 }
 
-/** The label, where it is visible; shortened by letters, whose width is known. */
-function paintText(context, label, x, width, lane, ink, view) {
-  const from = Math.max(x, 0) + 6;
-  const room = Math.min(x + width, view.width) - from - 4;
-  let wide = widths.get(label);
-  if (wide === undefined) widths.set(label, (wide = context.measureText(label).width));
-  const letters = wide <= room ? label.length : Math.floor((room / wide) * label.length) - 1;
-  if (letters < 2) return;
-  context.fillStyle = ink;
-  context.fillText(
-    letters < label.length ? `${label.slice(0, letters)}…` : label,
-    from,
-    lane.top + lane.height / 2 + 0.5,
-  );
+function pin(context, lane, x) {
+  const top = lane.top + 3;
+  context.beginPath();
+  context.roundRect(x - PIN_WIDTH / 2, top, PIN_WIDTH, 17, 5);
+  context.moveTo(x - 4, top + 17);
+  context.lineTo(x, lane.top + lane.height - 1);
+  context.lineTo(x + 4, top + 17);
 }
 
-function paintDraft(context, lane, scene, view) {
-  const { label, start, end } = scene.draft;
-  const x = toX(view, start);
-  const width = Math.max(2, toX(view, end) - x);
-  context.globalAlpha = 0.45;
-  context.fillStyle = scene.classOf(label).colour;
-  box(context, x, lane.top, width, lane.height);
-  context.globalAlpha = 1;
-  context.setLineDash([5, 4]);
-  outline(context, scene, x, lane, width);
-  context.setLineDash([]);
-  if (width > 22) paintText(context, label, x, width, lane, scene.colours.ink, view);
+function paintLabels(context, lane, scene, view) {
+  paintUnlabelled(context, lane, scene, view);
+  paintSegments(context, lane, scene, view);
+}
+
+/** Stripes; stretches that nearly touch are painted as one, the segments come over them. */
+function paintUnlabelled(context, lane, { unlabelled, hatch }, view) {
+  const [from, to] = unlabelled.range(view.start, view.end);
+  context.fillStyle = hatch;
+  let start = 0;
+  let end = -Infinity;
+  for (let i = from; i <= to; i++) {
+    const x = i < to ? Math.max(0, toX(view, unlabelled.items[i].start)) : Infinity;
+    if (x - end > JOINED) {
+      if (end > start) context.fillRect(start, lane.top, end - start, lane.height);
+      start = x;
+    }
+    if (i < to) end = Math.min(view.width, toX(view, unlabelled.items[i].end));
+  }
+}
+
+function paintSegments(context, lane, scene, view) {
+  const { row, selected, dots } = scene;
+  const style = { looks: scene.looks[lane.name], row, selected, dots, ink: scene.colours.ink };
+  paintBlocks(context, lane, scene[lane.name], style, view);
 }
 
 /** How sure the model is: a filled curve, the mean of what falls on a pixel. */
-function paintBand(context, lane, scene, view) {
-  const band = scene.band;
-  if (!band) return;
+function paintBand(context, lane, { band, colours }, view) {
   const bottom = lane.top + lane.height;
-  const perPixel = (view.end - view.start) / view.width / band.step;
+  const perPixel = (view.end - view.start) / view.width;
   context.beginPath();
   context.moveTo(0, bottom);
-  for (let x = 0; x <= view.width; x += 2) {
-    const from = Math.floor((view.start + (x / view.width) * (view.end - view.start)) / band.step);
-    const value = mean(band, from, from + Math.max(1, Math.floor(perPixel * 2)));
+  for (let x = 0; x <= view.width; x += BAND_STEP) {
+    const start = view.start + x * perPixel;
+    const value = band.over(start, start + BAND_STEP * perPixel);
     context.lineTo(x, bottom - value * (lane.height - 2));
   }
   context.lineTo(view.width, bottom);
-  context.fillStyle = scene.colours.accent;
+  context.fillStyle = colours.accent;
   context.globalAlpha = 0.4;
   context.fill();
   context.globalAlpha = 1;
-}
-
-/** By running sums, so that a whole video costs no more than a second of it. */
-function mean(band, from, to) {
-  const n = band.probability.length;
-  band.sums ??= band.probability.reduce(
-    (sums, one, i) => ((sums[i + 1] = sums[i] + one), sums),
-    new Float64Array(n + 1),
-  );
-  const [start, end] = [Math.min(Math.max(0, from), n), Math.min(Math.max(0, to), n)];
-  return end > start ? (band.sums[end] - band.sums[start]) / (end - start) : 0;
-}
-
-/**
- * The playhead, the loop and an open segment.
- * @param {CanvasRenderingContext2D} context @param {any} scene @param {View} view @param {any} head
- */
-export function paintHead(context, scene, view, head) {
-  const { colours, height } = scene;
-  context.clearRect(0, 0, view.width, height);
-  if (head.loop) {
-    const x = toX(view, head.loop.start);
-    context.fillStyle = colours.accent;
-    context.globalAlpha = 0.14;
-    context.fillRect(x, 0, toX(view, head.loop.end) - x, height);
-    context.globalAlpha = 1;
-  }
-  if (head.hover !== null) {
-    context.fillStyle = colours.faint;
-    context.fillRect(Math.round(toX(view, head.hover)), 0, 1, height);
-  }
-  const x = Math.round(toX(view, head.seconds));
-  context.fillStyle = colours.accent;
-  context.fillRect(x - 1, 0, 2, height);
-  context.beginPath();
-  context.moveTo(x - 7, 0);
-  context.lineTo(x + 7, 0);
-  context.lineTo(x, 10);
-  context.fill();
 }

@@ -12,7 +12,18 @@ export const KINDS = {
   report: ["Report", "One page about a model: scores, pictures, where it errs."],
 };
 
-const LABELS = { extractor: "Extractor", epochs: "Epochs", run: "Model" };
+const LABELS = {
+  extractor: "Extractor",
+  supervision: "Learn from",
+  epochs: "Epochs",
+  run: "Model",
+};
+
+const SUPERVISIONS = [
+  ["", "What most videos have"],
+  ["timestamps", "Clicks; segments count as clicks"],
+  ["full", "Segments alone"],
+];
 
 const EXTRACTORS = [
   ["", "Its own choice"],
@@ -32,7 +43,10 @@ function options(kind, project) {
   if (kind === "extract") return { extractor: select("Extractor", EXTRACTORS) };
   if (kind === "train") {
     const own = { placeholder: "its own choice", "aria-label": "Epochs" };
-    return { epochs: h("input", { type: "number", min: 1, step: 1, ...own }) };
+    return {
+      supervision: select("Learn from", SUPERVISIONS),
+      epochs: h("input", { type: "number", min: 1, step: 1, ...own }),
+    };
   }
   const finished = project.runs.filter((one) => one.finished).map((one) => [one.name, one.name]);
   return { run: select("Model", [["", "The newest"], ...finished]) };

@@ -17,10 +17,10 @@ export class ReviewView {
    */
   constructor(store, _path, notices) {
     Object.assign(this, { store, notices, queue: [], place: -1, seen: new Set() });
-    this.workspace = new Workspace(store, () => this.#panels());
+    this.workspace = new Workspace(store, () => this.#panels(), false);
     this.classes = new ClassPanel(this.workspace, (label) => this.classKey(label));
     this.inspector = new Inspector(this.workspace, () => this.#accept());
-    this.list = h("div", { class: "queue", role: "list" });
+    this.list = h("div", { class: "queue", role: "list" }, h("p", { class: "hint" }, "Looking…"));
     this.title = h("h1", {}, "Review");
     this.buttons = h("div", { class: "row" });
     this.curve = h("div", { class: "curve" });

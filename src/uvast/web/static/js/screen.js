@@ -16,7 +16,7 @@ export class Screen {
   constructor(store, onchange) {
     this.store = store;
     this.onchange = onchange;
-    this.element = h("div", { class: "screen" });
+    this.element = h("div", { class: "screen" }, h("p", { class: "screen-note" }, "Opening…"));
     this.player = null;
     this.table = null;
     this.media = undefined;
@@ -148,7 +148,7 @@ export class Screen {
       if (news.job !== number) return;
       if (news.progress !== null && news.progress !== undefined) bar.value = news.progress;
       if (news.state === "done") await this.store.refetch(state.name).catch(() => {});
-      if (news.state === "failed" || news.state === "cancelled") failed("see Jobs");
+      if (news.state === "failed" || news.state === "cancelled") failed("the view Train shows its log.");
     });
     if (state.proxy?.state === "failed" || state.proxy?.state === "cancelled") {
       failed(state.proxy.error);

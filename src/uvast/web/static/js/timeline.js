@@ -5,19 +5,19 @@ import {
   around,
   following,
   hit,
-  lanes,
   panned,
   toSeconds,
   toX,
   whole,
   zoomed,
 } from "./geometry.js";
-import { gaps, IntervalIndex } from "./intervals.js";
-import { hatching, paintHead, paintLanes, palette } from "./paint.js";
 import { Gestures } from "./gestures.js";
+import { paintOverlay } from "./overlay.js";
+import { paintLanes } from "./paint.js";
+import { Scene } from "./scene.js";
 import { clock } from "./times.js";
 
-const NOTHING = new IntervalIndex([]);
+const MOMENTS_TO_TELL = 250;
 
 /**
  * @typedef {object} Handlers
@@ -33,23 +33,7 @@ export class Timeline {
     this.handlers = handlers;
     this.seconds = 0;
     this.view = whole(1, 1);
-    this.scene = {
-      clicks: [],
-      clickIndex: NOTHING,
-      labels: NOTHING,
-      pseudo: NOTHING,
-      prediction: NOTHING,
-      unlabelled: [],
-      lanes: lanes(["ruler"]),
-      height: 24,
-      selected: null,
-      draft: null,
-      strip: null,
-      band: null,
-      colours: palette(),
-      hatch: null,
-      classOf: null,
-    };
+    this.scene = new Scene();
     this.head = { seconds: 0, loop: null, hover: null };
     this.#build();
     this.gestures = new Gestures(this);
@@ -82,50 +66,26 @@ export class Timeline {
   close() {
     this.observer.disconnect();
     this.gestures.close();
+    clearTimeout(this.telling);
+    cancelAnimationFrame(this.asked);
   }
 
   /**
    * What to show.
    * @param {any} state of the video
-   * @param {{selected: string | null, draft: any, strip: any, classOf: (name: string) => any}} more
+   * @param {Parameters<Scene["show"]>[1]} more
    */
   show(state, more) {
-    const clicks = state.events.filter((one) => one.end === null);
-    const labelled = state.events.filter((one) => one.end !== null);
-    const prediction = state.prediction;
-    if (prediction !== this.scene.from) this.scene.band = prediction?.band ?? null;
-    Object.assign(this.scene, more, {
-      from: prediction,
-      clicks,
-      clickIndex: new IntervalIndex(clicks.map((one) => ({ ...one, end: one.start }))),
-      labels: new IntervalIndex(labelled),
-      pseudo: new IntervalIndex(state.pseudo),
-      prediction: new IntervalIndex(prediction?.segments ?? []),
-      unlabelled: gaps(labelled.length ? state.observed : [], state.seconds ?? 0),
-    });
-    this.#lay(
-      [
-        "ruler",
-        more.strip && "strip",
-        "clicks",
-        "labels",
-        "pseudo",
-        prediction && "prediction",
-        prediction?.band && "band",
-      ].filter(Boolean),
-    );
+    const isNew = this.scene.show(state, more);
+    if (this.scene.lay(this.scene.names)) this.#lay();
     if (state.seconds !== this.seconds) {
       this.seconds = state.seconds ?? 0;
       this.fit();
     }
-    this.redraw();
+    this.#soon(isNew);
   }
 
-  #lay(names) {
-    if (names.join() === this.scene.lanes.map((one) => one.name).join()) return;
-    this.scene.lanes = lanes(names);
-    const last = this.scene.lanes[this.scene.lanes.length - 1];
-    this.scene.height = last.top + last.height;
+  #lay() {
     setStyle(this.stage, { height: `${this.scene.height}px` });
     this.titles.replaceChildren(...this.scene.lanes.map((lane) => {
       const title = h("span", {}, lane.title);
@@ -144,14 +104,14 @@ export class Timeline {
       setStyle(canvas, { width: `${width}px`, height: `${this.scene.height}px` });
       canvas.getContext("2d").setTransform(dots, 0, 0, dots, 0, 0);
     }
+    this.scene.dots = dots;
     this.view = { ...this.view, width };
     this.recolour();
   }
 
   /** After a change of the theme. */
   recolour() {
-    this.scene.colours = palette();
-    this.scene.hatch = hatching(this.lower.getContext("2d"), this.scene.colours.hatch);
+    this.scene.recolour(this.lower.getContext("2d"));
     this.redraw();
   }
 
@@ -233,17 +193,28 @@ export class Timeline {
   /** Draws what is stale. */
   draw() {
     this.asked = 0;
-    if (!this.scene.classOf) return;
+    if (!this.scene.looks) return;
     if (this.stale) {
       paintLanes(this.lower.getContext("2d"), this.scene, this.view);
-      const share = (seconds) => `${(100 * seconds) / (this.seconds || 1)}%`;
-      setStyle(
-        this.thumb,
-        { left: share(this.view.start), width: share(this.view.end - this.view.start) },
-      );
+      this.#scrolled();
       this.stale = false;
     }
-    paintHead(this.upper.getContext("2d"), this.scene, this.view, this.head);
+    paintOverlay(this.upper.getContext("2d"), this.scene, this.view, this.head);
+    this.telling ||= setTimeout(() => this.#tell(), MOMENTS_TO_TELL);
+  }
+
+  /** The bar is as wide as the view, so nothing has to be measured; scrolling only moves it. */
+  #scrolled() {
+    const scale = this.view.width / (this.seconds || 1);
+    const width = `${Math.max(12, (this.view.end - this.view.start) * scale).toFixed(1)}px`;
+    if (width !== this.thumbWidth) setStyle(this.thumb, { width: (this.thumbWidth = width) });
+    const x = Math.min(this.view.start * scale, this.view.width - parseFloat(width));
+    setStyle(this.thumb, { transform: `translateX(${x.toFixed(1)}px)` });
+  }
+
+  /** To screen readers, a few times a second. */
+  #tell() {
+    this.telling = 0;
     this.stage.setAttribute("aria-valuemax", this.seconds.toFixed(2));
     this.stage.setAttribute("aria-valuenow", this.head.seconds.toFixed(2));
     this.stage.setAttribute("aria-valuetext", clock(this.head.seconds));

@@ -39,9 +39,10 @@ export class Uploads {
 
   /** @param {File[]} files */
   async send(files) {
-    for (const file of files) {
+    for (const [place, file] of files.entries()) {
       const bar = h("progress", { max: 1, value: 0, "aria-label": file.name });
-      fill(this.element, h("span", {}, `Adding ${file.name}`), bar);
+      const which = files.length > 1 ? ` (${place + 1} of ${files.length})` : "";
+      fill(this.element, h("span", {}, `Adding ${file.name}${which}`), bar);
       try {
         await upload("/api/videos", file, (share) => (bar.value = share));
       } catch (error) {

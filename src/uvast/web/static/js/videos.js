@@ -1,8 +1,9 @@
 /** The list of videos: what to label next first. */
 
 import { addressOf } from "./api.js";
-import { fill, h, setStyle, textButton } from "./dom.js";
-import { exportLabels, importLabels } from "./exchange.js";
+import { fill, h, renew, setStyle, textButton } from "./dom.js";
+import { exportLabels, importLabels, select } from "./exchange.js";
+import { annotateAddress, guide, nextStep } from "./guide.js";
 import { clock, count } from "./times.js";
 import { chooseFiles, dropTarget, Uploads } from "./uploads.js";
 
@@ -14,6 +15,12 @@ const STATES = {
   reviewed: "reviewed",
 };
 const URGENCY = { predicted: 0, clicks: 1, new: 2, labelled: 3, reviewed: 4 };
+const ORDERS = [
+  ["next", "What to label next"],
+  ["name", "By name"],
+  ["unsure", "Least sure first"],
+  ["length", "Longest first"],
+];
 const VIDEO_TYPES = "video/*,.avi,.mkv,.mov,.mp4,.webm,.mpg,.wmv,.m4v";
 
 /**
@@ -41,42 +48,19 @@ export class VideosView {
   constructor(store, _path, notices) {
     Object.assign(this, { store, notices, filter: "", order: "next" });
     this.uploads = new Uploads(store, notices);
-    this.next = h("div", { class: "next-card" });
+    this.guide = h("section", { class: "panel guide", "aria-label": "What to do next" });
     this.grid = h("div", { class: "video-grid" });
     this.summary = h("p", { class: "hint" });
-    const find = h(
-      "input",
-      { type: "search", placeholder: "Find a video", "aria-label": "Find a video" },
+    this.tools = h("div", { class: "bar" }, this.#tools());
+    this.element = h(
+      "section",
+      { class: "view videos" },
+      this.tools,
+      this.uploads.element,
+      this.guide,
+      this.summary,
+      this.grid,
     );
-    find.addEventListener("input", () => ((this.filter = find.value.toLowerCase()), this.update()));
-    const order = h(
-      "select",
-      { "aria-label": "Order" },
-      [
-        ["next", "What to label next"],
-        ["name", "By name"],
-        ["unsure", "Least sure first"],
-        ["length", "Longest first"],
-      ].map(([value, text]) => h("option", { value }, text)),
-    );
-    order.addEventListener("change", () => ((this.order = order.value), this.update()));
-    this.element = h("section", { class: "view videos" },
-      h(
-        "div",
-        { class: "bar" },
-        h("h1", {}, "Videos"),
-        find,
-        order,
-        h("span", { class: "stretch" }),
-        textButton(
-          "Add videos",
-          () => chooseFiles(VIDEO_TYPES, (files) => this.uploads.send(files)),
-          { class: "main" },
-        ),
-        textButton("Import labels", () => importLabels(store, notices)),
-        textButton("Export", () => exportLabels(store, notices)),
-      ),
-      this.uploads.element, this.next, this.summary, this.grid);
     dropTarget(this.element, (files) => this.uploads.send(files));
     this.leave = store.on("project", () => this.update());
     this.update();
@@ -86,6 +70,31 @@ export class VideosView {
     this.leave();
   }
 
+  #tools() {
+    const { store, notices } = this;
+    const find = h(
+      "input",
+      { type: "search", placeholder: "Find a video", "aria-label": "Find a video" },
+    );
+    find.addEventListener("input", () => ((this.filter = find.value.toLowerCase()), this.update()));
+    const order = select("Order", ORDERS);
+    order.addEventListener("change", () => ((this.order = order.value), this.update()));
+    return [
+      h("h1", {}, "Videos"),
+      find,
+      order,
+      h("span", { class: "stretch" }),
+      this.#add(""),
+      textButton("Import labels", () => importLabels(store, notices)),
+      textButton("Export", () => exportLabels(store, notices)),
+    ];
+  }
+
+  #add(kind) {
+    const send = () => chooseFiles(VIDEO_TYPES, (files) => this.uploads.send(files));
+    return textButton("Add videos", send, { class: kind });
+  }
+
   update() {
     const { videos, next } = this.store.project;
     const shown = sorted(videos, this.order, next?.video).filter(
@@ -93,37 +102,34 @@ export class VideosView {
     );
     const n = (state) => videos.filter((one) => one.state === state).length;
     const parts = Object.keys(STATES).filter(n).map((state) => `${n(state)} ${STATES[state]}`);
-    const bare = videos.filter((one) => !one.has_features).length;
     fill(
       this.summary,
       videos.length ? `${count(videos.length, "video")}: ${parts.join(", ")}` : null,
-      bare ? [`; ${bare} without features. `, h("a", { href: "#/jobs/extract" }, "Compute")] : null,
     );
-    this.next.hidden = !next;
-    if (next) fill(this.next, ...proposal(next));
-    fill(this.grid, shown.map((one) => card(one)));
-    if (!videos.length) {
-      fill(
-        this.grid,
-        h(
-          "div",
-          { class: "empty" },
-          h("h2", {}, "No videos yet"),
-          h("p", {}, "Drop video files here, or add them with the button above."),
-        ),
-      );
-    }
+    this.tools.hidden = this.guide.hidden = !videos.length;
+    const step = nextStep(this.store.project);
+    renew(this.guide, [step, next], () => guide(this.store.project, step));
+    renew(this.grid, [videos.length, shown], () => {
+      if (!videos.length) return this.#welcome();
+      return shown.length ? shown.map(card) : h("p", {}, "No video has such a name.");
+    });
   }
-}
 
-/** Where a click would teach most. */
-function proposal({ video, seconds, why }) {
-  const place = seconds === null ? "" : ` at ${clock(seconds, 0)}`;
-  const href = `#/annotate/${encodeURIComponent(video)}/${seconds ?? 0}`;
-  return [
-    h("div", {}, h("strong", {}, "Label next: "), video, place, h("p", { class: "hint" }, why)),
-    h("a", { class: "button main", href }, "Go there"),
-  ];
+  /** The first thing that somebody sees of a new project. */
+  #welcome() {
+    const steps = [
+      ["Add your videos", "Drop them here, or choose them."],
+      ["Click once in each action", "A key while the video plays; the segmentation appears."],
+      ["Train, then correct", "A model finds the actions everywhere; you look where it is unsure."],
+    ];
+    return h("div", { class: "welcome" },
+      h("h1", {}, "Which actions are in your videos?"),
+      h("ol", {}, steps.map(([title, text]) => h("li", {}, h("strong", {}, title), text))),
+      this.#add("main"),
+      h("p", { class: "hint" },
+        "Dropped files are copied into the project. To use large videos where they are, type ",
+        h("code", {}, `uvast init ${this.store.project.path} --videos FOLDER`)));
+  }
 }
 
 /** One video. */
@@ -147,7 +153,7 @@ function card(one) {
     one.n_clicks && count(one.n_clicks, "click"),
     one.n_segments && count(one.n_segments, "segment"),
   ].filter(Boolean).join(", ");
-  return h("a", { class: "video-card", href: `#/annotate/${encodeURIComponent(one.name)}` },
+  return h("a", { class: "video-card", href: annotateAddress(one.name) },
     h(
       "div",
       { class: "picture" },
@@ -163,15 +169,12 @@ function card(one) {
     ),
     one.uncertainty === null ? null : sureness(one.uncertainty),
     one.error ? h("p", { class: "fault" }, one.error) : null,
-    one.has_features ? null : h("p", { class: "hint" }, "no features yet"));
+  );
 }
 
 function sureness(uncertainty) {
-  const bar = h(
-    "div",
-    { class: "unsure", title: `The model is ${Math.round(100 * uncertainty)} % unsure` },
-    h("span", {}),
-  );
-  setStyle(bar.firstChild, { width: `${Math.round(100 * uncertainty)}%` });
-  return bar;
+  const share = Math.round(100 * uncertainty);
+  const bar = h("span", {});
+  setStyle(bar, { width: `${share}%` });
+  return h("p", { class: "hint unsure" }, `model ${share} % unsure`, h("span", {}, bar));
 }

@@ -19,9 +19,11 @@ export class Workspace {
   /**
    * @param {import("./store.js").Store} store
    * @param {() => void} onchange when the selection or the state changes
+   * @param {boolean} hints whether empty lanes tell how to fill them
    */
-  constructor(store, onchange = () => {}) {
+  constructor(store, onchange, hints) {
     this.store = store;
+    this.hints = hints;
     this.onchange = onchange;
     this.selected = null;
     /** @type {Draft | null} */
@@ -29,6 +31,7 @@ export class Workspace {
     /** "clicks" or "segments" */
     this.mode = "clicks";
     this.open = null;
+    this.classOf = (label) => store.classOf(label);
     this.screen = new Screen(store, () => this.onFrame());
     this.timeline = new Timeline({
       seek: (seconds) => this.player?.seek(seconds),
@@ -111,7 +114,9 @@ export class Workspace {
       selected: this.selected,
       draft: open ?? this.draft,
       strip: this.strip,
-      classOf: (label) => this.store.classOf(label),
+      classOf: this.classOf,
+      classes: this.store.project.classes,
+      hints: this.hints,
     };
     this.timeline.show(state, more);
   }
@@ -224,7 +229,7 @@ export class Workspace {
    * @returns {boolean} whether it is one of these
    */
   command(id) {
-    const does = COMMANDS[id];
+    const does = COMMANDS.find((one) => one.id === id)?.does;
     if (!does || !this.player || !this.document) return false;
     does(this);
     return true;

@@ -1,0 +1,280 @@
+"""More of what a person does with the page: files, fingers, classes, playing, reviews, restarts."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, expect
+from safetensors.numpy import save_file
+from web_page import (
+    PHONE,
+    SCENE,
+    Opener,
+    Served,
+    add_classes,
+    add_events,
+    clicks,
+    copied,
+    even,
+    lane,
+    place,
+    player,
+    saved,
+    segments,
+    served,
+    until,
+    write_binary,
+)
+
+from uvast.projects import Project
+
+DROP = """({name, content}) => {
+  const bytes = Uint8Array.from(atob(content), (one) => one.charCodeAt(0));
+  const data = new DataTransfer();
+  data.items.add(new File([bytes], name, {type: 'video/mp4'}));
+  const options = {dataTransfer: data, bubbles: true, cancelable: true};
+  const target = document.querySelector('.videos');
+  target.dispatchEvent(new DragEvent('dragover', options));
+  const waits = target.classList.contains('drop');
+  target.dispatchEvent(new DragEvent('drop', options));
+  return waits;
+}"""
+PINCH = """({from, to}) => {
+  const stage = document.querySelector('.timeline-stage');
+  stage.setPointerCapture = () => {};
+  const box = stage.getBoundingClientRect();
+  const send = (name, places) => places.forEach((share, i) => stage.dispatchEvent(
+    new PointerEvent(name, {
+      pointerId: 7 + i, pointerType: 'touch', button: 0, bubbles: true,
+      clientX: box.left + share * box.width, clientY: box.top + 5,
+    }),
+  ));
+  send('pointerdown', from);
+  send('pointermove', to);
+  send('pointerup', to);
+}"""
+TOO_SMALL = """() => [...document.querySelectorAll('button, select, input, a.button, nav a, label')]
+  .filter((one) => one.checkVisibility() && !(one.matches('input') && one.closest('label')))
+  .filter((one) => one.getBoundingClientRect().height < 39.5)
+  .map((one) => `${one.textContent || one.ariaLabel}: ${one.getBoundingClientRect().height}`)"""
+"""What is too small for a finger; the label of a field counts, not the field."""
+SPAN = f"[{SCENE}.view.start, {SCENE}.view.end]"
+
+
+@pytest.mark.usefixtures("refusals")
+def test_videos_are_added_by_a_drop(opened: Opener, app: Served, tmp_path: Path) -> None:
+    write_binary(tmp_path / "new clip.mp4", even(30))
+    content = base64.b64encode((tmp_path / "new clip.mp4").read_bytes()).decode()
+    page = opened("videos")
+    expect(page.locator(".guide [aria-current]")).to_have_text("Clicks")
+    assert page.evaluate(DROP, {"name": "new clip.mp4", "content": content})
+    expect(page.locator(".video-card", has_text="new clip")).to_be_visible()
+    assert app.app.project.video("new clip").n_frames == 30
+    page.evaluate(DROP, {"name": "notes.mp4", "content": base64.b64encode(b"no video").decode()})
+    expect(page.locator(".note.bad")).to_contain_text("notes.mp4")
+    assert len(app.app.project.names) == 4
+
+
+def test_ctrl_wheel_and_two_fingers_zoom_where_they_are(app: Served, opened: Opener) -> None:
+    page = opened("annotate/even")
+    x, y = place(page, 6.0, "clicks")
+    page.mouse.move(x, y)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    until(page, f"{SCENE}.view.start > 0")
+    start, end = page.evaluate(SPAN)
+    assert end - start == pytest.approx(8 / np.e, rel=0.02)
+    assert place(page, 6.0, "clicks")[0] == pytest.approx(x, abs=1)
+    page.keyboard.press("Alt+0")
+    page.evaluate(PINCH, {"from": [0.4, 0.6], "to": [0.3, 0.7]})
+    start, end = page.evaluate(SPAN)
+    assert (start, end) == (pytest.approx(2.0, abs=0.1), pytest.approx(6.0, abs=0.1))
+    assert clicks(app) == []
+
+
+def test_classes_are_renamed_merged_and_given_keys(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach", "pour", "cut")
+    add_events(app, ("reach", 1.0, None), ("pour", 2.0, None), ("cut", 3.0, None))
+    page = opened("annotate/even")
+    page.get_by_role("button", name="Add and edit classes").click()
+    row = page.locator(".class-row")
+    row.filter(has_text="reach").get_by_role("button", name="Rename").click()
+    page.keyboard.type("grasp")
+    page.keyboard.press("Enter")
+    expect(row.filter(has_text="grasp")).to_be_visible()
+    row.filter(has_text="cut").get_by_role("button", name="Merge").click()
+    page.get_by_label("Class that stays").select_option("grasp")
+    page.get_by_role("dialog", name="Merge cut").get_by_role("button", name="Merge").click()
+    expect(row).to_have_count(2)
+    key = page.get_by_label("Key of pour")
+    key.fill("b")
+    key.press("Enter")
+    expect(page.locator(".note.bad")).to_contain_text("Split the segment here")
+    key.fill("x")
+    key.press("Enter")
+    expect(key).to_have_value("x")
+    page.get_by_label("Colour of pour").fill("#112233")
+    page.locator(".class-row", has_text="pour").get_by_label("background").check()
+    page.keyboard.press("Escape")
+    until(page, f"{SCENE}.scene.classOf('pour').colour == '#112233'")
+    assert {one.name: (one.key, one.background) for one in app.app.store.classes}["pour"] == (
+        "x",
+        True,
+    )
+    assert clicks(app) == [("grasp", 1.0), ("pour", 2.0), ("grasp", 3.0)]
+    page.keyboard.press("x")
+    saved(page)
+    assert clicks(app)[0] == ("pour", 0.0)
+
+
+def test_shuttles_with_j_k_l_and_loops_a_segment(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach")
+    add_events(app, ("reach", 2.0, 2.6))
+    page = opened("annotate/even")
+    speed = page.locator(".controls select")
+    page.keyboard.press("l")
+    page.keyboard.press("l")
+    expect(speed).to_have_value("2")
+    until(page, f"{SCENE}.head.seconds > 1")
+    page.keyboard.press("j")
+    expect(speed).to_have_value("1")
+    there = player(page, "head.seconds")
+    until(page, f"{SCENE}.head.seconds < {there} - 0.2")
+    page.keyboard.press("k")
+    still = player(page, "head.seconds")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("o")
+    seen = set()
+    for _ in range(3):  # to the end of the stretch, and back to its begin
+        until(page, f"{SCENE}.head.seconds > 2.4")
+        until(page, f"{SCENE}.head.seconds < 2.3")
+        seen.add(player(page, "head.seconds"))
+    assert still < 2 <= min(seen)
+    page.keyboard.press("Escape")
+    until(page, f"{SCENE}.head.seconds > 2.7")
+
+
+def test_edits_wait_for_a_server_that_comes_back(
+    source: Project, tmp_path: Path, browser: Browser
+) -> None:
+    project = copied(source, tmp_path / "mine")
+    context = browser.new_context()
+    page = context.new_page()
+    with served(project) as first:
+        add_classes(first, "reach", "pour")
+        page.goto(first.app.door.link)
+        page.goto(f"{first.app.door.address}/#/annotate/even")
+        until(page, f"{SCENE}?.seconds > 0 && document.querySelector('.class-list *')")
+        page.keyboard.press("1")
+        saved(page)
+    expect(page.locator(".trouble")).to_contain_text("does not answer")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("2")
+    expect(page.locator(".trouble")).to_contain_text("1 change is not saved yet")
+    with served(Project.open(project.path), first.app.door.port) as second:
+        page.get_by_role("button", name="Try again").click()
+        expect(page.locator(".trouble")).to_contain_text("started anew")
+        context.new_page().goto(second.app.door.link)  # as its terminal says
+        saved(page)
+        expect(page.locator(".trouble")).to_be_hidden()
+        assert clicks(second) == [("reach", 0.0), ("pour", 1.0)]
+        page.keyboard.press("Control+z")
+        until(page, f"{SCENE}.scene.clicks.length == 1")
+    context.close()
+
+
+def test_undo_takes_back_an_import_and_an_accepted_prediction(
+    app: Served, opened: Opener, tmp_path: Path
+) -> None:
+    add_classes(app, "reach", "pour")
+    labels = tmp_path / "even.txt"
+    labels.write_text("0.5\t2.0\treach\n2.0\t3.5\tpour\n")
+    predict(app, ("reach", 0, 30), ("pour", 30, 80))
+    page = opened("videos")
+    page.get_by_role("button", name="Import labels").click()
+    page.get_by_label("Annotation file").set_input_files(labels)
+    page.get_by_label("Format").select_option("audacity")
+    page.get_by_label("Video", exact=True).select_option("even")
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.locator(".note")).to_contain_text("undo takes it back")
+    imported = [("reach", 0.5, 2.0), ("pour", 2.0, 3.5)]
+    assert segments(app) == imported
+    page.goto(f"{app.app.door.address}/#/annotate/even")
+    until(page, f"{SCENE}?.scene.labels.items.length == 2")
+    page.get_by_role("button", name="Accept all of the model").click()
+    until(page, f"{SCENE}.scene.labels.items.at(-1).end == 8")
+    assert segments(app) == [("reach", 0.0, 3.0), ("pour", 3.0, 8.0)]
+    page.keyboard.press("Control+z")
+    until(page, f"{SCENE}.scene.labels.items.at(-1)?.end == 3.5")
+    assert lane(page, "labels") == imported == segments(app)
+    page.keyboard.press("Control+z")
+    until(page, f"{SCENE}.scene.labels.items.length == 0")
+    assert segments(app) == []
+
+
+def predict(app: Served, *found: tuple[str, int, int], video: str = "even") -> None:
+    """A prediction at ten frames a second, as `uvast segment` leaves it."""
+    segments = [
+        {"label": label, "start": start, "end": end, "confidence": 0.9}
+        for label, start, end in found
+    ]
+    folder = app.app.project.path / "predictions"
+    folder.mkdir(exist_ok=True)
+    value = {"segments": segments, "frames_per_second": 10, "run": "runs/1"}
+    (folder / f"{video}.json").write_text(json.dumps(value))
+
+
+def test_the_report_of_a_model_is_shown_in_a_frame(
+    source: Project, tmp_path: Path, browser: Browser
+) -> None:
+    project = copied(source, tmp_path / "mine")
+    leave_report(project.path)
+    with served(project) as app, browser.new_page() as page:
+        page.goto(app.app.door.link)
+        page.goto(f"{app.app.door.address}/#/jobs")
+        page.locator(".run").get_by_role("button", name="Report").click()
+        frame = page.frame_locator("dialog iframe")
+        expect(frame.locator("h1")).to_have_text("How it did: well")  # its script runs
+        assert frame.locator("p").text_content() == "alone"  # and reaches nothing of the page
+        page.keyboard.press("Escape")
+        expect(page.locator("dialog")).to_have_count(0)
+
+
+def leave_report(project: Path) -> None:
+    """What an earlier day left: a finished run, a job that is done, its page."""
+    run = project / "runs" / "1"
+    run.mkdir(parents=True)
+    (run / "run.json").write_text("{}")
+    save_file({"x": np.zeros(1)}, run / "last.safetensors", {"progress": '{"finished": true}'})
+    folder = project / "app" / "jobs" / "1"
+    folder.mkdir(parents=True)
+    job = {"number": 1, "kind": "report", "command": ["report"], "state": "done", "output": "1"}
+    (folder / "job.json").write_text(json.dumps(job))
+    pages = project / "app" / "cache" / "reports"
+    pages.mkdir(parents=True)
+    (pages / "1.html").write_text(
+        """<!doctype html><h1>How it did</h1><p></p><script>
+        document.querySelector("h1").append(": well");
+        try { parent.document.title; } catch { document.querySelector("p").append("alone"); }
+        </script>"""
+    )
+
+
+def test_fits_a_finger_on_a_phone(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach", "pour", "a class with a rather long name")
+    page = opened("annotate/even", PHONE)
+    page.locator(".class-list [data-label=reach]").tap()
+    saved(page)
+    assert clicks(app) == [("reach", 0.0)]
+    for view in ("annotate/even", "videos", "jobs"):
+        page.goto(f"{app.app.door.address}/#/{view}")
+        expect(page.locator("main button").first).to_be_visible()
+        assert page.evaluate(TOO_SMALL) == []
+    page.goto(f"{app.app.door.address}/#/annotate/even")
+    page.get_by_role("button", name="Add and edit classes").tap()
+    assert page.evaluate(TOO_SMALL) == []
