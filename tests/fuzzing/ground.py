@@ -160,10 +160,10 @@ def _use_app(project: Project) -> None:
     from uvast.files import write_json
     from uvast.web.changes import Add, Reviewed
     from uvast.web.classes import ClassChange
-    from uvast.web.scenes import Scene
     from uvast.web.jobs import Job
     from uvast.web.processes import ProcessId
     from uvast.web.rounds import Round
+    from uvast.web.scenes import Scene
     from uvast.web.store import Store
 
     store = Store(project)
