@@ -69,7 +69,8 @@ def test_batches_move_as_a_whole() -> None:
     batch = collate([_video("a", 3)], [Segmentation([1], [3])])
     moved = batch.to("meta")
     assert moved.names == ("a",)
-    tensors = [moved.features, moved.mask, moved.lengths, *vars(moved.targets).values()]
+    targets = [value for value in vars(moved.targets).values() if value is not None]
+    tensors = [moved.features, moved.mask, moved.lengths, *targets]
     assert {tensor.device.type for tensor in tensors} == {"meta"}
     assert collate([_video("a", 3)]).to("meta").targets is None
 

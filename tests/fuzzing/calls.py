@@ -10,7 +10,6 @@ from uvast.web.app import App
 from uvast.web.review import doubtful
 from uvast.web.round_scores import curve
 from uvast.web.security import Door
-from uvast.web.views import video_json
 
 
 def _dataset(path: str) -> None:
@@ -55,7 +54,7 @@ def _app(path: str) -> None:
         app.jobs.step()
         for name in project.names:
             if app.store.fault(name) is None:
-                video_json(app, name)
+                assert app.states.now(name).json
         doubtful(app)
         curve(app)
     finally:

@@ -73,16 +73,21 @@ export function openPlan(store, kind, started, run = "") {
   const fault = h("p", { class: "fault", role: "alert" });
   const wanted = () => ({ kind, author: store.author, ...chosen(fields) });
   const start = textButton("Start", () => send(), { class: "main" });
+  let asked = 0;
   const plan = async () => {
+    const mine = ++asked;
+    start.disabled = true;
+    fill(sentences, h("li", { class: "waiting" }, "Looking at the videos…"));
     try {
       const { plan: found } = await post("/api/plan", wanted());
+      if (mine !== asked) return; // the options have changed since
       fill(sentences, found.map((one) => h("li", {}, one)));
       fill(fault);
       start.disabled = false;
     } catch (error) {
+      if (mine !== asked) return;
       fill(sentences);
       fill(fault, error.message);
-      start.disabled = true;
     }
   };
   const send = async () => {
