@@ -1,7 +1,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -10,6 +10,7 @@ from uvast.benchmark.paired import mean_difference
 NUMBERS = st.lists(st.integers(-50, 50), min_size=2, max_size=12).filter(lambda x: len(set(x)) > 1)
 
 
+@settings(deadline=None)  # a busy machine
 @given(NUMBERS)
 def test_the_interval_is_students(values: list[int]) -> None:
     found = mean_difference([values])
@@ -19,6 +20,7 @@ def test_the_interval_is_students(values: list[int]) -> None:
     assert found.n_pairs == len(values)
 
 
+@settings(deadline=None)  # a busy machine
 @given(NUMBERS, NUMBERS)
 def test_datasets_count_alike_and_have_variances_of_their_own(
     one: list[int], two: list[int]

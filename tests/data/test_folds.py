@@ -1,7 +1,7 @@
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uvast.data import Split, make_splits
@@ -14,6 +14,7 @@ SUBJECTS = tuple(
 )
 
 
+@settings(deadline=None)  # a busy machine
 @given(n_folds=st.integers(2, 6), seed=st.integers(0, 99))
 def test_no_subject_is_on_both_sides_of_a_fold(n_folds: int, seed: int) -> None:
     folds = inner_folds(NAMES, n_folds, SUBJECTS, seed=seed)

@@ -46,6 +46,7 @@ def random_video(generator, n_frames, n_segments, dtype=torch.float64):
     length = n_segments + 1
     return SimpleNamespace(
         labels=transcript[segment_of_frame][None],
+        frame_labels=transcript[segment_of_frame][None],
         transcript=transcript[None],
         n_segments=torch.tensor([n_segments]),
         segment_of_frame=segment_of_frame[None],
@@ -71,7 +72,7 @@ def padded(tensors, value, batch_dim):
 
 
 LAYERED = {"decoder_logits", "cross_attention", "durations"}
-INTEGER = {"labels", "transcript", "segment_of_frame"}
+INTEGER = {"labels", "frame_labels", "transcript", "segment_of_frame"}
 
 
 def batched(videos, garbage=3.5):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uvast.config import Config, LossConfig
@@ -21,6 +21,7 @@ from uvast.training.margins import far_from_cuts, without_margins
 DURATIONS = st.lists(st.integers(1, 12), min_size=1, max_size=5)
 
 
+@settings(deadline=None)  # a busy machine
 @given(st.lists(DURATIONS, min_size=1, max_size=3), st.floats(0, 0.499))
 def test_frames_are_left_out_one_by_one_as_said(videos: list[list[int]], margin: float) -> None:
     longest = max(map(sum, videos))
