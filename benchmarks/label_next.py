@@ -44,7 +44,7 @@ from uvast.proposals import Candidates, is_known, middle_half, propose, segment_
 from uvast.segments import Segmentation
 from uvast.supervision import class_model_durations
 from uvast.supervision.moving_average import moving_average
-from uvast.training.samples import LEAST_FRAMES
+from uvast.training.samples import LEAST_FRAMES, uncut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -130,8 +130,8 @@ def learn(world: World, said: Said) -> Model:
     n_classes = len(world.vocabulary)
     return Model(
         _regression(inputs, labels, n_classes),
-        LengthModel.fit(list(targets.values()), n_classes, "gamma"),
-        Transitions.fit(list(targets.values()), n_classes),
+        LengthModel.fit(uncut(targets), n_classes, "gamma"),
+        Transitions.fit(uncut(targets), n_classes),
     )
 
 
@@ -151,7 +151,8 @@ def _samples(world: World, said: Said) -> dict[str, tuple[str, int, int, Timesta
                 continue
             ids = world.vocabulary.encode([one.label for one in inside])
             clicks = Timestamps(np.array([one.frame - start for one in inside]), ids)
-            found[f"{name}/{start}:{end}"] = name, start, end, clicks
+            key = f"{name}/{start}:{end}" if labels.stretches else name
+            found[key] = name, start, end, clicks
     return found
 
 

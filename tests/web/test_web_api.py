@@ -37,7 +37,7 @@ def predict(project: Project, name: str, *segments: dict[str, object]) -> None:
     (folder / f"{name}.json").write_text(json.dumps(content))
 
 
-def predicted(label: str, start: int, end: int, **more: float) -> dict[str, object]:
+def predicted(label: str, start: int, end: int, **more: object) -> dict[str, object]:
     seconds = {"start_seconds": start / RATE, "end_seconds": end / RATE}
     return {"label": label, "start": start, "end": end, "confidence": 0.9, **seconds, **more}
 
@@ -147,6 +147,35 @@ def test_review_shows_the_least_sure_first(client: Client, project: Project) -> 
     client.change("cup", {"do": "reviewed", "value": True})
     left = [(one["video"], one["segment"]["label"]) for one in client.get("/api/review").json()]
     assert left == [("tea", "x")]
+
+
+def test_label_next_is_answered_by_a_segment_and_goes_on(client: Client, project: Project) -> None:
+    def proposed() -> Any:
+        client.app.overview.refresh()
+        return client.get("/api/project").json()["next"]
+
+    crowd = {"entropy": 0.6, "agreement": 1.0}
+    predict(
+        project,
+        "cup",
+        predicted("reach", 0, 20, **crowd, look=[0.0, 0.1]),
+        predicted("pour", 20, 40, **crowd, look=[0.1, 0.0]),
+        predicted("stir", 40, 60, entropy=0.9, agreement=0.0, look=[50.0, 50.0]),
+    )
+    predict(project, "tea", predicted("pour", 0, 40, entropy=0.1, look=[0.0, 0.0]))
+    first = proposed()
+    assert first["video"] == "tea"  # it looks like both of the crowd; the odd one tells of itself
+    assert first["segment"] == {"label": "pour", "start": 1.0, "end": 3.0}
+    assert (first["seconds"], first["why"]) == (
+        2.0,
+        "the model is unsure of others that look like it",
+    )
+    client.change("tea", segment(1.0, 3.0))
+    second = proposed()
+    assert (second["video"], second["seconds"]) == ("cup", 5.0)
+    assert second["why"] == "only 0% of its frames look like stir"
+    client.change("cup", {"do": "add", "kind": "click", "label": "reach", "start": 0.5})
+    assert proposed() is None  # clicks without segments stand for all of a video
 
 
 def test_rounds_are_scored_against_what_was_reviewed(client: Client, project: Project) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from uvast.web.documents import Document
 from uvast.web.job_views import job_view, run_views
-from uvast.web.review import next_to_label
+from uvast.web.label_next import LabelNext
 
 if TYPE_CHECKING:
     from uvast.projects import ProjectVideo
@@ -40,6 +40,7 @@ class Overview:
 
     def __init__(self, app: App) -> None:
         self._app = app
+        self._next = LabelNext(app)
         self._facts: dict[str, _Facts] = {}
         self._rows: dict[str, tuple[Document, _Facts, bytes]] = {}
         self._slow: dict[str, object] = {}
@@ -49,7 +50,7 @@ class Overview:
         facts = {video.name: self._look_at(video) for video in self._app.project.videos}
         slow: dict[str, object] = {
             "runs": run_views(self._app.project.path),
-            "next": next_to_label(self._app),
+            "next": self._next.find(),
         }
         is_new = facts != self._facts or slow != self._slow
         if facts == self._facts:

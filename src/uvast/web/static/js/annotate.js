@@ -48,7 +48,7 @@ export class AnnotateView {
   async mount() {
     try {
       await this.workspace.load(this.name);
-      if (this.begin) this.workspace.goTo(this.begin);
+      if (this.begin) this.#goTo(this.begin);
     } catch (error) {
       fill(
         this.element,
@@ -87,6 +87,7 @@ export class AnnotateView {
   classKey(label, relabel) {
     if (!this.workspace.document) return;
     if (relabel) this.workspace.relabel(label);
+    else if (this.workspace.draft?.from === "next") this.workspace.acceptDraft(label);
     else this.workspace.useClass(label);
   }
 
@@ -106,9 +107,21 @@ export class AnnotateView {
       ? next.video
       : videos[(place + 1) % videos.length]?.name;
     if (next && next.video === this.name && next.seconds !== null) {
-      this.workspace.goTo(next.seconds);
+      this.#goTo(next.seconds);
     }
-    else if (other) location.hash = `#/annotate/${encodeURIComponent(other)}`;
+    else if (other) {
+      const moment = other === next?.video ? `/${next.seconds ?? 0}` : "";
+      location.hash = `#/annotate/${encodeURIComponent(other)}${moment}`;
+    }
+  }
+
+  /** To a moment; where a click would teach most, with the segment that a class's key names. */
+  #goTo(seconds) {
+    const { next } = this.store.project;
+    this.workspace.goTo(seconds);
+    if (next?.segment && next.video === this.name && next.seconds === seconds) {
+      this.workspace.suggest(next.segment, "next");
+    }
   }
 
   recolour() {

@@ -67,7 +67,11 @@ const HINTS = {
   clicks: "Play, and press a class's key once in each action.",
   segments: "Press a class's key where an action begins, and again where it ends.",
 };
-const SUGGESTED = { prediction: "Model's segment", pseudo: "Segment from clicks" };
+const SUGGESTED = {
+  prediction: "Model's segment",
+  pseudo: "Segment from clicks",
+  next: "What happens here?",
+};
 
 /** What is selected, and what can be done with it. */
 export class Inspector {
