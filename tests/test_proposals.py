@@ -71,6 +71,12 @@ def test_where_all_look_the_same_the_most_doubt_decides() -> None:
     assert propose(candidates(np.zeros(4), doubts=[0.1, 0.4, 0.3, 0.2]), 2) == [1, 2]
 
 
+def test_equal_looks_tell_all_of_each_other_and_little_of_the_rest() -> None:
+    looks = [0.0, 0.0, 0.0, 0.0, 0.0, 7.0]
+    assert sorted(propose(candidates(looks, doubts=[0.1] * 5 + [0.4]), 2)) in ([0, 5], [4, 5])
+    assert propose(candidates(looks, known=[True] + 5 * [False])) == [5]
+
+
 def test_of_very_many_the_doubtful_are_compared() -> None:
     n = 3 * MOST_CANDIDATES
     doubts = np.full(n, 0.01)
@@ -90,7 +96,7 @@ def test_the_first_is_the_best_by_brute_force_and_the_second_nearly(seed: int) -
         known=rng.random(6) < 0.3,
     )
     squares = ((one.looks[:, None] - one.looks[None]) ** 2).sum(-1)
-    alike = np.exp(-4 * squares / np.median(squares))
+    alike = np.exp(-squares / (0.64 * np.median(squares[squares > 0])))
 
     def settled(places: tuple[int, ...]) -> float:
         told = alike[:, [*np.flatnonzero(one.known), *places]].max(axis=1, initial=0.0)

@@ -33,8 +33,11 @@ LOOK_WIDTH = 32
 MOST_CANDIDATES = 1500
 """Segments that are compared with each other; of more, those with the most doubt."""
 
-_NEAR = 0.5
-"""Segments look alike within this part of their median distance."""
+_NEAR = 0.8
+"""Segments look alike within this part of their median distance (chosen on split 2 of GTEA and of
+knot tying, see `benchmarks/label_next.py`)."""
+
+_LEAST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +134,10 @@ def _alike(looks: FloatArray) -> FloatArray:
     """How much one tells of another by their distance, from 0 to 1 `(N, N)`."""
     norms = np.einsum("nl,nl->n", looks, looks)
     squares = np.maximum(norms[:, None] + norms[None] - 2 * (looks @ looks.T), 0)
-    unit = _NEAR**2 * float(np.median(squares)) if squares.size else 0.0
-    near: FloatArray = np.exp(-squares / unit) if unit > 0 else np.ones_like(squares)
+    # what rounding leaves of equal looks is no distance
+    apart = squares[squares > _LEAST * norms.max(initial=0.0)]
+    if not len(apart):
+        return np.ones_like(squares)
+    near: FloatArray = np.exp(-squares / (_NEAR**2 * float(np.median(apart))))
     np.fill_diagonal(near, 1.0)
     return near
