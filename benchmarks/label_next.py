@@ -28,11 +28,20 @@ import json
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
+from label_next_curves import (
+    RANDOM,
+    SCORES,
+    STRATEGIES,
+    draw,
+    mean_curves,
+    print_differences,
+    print_table,
+)
 from uvast.data import Dataset, Timestamps
 from uvast.durations import LengthModel, Transitions, semi_markov
 from uvast.evaluation import score
@@ -47,18 +56,13 @@ from uvast.supervision.moving_average import moving_average
 from uvast.training.samples import LEAST_FRAMES, uncut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    Round = dict[str, Any]
-    Table = dict[str, list[Round]]
-    """The rounds of `split/seed/strategy`."""
+    from label_next_curves import Round, Table
 
     Said = dict[str, tuple[Event, ...]]
     """The clicks and labelled segments of each video; the frame is the unit of time."""
 
-STRATEGIES = ("label next", "random moment", "least sure", "random video")
-SCORES = ("acc", "edit", "f1@50")
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#999999")
 N_FIRST_VIDEOS = 2
 SECONDS = (0.3, 1.5, 5.0)
 """Of the moving averages."""
@@ -236,7 +240,7 @@ def ask(
         chosen = propose(one, n)
     else:
         keys = one.doubts * np.sqrt(one.lengths)
-        if strategy == "random moment":  # longer ones hold more moments
+        if strategy == RANDOM:  # longer ones hold more moments
             keys = rng.random(len(keys)) ** (1 / one.lengths)
         chosen = [place for place in np.argsort(-keys).tolist() if not one.known[place]][:n]
     answers = [_answer(world, *now.places[place], said) for place in chosen]
@@ -289,50 +293,6 @@ def simulate(
             yield
 
 
-def mean_curves(table: Table) -> dict[str, np.ndarray]:
-    """Of each strategy: clicks and scores of every round and run `(n_runs, n_rounds, 4)`."""
-    found = {}
-    for strategy in STRATEGIES:
-        runs = [rounds for key, rounds in table.items() if key.endswith(f"/{strategy}")]
-        n_rounds = min((len(rounds) for rounds in runs), default=0)
-        columns = ("clicks", *SCORES)
-        found[strategy] = np.array(
-            [[[one[column] for column in columns] for one in run[:n_rounds]] for run in runs]
-        )
-    return found
-
-
-def print_table(curves: Mapping[str, np.ndarray]) -> None:
-    """Means over splits and seeds after each round, and the standard error of Acc's mean."""
-    print(f"{'':14} {'round':>5} {'clicks':>6} {'Acc':>11} {'Edit':>5} {'F1@50':>5}")
-    for strategy, values in curves.items():
-        errors = values[:, :, 1].std(axis=0) / max(1, len(values) - 1) ** 0.5
-        for number, (n_clicks, acc, edit, f1) in enumerate(values.mean(axis=0).tolist()):
-            spread = f"{acc:5.1f} ± {errors[number]:3.1f}"
-            print(f"{strategy:14} {number:5} {n_clicks:6.0f} {spread} {edit:5.1f} {f1:5.1f}")
-
-
-def draw(curves: Mapping[str, np.ndarray], title: str, path: Path) -> None:
-    """Acc and F1@50 over clicks: means, and bands of a standard deviation over the runs."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 3.2), layout="constrained")
-    for axes, column, name in zip(figure.subplots(1, 2), (1, 3), ("Acc", "F1@50"), strict=True):
-        for (strategy, values), colour in zip(curves.items(), COLOURS, strict=True):
-            means, spread = values.mean(axis=0), values[:, :, column].std(axis=0)
-            x, y = means[:, 0], means[:, column]
-            axes.plot(x, y, color=colour, marker="o", markersize=3, label=strategy)
-            axes.fill_between(x, y - spread, y + spread, color=colour, alpha=0.12, linewidth=0)
-        axes.set(xlabel="clicks", ylabel=name)
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.axes[0].legend(frameon=False, fontsize=8)
-    figure.suptitle(
-        f"{title}: scores on the test side, mean and deviation over splits and seeds", fontsize=9
-    )
-    figure.savefig(path, dpi=110)
-
-
 def _numbers(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
 
@@ -369,6 +329,7 @@ def main() -> None:
                         write_json(options.out, table)
     curves = mean_curves(table)
     print_table(curves)
+    print_differences(curves)
     if options.plot:
         draw(curves, options.data.name, options.plot)
 
