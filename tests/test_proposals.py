@@ -1,116 +1,75 @@
-"""Label next: planted segments, and brute force over all orders of asking."""
+"""Label next: planted videos, and brute force."""
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from uvast.proposals import (
-    LOOK_WIDTH,
-    MOST_CANDIDATES,
-    Candidates,
+    Predicted,
+    has_click,
+    is_clicked,
     is_known,
     middle_half,
     propose,
-    segment_looks,
 )
 
+SIX = [(0, 2), (2, 4), (4, 6), (6, 8), (8, 10), (10, 12)]
 
-def candidates(
-    looks: object, *, known: object = False, doubts: object = 0.5, lengths: object = 10.0
-) -> Candidates:
-    """Planted ones; a single value is that of all."""
-    places = np.array(looks, float)
-    n = len(places)
-    return Candidates(
-        places.reshape(n, -1),
-        np.broadcast_to(np.array(doubts, float), n).copy(),
-        np.broadcast_to(np.array(lengths, float), n).copy(),
-        np.broadcast_to(np.array(known), n).copy(),
+
+def video(*doubts: float, known: str = "", lengths: tuple[float, ...] = ()) -> Predicted:
+    """Planted segments; `known` has a `k` for each that is."""
+    return Predicted(
+        np.array(doubts),
+        np.array(lengths or [1.0] * len(doubts)),
+        np.array([one == "k" for one in known.ljust(len(doubts))]),
     )
 
 
-def test_a_cluster_that_nobody_named_comes_first() -> None:
-    looks = [0.0, 0.1, 0.2, 0.3, 8.0, 8.1, 8.2]
-    found = propose(candidates(looks, known=[True] + 6 * [False]), 2)
-    assert found[0] == 5  # the middle of the cluster
-    assert found[1] in (2, 3)  # and then what is known least
+def test_the_video_with_the_highest_mean_doubt_comes_first() -> None:
+    videos = {"a": video(0.9, 0.1, 0.1), "b": video(0.5, 0.6), "c": video(0.2)}
+    assert propose(videos) == ("b", 1, False)
 
 
-def test_neither_an_outlier_nor_a_sure_crowd_comes_first() -> None:
-    crowd, outlier, sure = [0.0, 0.1, 0.2], [50.0], [9.0, 9.1, 9.2, 9.3]
-    doubts = 3 * [0.6] + [0.9] + 4 * [0.0]
-    assert propose(candidates([*crowd, *outlier, *sure], doubts=doubts)) == [1]
+def test_the_mean_is_that_of_the_frames() -> None:
+    videos = {"a": video(0.9, 0.1, lengths=(1, 9)), "b": video(0.3, 0.3)}
+    assert propose(videos) == ("b", 0, False)
 
 
-def test_longer_segments_count_for_more() -> None:
-    assert propose(candidates([0.0, 5.0, 9.0], lengths=[5, 5, 30])) == [2]
+def test_a_video_that_was_begun_is_finished_first() -> None:
+    videos = {"a": video(0.9, 0.9), "b": video(0.4, 0.2, 0.3, known="k"), "c": video(1.0)}
+    assert propose(videos) == ("b", 2, True)
 
 
-def test_each_is_asked_for_once_and_known_ones_never() -> None:
-    known = np.array([True, False, True, False, False])
-    found = propose(candidates(np.arange(5.0), known=known), 10)
-    assert sorted(found) == [1, 3, 4]
+def test_done_videos_are_not_proposed() -> None:
+    done = video(0.9, 0.9, known="kk")
+    assert propose({"a": done, "b": video(0.0)}) == ("b", 0, False)
+    assert propose({"a": done}) is None
+    assert propose({}) is None
 
 
-@pytest.mark.parametrize("doubts", [0.0, 1.0])
-def test_one_segment(doubts: float) -> None:
-    assert propose(candidates([1.0], doubts=doubts), 3) == [0]
-    assert propose(candidates([1.0], doubts=doubts, known=True)) == []
+def test_of_equals_the_first() -> None:
+    assert propose({"a": video(0.5, 0.5), "b": video(0.5)}) == ("a", 0, False)
 
 
-def test_without_a_model_nothing_is_proposed() -> None:
-    assert propose(Candidates(np.zeros((0, 4)), np.zeros(0), np.zeros(0), np.zeros(0, bool))) == []
-
-
-def test_where_all_look_the_same_the_most_doubt_decides() -> None:
-    assert propose(candidates(np.zeros(4), doubts=[0.1, 0.4, 0.3, 0.2]), 2) == [1, 2]
-
-
-def test_equal_looks_tell_all_of_each_other_and_little_of_the_rest() -> None:
-    looks = [0.0, 0.0, 0.0, 0.0, 0.0, 7.0]
-    assert sorted(propose(candidates(looks, doubts=[0.1] * 5 + [0.4]), 2)) in ([0, 5], [4, 5])
-    assert propose(candidates(looks, known=[True] + 5 * [False])) == [5]
-
-
-def test_of_very_many_the_doubtful_are_compared() -> None:
-    n = 3 * MOST_CANDIDATES
-    doubts = np.full(n, 0.01)
-    doubts[n - 2] = 1.0
-    found = propose(candidates(np.arange(n) % 7, doubts=doubts), 1)
-    assert len(found) == 1
-    assert found[0] % 7 == (n - 2) % 7
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_the_first_is_the_best_by_brute_force_and_the_second_nearly(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    one = candidates(
-        rng.normal(size=(6, 2)),
-        doubts=rng.random(6),
-        lengths=rng.integers(1, 9, 6),
-        known=rng.random(6) < 0.3,
-    )
-    squares = ((one.looks[:, None] - one.looks[None]) ** 2).sum(-1)
-    alike = np.exp(-squares / (0.64 * np.median(squares[squares > 0])))
-
-    def settled(places: tuple[int, ...]) -> float:
-        told = alike[:, [*np.flatnonzero(one.known), *places]].max(axis=1, initial=0.0)
-        return float((one.doubts * one.lengths * told).sum())
-
-    left = np.flatnonzero(~one.known).tolist()
-    found = propose(one, 2)
-    assert len(found) == min(2, len(left))
-    if len(left) >= 2:
-        before = settled(())
-        assert settled((found[0],)) == pytest.approx(max(settled((place,)) for place in left))
-        best = max(settled(pair) for pair in permutations(left, 2)) - before
-        # greedy choices of such a gain reach 1 - (1 - 1/2)² of the best
-        assert settled((found[0], found[1])) - before >= 0.75 * best - 1e-9
+@given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=6), min_size=1, max_size=4))
+def test_asking_again_and_again_goes_through_video_after_video(doubts: list[list[float]]) -> None:
+    videos = {str(number): video(*one) for number, one in enumerate(doubts)}
+    asked = []
+    while (found := propose(videos)) is not None:
+        asked.append(found)
+        videos[found.video].known[found.place] = True
+    order = list(dict.fromkeys(one.video for one in asked))
+    assert [one.video for one in asked] == [
+        name for name in order for _ in range(len(videos[name].doubts))
+    ]
+    assert len({one[:2] for one in asked}) == len(asked)
+    means = [videos[name].doubt for name in order]
+    assert means == sorted(means, reverse=True)
+    for name in order:
+        within = [videos[name].doubts[one.place] for one in asked if one.video == name]
+        assert within == sorted(within, reverse=True)
 
 
 def test_an_answer_tells_of_the_middle_half() -> None:
@@ -123,17 +82,17 @@ def test_a_segment_is_known_by_its_middle() -> None:
     assert is_known(segments, labelled).tolist() == [False, True, False, False, True, False]
     assert is_known(segments, ()).tolist() == 6 * [False]
     assert is_known([], labelled).tolist() == []
-    stretch = middle_half(1.3, 2.9)
-    assert is_known([(1.3, 2.9)], [(stretch.start, stretch.end)]).all()
 
 
-def test_looks_keep_distances_in_few_numbers() -> None:
-    means = np.random.default_rng(0).normal(size=(20, 500))
-    looks = segment_looks(means)
-    assert looks.shape == (20, LOOK_WIDTH)
-    wide, narrow = (np.linalg.norm(one[:, None] - one[None], axis=-1) for one in (means, looks))
-    upper = np.triu_indices(20, 1)
-    ratios = narrow[upper] / wide[upper]
-    assert ratios.mean() == pytest.approx(1, abs=0.1)
-    assert ratios.std() < 0.2
-    assert (segment_looks(means[:, :5]) == means[:, :5]).all()
+@given(st.lists(st.integers(0, 24).map(lambda number: number / 2), max_size=6).map(sorted))
+def test_segments_with_a_click(clicks: list[float]) -> None:
+    inside = [any(start <= one < end for one in clicks) for start, end in SIX]
+    assert has_click(SIX, clicks).tolist() == inside
+    near = [any(inside[max(0, place - 1) : place + 2]) for place in range(6)]
+    assert is_clicked(SIX, clicks).tolist() == near
+
+
+def test_one_segment_that_a_model_adds_is_no_gap_and_the_rest_of_a_video_is() -> None:
+    assert is_clicked(SIX, [1, 5, 7, 11]).all()
+    assert is_clicked(SIX, [1, 3]).tolist() == [True, True, True, False, False, False]
+    assert is_clicked([], [1.0]).tolist() == []

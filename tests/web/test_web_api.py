@@ -37,7 +37,7 @@ def predict(project: Project, name: str, *segments: dict[str, object]) -> None:
     (folder / f"{name}.json").write_text(json.dumps(content))
 
 
-def predicted(label: str, start: int, end: int, **more: object) -> dict[str, object]:
+def predicted(label: str, start: int, end: int, **more: float) -> dict[str, object]:
     seconds = {"start_seconds": start / RATE, "end_seconds": end / RATE}
     return {"label": label, "start": start, "end": end, "confidence": 0.9, **seconds, **more}
 
@@ -142,42 +142,58 @@ def test_review_shows_the_least_sure_first(client: Client, project: Project) -> 
     assert found[0]["why"] == "only 20% of its frames look like reach"
     assert found[1]["why"] == "its frames could be many things (entropy 0.80)"
     client.app.overview.refresh()
-    assert client.get("/api/project").json()["next"]["video"] == "cup"  # longer, so it teaches more
+    assert client.get("/api/project").json()["next"]["video"] == "cup"  # less sure on the whole
     client.change("tea", segment(0.0, 1.5))
     client.change("cup", {"do": "reviewed", "value": True})
     left = [(one["video"], one["segment"]["label"]) for one in client.get("/api/review").json()]
     assert left == [("tea", "x")]
 
 
-def test_label_next_is_answered_by_a_segment_and_goes_on(client: Client, project: Project) -> None:
+def test_label_next_goes_through_the_least_sure_video(client: Client, project: Project) -> None:
     def proposed() -> Any:
         client.app.overview.refresh()
         return client.get("/api/project").json()["next"]
 
-    crowd = {"entropy": 0.6, "agreement": 1.0}
     predict(
         project,
         "cup",
-        predicted("reach", 0, 20, **crowd, look=[0.0, 3.0]),
-        predicted("pour", 20, 50, **crowd, look=[3.0, 0.0]),
-        predicted("stir", 50, 60, entropy=0.9, agreement=0.0, look=[50.0, 50.0]),
+        predicted("reach", 0, 20, entropy=0.4),
+        predicted("pour", 20, 50, entropy=0.4),
+        predicted("stir", 50, 60, entropy=0.6, agreement=0.6),
     )
-    predict(project, "tea", predicted("pour", 0, 40, entropy=0.1, look=[1.0, 1.0]))
-    first = proposed()
-    assert first["video"] == "tea"  # it looks like both of the crowd; the odd one tells of itself
-    assert first["segment"] == {"label": "pour", "start": 1.0, "end": 3.0}
-    assert (first["seconds"], first["why"]) == (
-        2.0,
-        "the model is unsure of others that look like it",
+    predict(
+        project,
+        "tea",
+        predicted("pour", 0, 30, entropy=0.0),
+        predicted("stir", 30, 40, entropy=0.9, agreement=0.1),
     )
-    client.change("tea", segment(1.0, 3.0))
-    second = proposed()
-    assert (second["video"], second["seconds"]) == ("cup", 5.5)
-    assert second["why"] == "only 0% of its frames look like stir"
-    client.change("cup", {"do": "add", "kind": "click", "label": "reach", "start": 0.5})
-    third = proposed()  # clicks alone stand for all of a video: is one missing?
-    assert (third["video"], third["why"]) == ("cup", "6 seconds without a click")
-    assert "segment" not in third
+    first = proposed()  # one moment of tea is less sure, but cup is on the whole
+    assert (first["video"], first["seconds"]) == ("cup", 5.5)
+    assert first["segment"] == {"label": "stir", "start": 5.25, "end": 5.75}
+    assert first["why"] == "the model is least sure of this video"
+    answer = {"do": "add", "kind": "click", "label": "stir", "start": 5.5}
+    client.change("cup", answer, {"do": "observed", "spans": [[5.25, 5.75]]})
+    second = proposed()  # the same video goes on
+    assert (second["video"], second["seconds"]) == ("cup", 1.0)
+    assert second["segment"] == {"label": "reach", "start": 0.5, "end": 1.5}
+    assert second["why"] == "the model is 90% sure"
+    client.change("cup", answer | {"start": 1.0}, {"do": "observed", "spans": []})
+    third = proposed()  # clicks stand for all of cup now, and no two segments in a row lack one
+    assert (third["video"], third["segment"]["label"]) == ("tea", "stir")
+    client.change("tea", segment(0.0, 4.0))
+    assert proposed()["why"] == "5 seconds without a click"
+
+
+def test_label_next_finds_where_clicking_stopped(client: Client, project: Project) -> None:
+    edges = range(0, 60, 10)
+    predict(project, "cup", *(predicted("reach", one, one + 10, entropy=one / 100) for one in edges))
+    predict(project, "tea", predicted("pour", 0, 40, entropy=0.9))
+    for start in (0.5, 1.5):
+        client.change("cup", {"do": "add", "kind": "click", "label": "reach", "start": start})
+    client.app.overview.refresh()
+    found = client.get("/api/project").json()["next"]
+    assert (found["video"], found["seconds"]) == ("cup", 5.5)
+    assert "segment" not in found  # another click like those before, for all of the video
 
 
 def test_rounds_are_scored_against_what_was_reviewed(client: Client, project: Project) -> None:

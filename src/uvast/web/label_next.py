@@ -1,15 +1,13 @@
-"""Label next: the video and the moment whose answer would teach most."""
+"""Label next: the video whose clicks would teach most, and the moment to begin with."""
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.exchange import Span
-from uvast.proposals import Candidates, is_known, middle_half, propose
+from uvast.proposals import Predicted, has_click, is_clicked, is_known, middle_half, propose
 from uvast.web.predictions import timed
 from uvast.web.review import why_unsure
 
@@ -17,12 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from uvast.projects import ProjectVideo
+    from uvast.proposals import BoolArray, Edges
     from uvast.web.app import App
-    from uvast.web.documents import Document, Spans
+    from uvast.web.documents import Document
     from uvast.web.predictions import PredictedSegment
-
-_EVERYTHING = (Span(0.0, 1e9),)
-_UNSURE = 0.25
 
 
 class LabelNext:
@@ -40,8 +36,9 @@ class LabelNext:
     def find(self) -> dict[str, object] | None:
         """As the page gets it; None if there is nothing to do.
 
-        With predictions: what `uvast.proposals` says, with the segment to name. Before them: a
-        video without labels, then the widest stretch without a click.
+        With predictions: what `uvast.proposals` says; where a video's clicks do not yet stand for
+        all of it, with the stretch that a single answer tells of. Before them: a video without
+        labels, then the widest stretch without a click.
         """
         documents, predictions = self._app.store.documents, self._app.predictions
         seen = tuple(
@@ -55,58 +52,58 @@ class LabelNext:
 
 
 def _by_model(app: App) -> dict[str, object] | None:
-    places: list[tuple[str, PredictedSegment]] = []
-    known: list[bool] = []
-    for name in app.project.names:
-        prediction = app.predictions.of(name)
-        if prediction is None:
-            continue
-        segments = timed(prediction)
-        places += [(name, one) for one in segments]
-        edges = [(one.start_seconds or 0.0, one.end_seconds or 0.0) for one in segments]
-        known += is_known(edges, _labelled(app.store.documents.get(name))).tolist()
-    if not places:
-        return None
-    segments = [one for _, one in places]
-    found = propose(
-        Candidates(
-            _looks(segments),
-            np.array([one.uncertainty for one in segments]),
-            np.array([(one.end_seconds or 0.0) - (one.start_seconds or 0.0) for one in segments]),
-            np.array(known),
-        )
+    segments = {
+        name: found
+        for name in app.project.names
+        if (prediction := app.predictions.of(name)) and (found := timed(prediction))
+    }
+    documents = app.store.documents
+    proposal = propose(
+        {name: _predicted(found, documents.get(name)) for name, found in segments.items()}
     )
-    return _view(*places[found[0]]) if found else None
-
-
-def _view(name: str, one: PredictedSegment) -> dict[str, object]:
-    start, moment, end = middle_half(one.start_seconds or 0.0, one.end_seconds or 0.0)
-    is_unsure = one.uncertainty >= _UNSURE
-    return {
+    if proposal is None:
+        return None
+    name, document = proposal.video, documents.get(proposal.video)
+    one = segments[name][proposal.place]
+    start, moment, end = middle_half(*_edges(one))
+    shown: dict[str, object] = {
         "video": name,
         "seconds": round(moment, 3),
-        "segment": {"label": one.label, "start": round(start, 3), "end": round(end, 3)},
-        "why": why_unsure(one) if is_unsure else "the model is unsure of others that look like it",
+        "why": why_unsure(one) if proposal.begun else "the model is least sure of this video",
     }
+    if not _is_clicked_as_a_whole(document):
+        shown["segment"] = {"label": one.label, "start": round(start, 3), "end": round(end, 3)}
+    return shown
 
 
-def _labelled(document: Document | None) -> Spans:
-    """Where a person has said what happens: clicks alone stand for the whole video."""
+def _predicted(segments: list[PredictedSegment], document: Document | None) -> Predicted:
+    edges = [_edges(one) for one in segments]
+    return Predicted(
+        np.array([one.uncertainty for one in segments]),
+        np.array([end - start for start, end in edges]),
+        _known(edges, document),
+    )
+
+
+def _edges(one: PredictedSegment) -> tuple[float, float]:
+    return one.start_seconds or 0.0, one.end_seconds or 0.0
+
+
+def _known(edges: Edges, document: Document | None) -> BoolArray:
+    """Where a person has said what happens `(S,)`."""
     if document is None:
-        return ()
-    if document.reviewed or (document.items and document.observed is None):
-        return _EVERYTHING
-    return document.observed or ()
+        return np.zeros(len(edges), bool)
+    if document.reviewed or (document.segments and document.observed is None):
+        return np.ones(len(edges), bool)
+    if document.segments:
+        return is_known(edges, document.observed or ())
+    clicks = [one.event.start for one in document.clicks]
+    return (is_clicked if _is_clicked_as_a_whole(document) else has_click)(edges, clicks)
 
 
-def _looks(segments: list[PredictedSegment]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """`(N, L)`; those of other models, which have another width, look like nothing."""
-    width = Counter(len(one.look) for one in segments).most_common(1)[0][0]
-    looks = np.zeros((len(segments), width))
-    for place, one in enumerate(segments):
-        if len(one.look) == width:
-            looks[place] = one.look
-    return looks
+def _is_clicked_as_a_whole(document: Document | None) -> bool:
+    """Whether its clicks stand for the whole video."""
+    return document is not None and bool(document.clicks) and document.observed is None
 
 
 def _without_model(app: App) -> dict[str, object] | None:

@@ -87,7 +87,7 @@ export class AnnotateView {
   classKey(label, relabel) {
     if (!this.workspace.document) return;
     if (relabel) this.workspace.relabel(label);
-    else if (this.workspace.draft?.from === "next") this.workspace.acceptDraft(label);
+    else if (this.workspace.isAsked) this.workspace.acceptDraft(label);
     else this.workspace.useClass(label);
   }
 
@@ -115,7 +115,7 @@ export class AnnotateView {
     }
   }
 
-  /** To a moment; where a click would teach most, with the segment that a class's key names. */
+  /** To a moment; where a click would teach most, with the stretch that a class's key names. */
   #goTo(seconds) {
     const { next } = this.store.project;
     this.workspace.goTo(seconds);

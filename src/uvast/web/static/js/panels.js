@@ -73,6 +73,9 @@ const SUGGESTED = {
   next: "What happens here?",
 };
 
+const ALL_SEEN = "I looked at all of it: gaps are background";
+const ALL_CLICKED = "Every action of this video has a click";
+
 /** What is selected, and what can be done with it. */
 export class Inspector {
   /**
@@ -197,7 +200,7 @@ export class VideoPanel {
     const looked = (on) => this.#change({ do: "observed", spans: on ? null : [] });
     const review = (on) => this.#change({ do: "reviewed", value: on });
     return [
-      gaps === null ? null : check("I looked at all of it: gaps are background", gaps, looked),
+      gaps === null ? null : check(n_segments ? ALL_SEEN : ALL_CLICKED, gaps, looked),
       n_clicks + n_segments ? check("Reviewed: good to learn from", reviewed, review) : null,
     ];
   }
