@@ -1,24 +1,22 @@
-"""Label next: does a model learn sooner from the answers it asks for?
+"""Label next: does a model learn sooner from the videos that it asks for?
 
-    OMP_NUM_THREADS=1 python benchmarks/label_next.py DATA [--splits 1,2] [--rounds 5]
-        [--clicks-a-round 30] [--seeds 0,1,2] [--sampling-rate 1] [--out FILE.json]
-        [--plot FILE.png]
+    OMP_NUM_THREADS=1 python benchmarks/label_next.py DATA [--splits 3,4] [--rounds 6]
+        [--seeds 0,1,2] [--sampling-rate 1] [--out FILE.json] [--plot FILE.png]
 
-A person has clicked every action of two videos of a split's training side. In each round more
-clicks are made, a model learns from all there are, and it is scored on the test side. Who says
-where to click:
+A person has clicked every action of two videos of a split's training side. In each round there is
+more to learn from, a model learns from all there is, and it is scored on the test side. Who says
+what is clicked:
 
-- `label next`: the app's rule, `uvast.proposals`. The person names what happens in the middle of a
-  predicted segment; its middle half becomes a labelled segment, as in the app.
-- `random moment`: the same answer for the segment at a random moment.
-- `least sure`: the same answer for the segment with the most doubt, the app's rule before.
-- `random video`: a random video, one click in each of its actions.
+- `label next`: the app's rule, `uvast.proposals`: every action of one more video.
+- `random video`: every action of one more video, a random one.
+- `random moment`: as many clicks as a video has on average. Each names what happens in the middle
+  of the predicted segment at a random moment; its middle half becomes a labelled stretch.
 
-The person is the ground truth and never errs; an answer costs one click. What training makes of
-answers and clicks is the app's way, too: `label_video`, then pseudo-labels inside labelled
-stretches. The model is small, so that hundreds of rounds take minutes: softmax regression of moving
-averages of the features, decoded by the semi-Markov search with lengths and transitions of the
-labels so far. Finished rounds are kept in FILE.json, and a second call goes on from there.
+The person is the ground truth and never errs. In a video the clicks are the same, whoever chose
+it. What training makes of them is the app's way, too: `label_video`, then pseudo-labels inside
+labelled stretches. The model is small, so that hundreds of rounds take minutes: softmax regression
+of moving averages of the features, decoded by the semi-Markov search with lengths and transitions
+of the labels so far. Finished runs are kept in FILE.json, and a second call goes on from there.
 """
 
 from __future__ import annotations
@@ -33,15 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from label_next_curves import (
-    RANDOM,
-    SCORES,
-    STRATEGIES,
-    draw,
-    mean_curves,
-    print_differences,
-    print_table,
-)
+from label_next_curves import SCORES, STRATEGIES, curves, draw, print_differences, print_table
 from uvast.data import Dataset, Timestamps
 from uvast.durations import LengthModel, Transitions, semi_markov
 from uvast.evaluation import score
@@ -49,15 +39,13 @@ from uvast.exchange import ConstantRate, Event, VideoAnnotations
 from uvast.files import write_json
 from uvast.inference.doubts import Doubts
 from uvast.projects.labels import label_video
-from uvast.proposals import Candidates, is_known, middle_half, propose, segment_looks
+from uvast.proposals import Predicted, is_known, middle_half, propose, segment_looks
 from uvast.segments import Segmentation
 from uvast.supervision import class_model_durations
 from uvast.supervision.moving_average import moving_average
 from uvast.training.samples import LEAST_FRAMES, uncut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from label_next_curves import Round, Table
 
     Said = dict[str, tuple[Event, ...]]
@@ -190,32 +178,21 @@ def scores_of(world: World, model: Model) -> dict[str, float]:
     return dict(zip(SCORES, (found.acc, found.edit, found.f1[50]), strict=True))
 
 
-@dataclass(frozen=True, eq=False)
-class Predicted:
-    """The segments of all training videos, and what the rule knows of them."""
-
-    places: list[tuple[str, int, int]]
-    candidates: Candidates
-
-
-def predicted(world: World, model: Model, said: Said) -> Predicted:
-    """What the app would have after segmenting all videos."""
-    places: list[tuple[str, int, int]] = []
-    looks, doubts, known = [], [], []
-    for name in world.train:
-        logs, segmentation = model.predict(world.inputs[name])
-        one = Doubts.of(logs.astype(np.float32), segmentation)
-        sums = np.add.reduceat(world.features[name], segmentation.starts)
-        looks.append(segment_looks(sums / segmentation.durations[:, None]))
-        doubts.append((one.entropies + 1 - one.agreements) / 2)
-        edges = [(segment.start, segment.end) for segment in segmentation.segments]
-        places += [(name, *pair) for pair in edges]
-        known.append(is_known(edges, _labelled(world, name, said)))
-    lengths = np.array([end - start for _, start, end in places], float)
-    return Predicted(
-        places,
-        Candidates(np.concatenate(looks), np.concatenate(doubts), lengths, np.concatenate(known)),
+def predicted(world: World, model: Model, name: str, said: Said) -> tuple[Predicted, Segmentation]:
+    """What the app would know of a video after segmenting it, and its segments."""
+    logs, segmentation = model.predict(world.inputs[name])
+    doubts = Doubts.of(logs.astype(np.float32), segmentation)
+    sums = np.add.reduceat(world.features[name], segmentation.starts)
+    known = is_known(
+        [(one.start, one.end) for one in segmentation.segments], _labelled(world, name, said)
     )
+    one = Predicted(
+        segment_looks(sums / segmentation.durations[:, None]),
+        (doubts.entropies + 1 - doubts.agreements) / 2,
+        segmentation.durations.astype(np.float64),
+        known,
+    )
+    return one, segmentation
 
 
 def _labelled(world: World, name: str, said: Said) -> tuple[tuple[float, float], ...]:
@@ -223,39 +200,45 @@ def _labelled(world: World, name: str, said: Said) -> tuple[tuple[float, float],
     return (_observed(events) or ((0.0, len(world.features[name])),)) if events else ()
 
 
-def ask(
-    world: World, model: Model, said: Said, strategy: str, n: int, rng: np.random.Generator
-) -> list[tuple[str, Event]]:
-    """The answers of one round, about `n` clicks."""
+def ask(world: World, model: Model, said: Said, strategy: str, seeds: tuple[int, int]) -> Said:
+    """What is said in one round; `seeds` are those of the run and of the round."""
+    rng = np.random.default_rng(seeds)
     if strategy == "random video":
         left = [name for name in world.train if name not in said]
-        found: list[tuple[str, Event]] = []
-        for name in rng.permutation(left).tolist():
-            if len(found) < n:
-                found += [(name, one) for one in clicks(world, name, rng)]
-        return found
-    now = predicted(world, model, said)
-    one = now.candidates
+        return clicks(world, rng.permutation(left)[:1].tolist(), seeds[0])
+    now = {name: predicted(world, model, name, said) for name in world.train}
     if strategy == "label next":
-        chosen = propose(one, n)
-    else:
-        keys = one.doubts * np.sqrt(one.lengths)
-        if strategy == RANDOM:  # longer ones hold more moments
-            keys = rng.random(len(keys)) ** (1 / one.lengths)
-        chosen = [place for place in np.argsort(-keys).tolist() if not one.known[place]][:n]
-    answers = [_answer(world, *now.places[place], said) for place in chosen]
-    return [answer for answer in answers if answer is not None]
-
-
-def clicks(world: World, name: str, rng: np.random.Generator) -> list[Event]:
-    """One in each action of a video, anywhere in it."""
-    return [
-        Event(world.vocabulary.names[action], int(rng.integers(start, end)) + 0.5)
-        for action, start, end in world.truth[name].segments
+        found = propose({name: one for name, (one, _) in now.items()})
+        return {} if found is None else clicks(world, [found.video], seeds[0])
+    left = [
+        (name, start, end)
+        for name, (one, segmentation) in now.items()
+        for (_, start, end), known in zip(segmentation.segments, one.known, strict=True)
+        if not known
     ]
+    lengths = np.array([end - start for _, start, end in left])
+    order = np.argsort(rng.random(len(left)) ** (1 / lengths))[::-1]  # long ones hold more moments
+    n_clicks = round(np.mean([len(world.truth[name]) for name in world.train]))
+    answers: Said = {}
+    for place in order[:n_clicks].tolist():
+        name, *edges = left[place]
+        answers[name] = (*answers.get(name, ()), _answer(world, name, *edges, said))
+    return answers
 
 
-def _answer(world: World, name: str, start: int, end: int, said: Said) -> tuple[str, Event] | None:
+def clicks(world: World, names: list[str], seed: int) -> Said:
+    """One in each action of videos, anywhere in it."""
+    found: Said = {}
+    for name in names:
+        rng = np.random.default_rng([seed, world.train.index(name)])
+        found[name] = tuple(
+            Event(world.vocabulary.names[action], int(rng.integers(start, end)) + 0.5)
+            for action, start, end in world.truth[name].segments
+        )
+    return found
+
+
+def _answer(world: World, name: str, start: int, end: int, said: Said) -> Event:
     """A person names what happens at the moment; what was labelled before stays as it is."""
     first, moment, last = middle_half(start, end)
     for one in said.get(name, ()):
@@ -263,34 +246,21 @@ def _answer(world: World, name: str, start: int, end: int, said: Said) -> tuple[
             first = max(first, one.end)
         elif one.start > moment:
             last = min(last, one.start)
-    return name, Event(world.label_at(name, int(moment)), first, last)
+    return Event(world.label_at(name, int(moment)), first, last)
 
 
-def simulate(
-    world: World, strategy: str, seed: int, rounds: list[Round], *, n_rounds: int, n_clicks: int
-) -> Iterator[None]:
-    """Adds the rounds that are missing, one at a time; `rounds` holds the finished ones."""
-    said: Said = {}
-    model: Model | None = None
-    for number in range(n_rounds + 1):
-        rng = np.random.default_rng([seed, number])
-        if number < len(rounds):
-            answers = [(name, Event(*rest)) for name, *rest in rounds[number]["answers"]]
-        elif number == 0:
-            first = rng.permutation(world.train)[:N_FIRST_VIDEOS].tolist()
-            answers = [(name, one) for name in first for one in clicks(world, name, rng)]
-        else:
-            model = model or learn(world, said)
-            answers = ask(world, model, said, strategy, n_clicks, rng)
-        for name, event in answers:
-            said[name] = tuple(sorted((*said.get(name, ()), event), key=lambda one: one.start))
-        if number >= len(rounds):
-            model = learn(world, said)
-            written = [(name, one.label, one.start, one.end) for name, one in answers]
-            n_so_far = sum(map(len, said.values()))
-            found = scores_of(world, model)
-            rounds.append({"clicks": n_so_far, **found, "answers": written})
-            yield
+def simulate(world: World, strategy: str, seed: int, n_rounds: int) -> list[Round]:
+    """The clicks and scores of the start and of each round."""
+    first = np.random.default_rng([seed, 0]).permutation(world.train)[:N_FIRST_VIDEOS]
+    said = clicks(world, first.tolist(), seed)
+    model = learn(world, said)
+    rounds = [{"clicks": sum(map(len, said.values())), **scores_of(world, model)}]
+    for number in range(1, n_rounds + 1):
+        for name, events in ask(world, model, said, strategy, (seed, number)).items():
+            said[name] = tuple(sorted((*said.get(name, ()), *events), key=lambda one: one.start))
+        model = learn(world, said)
+        rounds.append({"clicks": sum(map(len, said.values())), **scores_of(world, model)})
+    return rounds
 
 
 def _numbers(text: str) -> list[int]:
@@ -301,9 +271,8 @@ def main() -> None:
     """Simulates what is missing, prints the table, draws the curves."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path)
-    parser.add_argument("--splits", type=_numbers, default=[1, 2])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--clicks-a-round", type=int, default=30)
+    parser.add_argument("--splits", type=_numbers, default=[3, 4])
+    parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--seeds", type=_numbers, default=[0, 1, 2])
     parser.add_argument("--sampling-rate", type=int, default=1)
     parser.add_argument("--out", type=Path)
@@ -312,26 +281,20 @@ def main() -> None:
     table: Table = {}
     if options.out and options.out.is_file():
         table = json.loads(options.out.read_text())
-    for split in options.splits:
-        world = World(options.data, split, options.sampling_rate)
-        for seed in options.seeds:
+    worlds = {split: World(options.data, split, options.sampling_rate) for split in options.splits}
+    for seed in options.seeds:
+        for split, world in worlds.items():
             for strategy in STRATEGIES:
-                rounds = table.setdefault(f"{split}/{seed}/{strategy}", [])
-                for _ in simulate(
-                    world,
-                    strategy,
-                    seed,
-                    rounds,
-                    n_rounds=options.rounds,
-                    n_clicks=options.clicks_a_round,
-                ):
+                key = f"{split}/{seed}/{strategy}"
+                if key not in table:
+                    table[key] = simulate(world, strategy, seed, options.rounds)
                     if options.out:
                         write_json(options.out, table)
-    curves = mean_curves(table)
-    print_table(curves)
-    print_differences(curves)
+    found = curves(table)
+    print_table(found)
+    print_differences(found)
     if options.plot:
-        draw(curves, options.data.name, options.plot)
+        draw(found, options.data.name, options.plot)
 
 
 if __name__ == "__main__":

@@ -186,7 +186,9 @@ def test_label_next_goes_through_the_least_sure_video(client: Client, project: P
 
 def test_label_next_finds_where_clicking_stopped(client: Client, project: Project) -> None:
     edges = range(0, 60, 10)
-    predict(project, "cup", *(predicted("reach", one, one + 10, entropy=one / 100) for one in edges))
+    predict(
+        project, "cup", *(predicted("reach", one, one + 10, entropy=one / 100) for one in edges)
+    )
     predict(project, "tea", predicted("pour", 0, 40, entropy=0.9))
     for start in (0.5, 1.5):
         client.change("cup", {"do": "add", "kind": "click", "label": "reach", "start": start})

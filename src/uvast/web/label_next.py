@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.proposals import Predicted, has_click, is_clicked, is_known, middle_half, propose
+from uvast.proposals import (
+    LOOK_WIDTH,
+    Predicted,
+    has_click,
+    is_clicked,
+    is_known,
+    middle_half,
+    propose,
+)
 from uvast.web.predictions import timed
 from uvast.web.review import why_unsure
 
@@ -69,7 +77,9 @@ def _by_model(app: App) -> dict[str, object] | None:
     shown: dict[str, object] = {
         "video": name,
         "seconds": round(moment, 3),
-        "why": why_unsure(one) if proposal.begun else "the model is least sure of this video",
+        "why": why_unsure(one)
+        if proposal.begun
+        else "the model is unsure of this video, and it looks new",
     }
     if not _is_clicked_as_a_whole(document):
         shown["segment"] = {"label": one.label, "start": round(start, 3), "end": round(end, 3)}
@@ -78,7 +88,11 @@ def _by_model(app: App) -> dict[str, object] | None:
 
 def _predicted(segments: list[PredictedSegment], document: Document | None) -> Predicted:
     edges = [_edges(one) for one in segments]
+    looks = np.zeros((len(segments), LOOK_WIDTH))
+    for row, one in zip(looks, segments, strict=True):
+        row[: len(one.look)] = one.look
     return Predicted(
+        looks,
         np.array([one.uncertainty for one in segments]),
         np.array([end - start for start, end in edges]),
         _known(edges, document),
