@@ -116,7 +116,7 @@ def _most_telling(videos: Mapping[str, Predicted], left: Sequence[str]) -> str:
     strange = np.array([videos[name].strangeness(known) for name in left])
     # a rank is how many are lower
     ranks = sum(np.searchsorted(np.sort(values), values) for values in (doubts, strange))
-    return left[int(np.lexsort((doubts, ranks))[-1])]
+    return left[max(range(len(left)), key=lambda place: (ranks[place], doubts[place]))]
 
 
 def middle_half(start: float, end: float) -> Stretch:

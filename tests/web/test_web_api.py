@@ -37,7 +37,7 @@ def predict(project: Project, name: str, *segments: dict[str, object]) -> None:
     (folder / f"{name}.json").write_text(json.dumps(content))
 
 
-def predicted(label: str, start: int, end: int, **more: float) -> dict[str, object]:
+def predicted(label: str, start: int, end: int, **more: object) -> dict[str, object]:
     seconds = {"start_seconds": start / RATE, "end_seconds": end / RATE}
     return {"label": label, "start": start, "end": end, "confidence": 0.9, **seconds, **more}
 
@@ -125,7 +125,7 @@ def test_accepting_a_prediction_can_be_undone(client: Client, project: Project) 
 
 
 def test_review_shows_the_least_sure_first(client: Client, project: Project) -> None:
-    predict(project, "cup", predicted("reach", 0, 25), predicted("pour", 25, 60, entropy=0.8))
+    predict(project, "cup", predicted("reach", 0, 25), predicted("pour", 25, 60, entropy=0.85))
     predict(
         project,
         "tea",
@@ -140,7 +140,7 @@ def test_review_shows_the_least_sure_first(client: Client, project: Project) -> 
         ("tea", "x"),
     ]
     assert found[0]["why"] == "only 20% of its frames look like reach"
-    assert found[1]["why"] == "its frames could be many things (entropy 0.80)"
+    assert found[1]["why"] == "its frames could be many things (entropy 0.85)"
     client.app.overview.refresh()
     assert client.get("/api/project").json()["next"]["video"] == "cup"  # less sure on the whole
     client.change("tea", segment(0.0, 1.5))
@@ -170,7 +170,7 @@ def test_label_next_goes_through_the_least_sure_video(client: Client, project: P
     first = proposed()  # one moment of tea is less sure, but cup is on the whole
     assert (first["video"], first["seconds"]) == ("cup", 5.5)
     assert first["segment"] == {"label": "stir", "start": 5.25, "end": 5.75}
-    assert first["why"] == "the model is least sure of this video"
+    assert first["why"] == "the model is unsure of this video, and it looks new"
     answer = {"do": "add", "kind": "click", "label": "stir", "start": 5.5}
     client.change("cup", answer, {"do": "observed", "spans": [[5.25, 5.75]]})
     second = proposed()  # the same video goes on
@@ -181,7 +181,19 @@ def test_label_next_goes_through_the_least_sure_video(client: Client, project: P
     third = proposed()  # clicks stand for all of cup now, and no two segments in a row lack one
     assert (third["video"], third["segment"]["label"]) == ("tea", "stir")
     client.change("tea", segment(0.0, 4.0))
-    assert proposed()["why"] == "5 seconds without a click"
+    assert proposed()["why"] == "4 seconds without a click"
+
+
+def test_label_next_prefers_a_video_that_looks_new(client: Client, project: Project) -> None:
+    client.app.project.add_videos([write_numbered(project.path / "pot.mp4", 30)])
+    for name, look in (("cup", [1.0]), ("pot", [1.5]), ("tea", [1.0, 5.0])):
+        predict(project, name, predicted("reach", 0, 30, entropy=0.5, look=look))
+    client.change("cup", {"do": "add", "kind": "click", "label": "reach", "start": 0.5})
+    client.app.overview.refresh()
+    assert client.get("/api/project").json()["next"]["video"] == "tea"
+    predict(project, "pot", predicted("reach", 0, 30, entropy=0.5, look=[9.0]))
+    client.app.overview.refresh()
+    assert client.get("/api/project").json()["next"]["video"] == "pot"
 
 
 def test_label_next_finds_where_clicking_stopped(client: Client, project: Project) -> None:
