@@ -114,9 +114,13 @@ def _most_telling(videos: Mapping[str, Predicted], left: Sequence[str]) -> str:
     known = known[:: 1 + len(known) // MOST_KNOWN]
     doubts = np.array([videos[name].doubt for name in left])
     strange = np.array([videos[name].strangeness(known) for name in left])
-    # a rank is how many are lower
-    ranks = sum(np.searchsorted(np.sort(values), values) for values in (doubts, strange))
+    ranks = _ranks(doubts) + _ranks(strange)
     return left[max(range(len(left)), key=lambda place: (ranks[place], doubts[place]))]
+
+
+def _ranks(values: FloatArray) -> NDArray[np.int64]:
+    """How many are lower than each `(N,)`."""
+    return np.searchsorted(np.sort(values), values)
 
 
 def middle_half(start: float, end: float) -> Stretch:
