@@ -183,14 +183,12 @@ def predicted(world: World, model: Model, name: str, said: Said) -> tuple[Predic
     logs, segmentation = model.predict(world.inputs[name])
     doubts = Doubts.of(logs.astype(np.float32), segmentation)
     sums = np.add.reduceat(world.features[name], segmentation.starts)
-    known = is_known(
-        [(one.start, one.end) for one in segmentation.segments], _labelled(world, name, said)
-    )
+    edges = [(one.start, one.end) for one in segmentation.segments]
     one = Predicted(
         segment_looks(sums / segmentation.durations[:, None]),
         (doubts.entropies + 1 - doubts.agreements) / 2,
         segmentation.durations.astype(np.float64),
-        known,
+        is_known(edges, _labelled(world, name, said)),
     )
     return one, segmentation
 

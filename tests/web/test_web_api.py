@@ -178,7 +178,7 @@ def test_label_next_goes_through_the_least_sure_video(client: Client, project: P
     assert second["segment"] == {"label": "reach", "start": 0.5, "end": 1.5}
     assert second["why"] == "the model is 90% sure"
     client.change("cup", answer | {"start": 1.0}, {"do": "observed", "spans": []})
-    third = proposed()  # clicks stand for all of cup now, and no two segments in a row lack one
+    third = proposed()  # clicks stand for all of cup now; between two of them none is missed
     assert (third["video"], third["segment"]["label"]) == ("tea", "stir")
     client.change("tea", segment(0.0, 4.0))
     assert proposed()["why"] == "4 seconds without a click"
