@@ -11,6 +11,7 @@ import pytest
 import uvast
 from uvast.data import Dataset
 from uvast.errors import CheckpointError, ConfigError, FeatureError, MissingFileError
+from uvast.proposals import segment_looks
 
 WAYS = [
     {"durations": "viterbi"},
@@ -65,6 +66,19 @@ def test_segments_carry_label_frames_seconds_and_confidence(
     weights = [one.end - one.start for one in segments]
     mean = np.average([one.confidence for one in segments], weights=weights)
     assert prediction.confidence == pytest.approx(mean, abs=1e-6)
+
+
+def test_segments_tell_what_they_look_like(model: uvast.Segmenter, tiny: Dataset) -> None:
+    features = tiny.video(tiny.names[0], labels=False).features
+    prediction = model.segment(features)
+    first = prediction.segments[0]
+    scaled = features if model.scaling is None else model.scaling.scaled(features)
+    means = scaled[: first.end].mean(axis=0, dtype=np.float64)[None]
+    assert prediction.looks is not None
+    assert prediction.looks[0] == pytest.approx(segment_looks(means)[0], abs=1e-4)
+    written = prediction.as_dict()["segments"]
+    assert written[0]["look"] == pytest.approx(prediction.looks[0], rel=1e-3)
+    assert len(written) == len(prediction.looks)
 
 
 def test_a_bare_transcript_has_no_segments(model: uvast.Segmenter, tiny: Dataset) -> None:

@@ -131,6 +131,31 @@ def test_a_new_segment_takes_the_place_of_what_it_covers(run: Run) -> None:
     )
 
 
+def test_an_answer_tells_of_its_stretch_and_clicks_of_the_whole_video(run: Run) -> None:
+    run(
+        "editing",
+        """({placeAnswer, placeClick}) => {
+          const click = (label, start) => ({do: 'add', kind: 'click', label, start});
+          const looked = (...spans) => ({do: 'observed', spans});
+          const event = (start, end = null) => ({id: 'e1', label: 'a', start, end});
+          const answer = (events, observed) =>
+            placeAnswer({events, observed}, 'b', {start: 4, end: 6}, 0.1);
+          equal(answer([], null), [click('b', 5), looked([4, 6])], 'first');
+          equal(answer([event(1)], [[0, 2]]), [click('b', 5), looked([0, 2], [4, 6])], 'second');
+          equal(answer([event(1)], null), [click('b', 5)], 'a clicked video');
+          const segment = {do: 'add', kind: 'segment', label: 'b', start: 4, end: 6};
+          equal(answer([event(1, 2)], [[1, 2]]), [segment], 'among segments');
+          const at = (seconds, events, observed) =>
+            placeClick({events, observed}, 'b', seconds, 0.1);
+          equal(at(3, [event(1)], [[0, 2]]), [click('b', 3), looked()], 'the rest of the video');
+          equal(at(1.5, [event(1)], [[0, 2]]), [click('b', 1.5)], 'inside');
+          equal(at(3, [event(1)], null), [click('b', 3)], 'one more');
+          equal(at(3, [event(1, 2)], [[1, 2]]), [click('b', 3)], 'beside segments');
+          equal(at(1, [event(1)], [[0, 2]]), [{do: 'relabel', id: 'e1', label: 'b'}], 'relabel');
+        }""",
+    )
+
+
 def test_neighbours_that_touch_stay_together_when_an_edge_moves(run: Run) -> None:
     run(
         "intervals",

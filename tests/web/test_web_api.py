@@ -51,7 +51,7 @@ def predict(project: Project, name: str, *segments: dict[str, object]) -> None:
     (folder / f"{name}.json").write_text(json.dumps(content))
 
 
-def predicted(label: str, start: int, end: int, **more: float) -> dict[str, object]:
+def predicted(label: str, start: int, end: int, **more: object) -> dict[str, object]:
     seconds = {"start_seconds": start / RATE, "end_seconds": end / RATE}
     return {"label": label, "start": start, "end": end, "confidence": 0.9, **seconds, **more}
 
@@ -139,7 +139,7 @@ def test_accepting_a_prediction_can_be_undone(client: Client, project: Project) 
 
 
 def test_review_shows_the_least_sure_first(client: Client, project: Project) -> None:
-    predict(project, "cup", predicted("reach", 0, 25), predicted("pour", 25, 60, entropy=0.8))
+    predict(project, "cup", predicted("reach", 0, 25), predicted("pour", 25, 60, entropy=0.85))
     predict(
         project,
         "tea",
@@ -154,9 +154,9 @@ def test_review_shows_the_least_sure_first(client: Client, project: Project) -> 
         ("tea", "x"),
     ]
     assert found[0]["why"] == "only 20% of its frames look like reach"
-    assert found[1]["why"] == "its frames could be many things (entropy 0.80)"
+    assert found[1]["why"] == "its frames could be many things (entropy 0.85)"
     client.app.overview.refresh()
-    assert client.get("/api/project").json()["next"]["video"] == "cup"  # longer, so it teaches more
+    assert client.get("/api/project").json()["next"]["video"] == "cup"  # less sure on the whole
     client.change("tea", segment(0.0, 1.5))
     client.change("cup", {"do": "reviewed", "value": True})
     left = [(one["video"], one["segment"]["label"]) for one in client.get("/api/review").json()]
@@ -177,6 +177,67 @@ def test_what_the_members_of_an_ensemble_disagree_about_comes_first(
     assert (first["segment"]["label"], second["segment"]["label"]) == ("pour", "reach")
     assert first["uncertainty"] == 0.4
     assert first["why"] == "the members of the ensemble disagree about it (divergence 0.80)"
+
+
+def test_label_next_goes_through_the_least_sure_video(client: Client, project: Project) -> None:
+    def proposed() -> Any:
+        client.app.overview.refresh()
+        return client.get("/api/project").json()["next"]
+
+    predict(
+        project,
+        "cup",
+        predicted("reach", 0, 20, entropy=0.4),
+        predicted("pour", 20, 50, entropy=0.4),
+        predicted("stir", 50, 60, entropy=0.6, agreement=0.6),
+    )
+    predict(
+        project,
+        "tea",
+        predicted("pour", 0, 30, entropy=0.0),
+        predicted("stir", 30, 40, entropy=0.9, agreement=0.1),
+    )
+    first = proposed()  # one moment of tea is less sure, but cup is on the whole
+    assert (first["video"], first["seconds"]) == ("cup", 5.5)
+    assert first["segment"] == {"label": "stir", "start": 5.25, "end": 5.75}
+    assert first["why"] == "the model is unsure of this video, and it looks new"
+    answer = {"do": "add", "kind": "click", "label": "stir", "start": 5.5}
+    client.change("cup", answer, {"do": "observed", "spans": [[5.25, 5.75]]})
+    second = proposed()  # the same video goes on
+    assert (second["video"], second["seconds"]) == ("cup", 1.0)
+    assert second["segment"] == {"label": "reach", "start": 0.5, "end": 1.5}
+    assert second["why"] == "the model is 90% sure"
+    client.change("cup", answer | {"start": 1.0}, {"do": "observed", "spans": []})
+    third = proposed()  # clicks stand for all of cup now; between two of them none is missed
+    assert (third["video"], third["segment"]["label"]) == ("tea", "stir")
+    client.change("tea", segment(0.0, 4.0))
+    assert proposed()["why"] == "4 seconds without a click"
+
+
+def test_label_next_prefers_a_video_that_looks_new(client: Client, project: Project) -> None:
+    client.app.project.add_videos([write_numbered(project.path / "pot.mp4", 30)])
+    for name, look in (("cup", [1.0]), ("pot", [1.5]), ("tea", [1.0, 5.0])):
+        predict(project, name, predicted("reach", 0, 30, entropy=0.5, look=look))
+    client.change("cup", {"do": "add", "kind": "click", "label": "reach", "start": 0.5})
+    client.app.overview.refresh()
+    assert client.get("/api/project").json()["next"]["video"] == "tea"
+    predict(project, "pot", predicted("reach", 0, 30, entropy=0.5, look=[9.0]))
+    client.app.overview.refresh()
+    assert client.get("/api/project").json()["next"]["video"] == "pot"
+
+
+def test_label_next_finds_where_clicking_stopped(client: Client, project: Project) -> None:
+    edges = range(0, 60, 10)
+    predict(
+        project, "cup", *(predicted("reach", one, one + 10, entropy=one / 100) for one in edges)
+    )
+    predict(project, "tea", predicted("pour", 0, 40, entropy=0.9))
+    for start in (0.5, 1.5):
+        client.change("cup", {"do": "add", "kind": "click", "label": "reach", "start": start})
+    client.app.overview.refresh()
+    found = client.get("/api/project").json()["next"]
+    assert (found["video"], found["seconds"]) == ("cup", 5.5)
+    assert "segment" not in found  # another click like those before, for all of the video
 
 
 def test_rounds_are_scored_against_what_was_reviewed(client: Client, project: Project) -> None:

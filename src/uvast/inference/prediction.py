@@ -82,6 +82,7 @@ class Prediction:
             better than by the rate.
         complete: False if the decoder was stopped by `max_segments`.
         doubts: where the frame head is unsure; None without a segmentation.
+        looks: what each segment looks like, see `uvast.proposals` `(S, L)`; None if not known.
     """
 
     transcript: IntArray
@@ -93,6 +94,7 @@ class Prediction:
     edges: NDArray[np.float64] | None = None
     complete: bool = True
     doubts: Doubts | None = None
+    looks: NDArray[np.float64] | None = None
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -138,13 +140,17 @@ class Prediction:
             for name, values in self.doubts.by_segment().items():
                 for segment, value in zip(segments, values.tolist(), strict=True):
                     segment[name] = value
+        shown: list[dict[str, Any]] = [{k: _rounded(v) for k, v in one.items()} for one in segments]
+        if self.looks is not None:
+            for segment, look in zip(shown, self.looks.tolist(), strict=True):
+                segment["look"] = [float(f"{value:.4g}") for value in look]
         return {
             "confidence": _rounded(self.confidence),
             "complete": self.complete,
             "frames": None if self.segmentation is None else self.segmentation.n_frames,
             "frames_per_second": self.frames_per_second,
             "transcript": list(self.actions),
-            "segments": [{k: _rounded(v) for k, v in one.items()} for one in segments],
+            "segments": shown,
             "band": self._band(),
         }
 

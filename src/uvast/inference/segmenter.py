@@ -26,6 +26,7 @@ from uvast.inference.temperature import tempered
 from uvast.models.build import as_frame_model
 from uvast.models.checkpoint import load_model, read_scaling
 from uvast.models.ensemble import scalings_of
+from uvast.proposals import segment_looks
 from uvast.runs import checkpoint_path
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from uvast.inference.prediction import DecodedVideo
     from uvast.models import Encoded
     from uvast.models.checkpoint import ModelCard
+    from uvast.segments import Segmentation
     from uvast.vocabulary import Vocabulary
 
 
@@ -224,7 +226,7 @@ class Segmenter:
         self, frames: FramePrediction, decoded: DecodedVideo, video: Video
     ) -> Prediction:
         segmentation, confidences, confidence = decoded.segmentation, np.zeros(0), None
-        doubts = None
+        doubts, looks = None, None
         if segmentation is not None:
             labels = segmentation.labels[:, None]
             shown = tempered(frames.log_probabilities, self.priors.temperature)
@@ -232,6 +234,7 @@ class Segmenter:
             confidences = np.add.reduceat(chosen, segmentation.starts) / segmentation.durations
             confidence = float(chosen.mean())
             doubts = Doubts.of(shown, segmentation, frames.divergences)
+            looks = self._looks(video, segmentation)
             segmentation = segmentation.upsampled(video.sampling_rate, video.source_frames)
         return Prediction(
             transcript=decoded.transcript,
@@ -243,7 +246,15 @@ class Segmenter:
             edges=video.edges,
             complete=decoded.complete,
             doubts=doubts,
+            looks=looks,
         )
+
+    def _looks(self, video: Video, segmentation: Segmentation) -> NDArray[np.float64]:
+        """What segments at the model's rate look like `(S, L)`."""
+        sums = np.add.reduceat(video.features, segmentation.starts, axis=0, dtype=np.float64)
+        means = sums / segmentation.durations[:, None]
+        scaled = means if self.scaling is None else self.scaling.scaled(means)
+        return segment_looks(scaled.astype(np.float64))
 
     def is_familiar(self, video: Video) -> bool:
         """Whether its features may be of the kind that the model was trained on.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from uvast.data.faults import some
 from uvast.data.labelled import N_LISTED, unlabelled_note
 from uvast.errors import LabelError, TimestampError
+from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -80,6 +81,21 @@ def find_samples(
         _stretches_note(unclicked, "without a timestamp"),
     )
     return Samples(found, tuple(note for note in notes if note is not None))
+
+
+def uncut(targets: Mapping[str, Segmentation]) -> list[Segmentation]:
+    """The segments whose length is known, for what decoding learns of lengths and order.
+
+    The first and the last segment of a stretch may go on outside of it, so they are left out; if
+    nothing is left, all of them count.
+    """
+    found = []
+    for name, one in targets.items():
+        is_whole = "/" not in name
+        inner = one if is_whole else Segmentation(one.transcript[1:-1], one.durations[1:-1])
+        if len(inner):
+            found.append(inner)
+    return found or list(targets.values())
 
 
 def _n_frames(dataset: Dataset, sample: str) -> int:

@@ -20,6 +20,7 @@ from uvast.training.loop import Loop, epoch_seed
 from uvast.training.objectives import StageTwo, stage_one_objective
 from uvast.training.refresh import is_refreshed, refreshed_targets
 from uvast.training.resuming import Progress, State
+from uvast.training.samples import uncut
 from uvast.training.target_weights import TargetWeights
 from uvast.training.validation import ValidationPart
 from uvast.training.watching import Plan
@@ -238,7 +239,7 @@ class Session:
 def _fitted_priors(
     targets: Mapping[str, Segmentation], config: Config, vocabulary: Vocabulary
 ) -> Priors:
-    return Priors.fit(list(targets.values()), len(vocabulary), chunk_fraction=longest_chunk(config))
+    return Priors.fit(uncut(targets), len(vocabulary), chunk_fraction=longest_chunk(config))
 
 
 def _check(config: Config, model: nn.Module) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from uvast.errors import UvastError
 from uvast.web.job_views import job_view, run_views
-from uvast.web.review import next_to_label
+from uvast.web.label_next import LabelNext
 
 if TYPE_CHECKING:
     from uvast.projects import ProjectVideo
@@ -45,6 +45,7 @@ class Overview:
         self._app = app
         self._path = app.project.path.resolve()
         self._lock = threading.Lock()
+        self._next = LabelNext(app)
         self._facts: dict[str, _Facts] = {}
         self._rows: dict[str, tuple[Document, _Facts, bytes]] = {}
         self._slow: dict[str, object] = {}
@@ -55,7 +56,7 @@ class Overview:
         facts = {video.name: self._look_at(video) for video in self._app.project.videos}
         slow: dict[str, object] = {
             "runs": run_views(self._app.project.path),
-            "next": next_to_label(self._app),
+            "next": self._next.find(),
         }
         before = self._facts
         is_new = facts != before or slow != self._slow

@@ -12,18 +12,23 @@ from pydantic import Field
 from uvast.errors import UvastError
 from uvast.exchange import Event
 from uvast.files import read_record
+from uvast.proposals import LOOK_WIDTH
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 _Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+_Coordinate = Annotated[float, Field(ge=-1e30, le=1e30, allow_inf_nan=False)]
 _Label = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 @dataclass(frozen=True)
 class PredictedSegment:
-    """One of the segments; `entropy` to `divergence` are shares, None where not known."""
+    """One of the segments; `entropy` to `divergence` are shares, None where not known.
+
+    `look` tells what it looks like, see `uvast.proposals.segment_looks`; empty where not known.
+    """
 
     label: _Label
     start: Annotated[int, Field(ge=0)]
@@ -34,6 +39,7 @@ class PredictedSegment:
     entropy: _Share | None = None
     agreement: _Share | None = None
     divergence: _Share | None = None
+    look: Annotated[tuple[_Coordinate, ...], Field(max_length=LOOK_WIDTH)] = ()
 
     @property
     def uncertainty(self) -> float:

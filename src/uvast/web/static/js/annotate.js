@@ -51,7 +51,7 @@ export class AnnotateView {
   async mount() {
     try {
       await this.workspace.load(this.name);
-      if (this.begin) this.workspace.goTo(this.begin);
+      if (this.begin) this.#goTo(this.begin);
     } catch (error) {
       fill(
         this.element,
@@ -90,6 +90,7 @@ export class AnnotateView {
   classKey(label, relabel) {
     if (!this.workspace.document) return;
     if (relabel) this.workspace.relabel(label);
+    else if (this.workspace.isAsked) this.workspace.acceptDraft(label);
     else this.workspace.useClass(label);
   }
 
@@ -109,9 +110,20 @@ export class AnnotateView {
       ? next.video
       : videos[(place + 1) % videos.length]?.name;
     if (next && next.video === this.name && next.seconds !== null) {
-      this.workspace.goTo(next.seconds);
+      this.#goTo(next.seconds);
     }
-    else if (other) location.hash = annotateAddress(other);
+    else if (other) {
+      location.hash = annotateAddress(other, other === next?.video ? next.seconds : null);
+    }
+  }
+
+  /** To a moment; where a click would teach most, with the stretch that a class's key names. */
+  #goTo(seconds) {
+    const { next } = this.store.project;
+    this.workspace.goTo(seconds);
+    if (next?.segment && next.video === this.name && next.seconds === seconds) {
+      this.workspace.suggest(next.segment, "next");
+    }
   }
 
   recolour() {

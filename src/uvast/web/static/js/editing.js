@@ -37,14 +37,31 @@ export function placeSegment(events, label, start, end) {
 }
 
 /**
- * A new click; one of the same frame gets the label instead, because a frame has one click.
- * @param {Item[]} events @param {string} label @param {number} seconds @param {number} frame length
- *   of a frame
+ * A new click; one of the same frame gets the label instead, because a frame has one click. Outside
+ * of the parts that answers told of, it makes the clicks stand for the whole video.
+ * @param {{events: Item[], observed: [number, number][] | null}} state @param {string} label
+ * @param {number} seconds @param {number} frame length of a frame
  */
-export function placeClick(events, label, seconds, frame) {
+export function placeClick({ events, observed }, label, seconds, frame) {
   const there = clicksOf(events).find((one) => Math.abs(one.start - seconds) < frame / 2);
-  if (!there) return [{ do: "add", kind: "click", label, start: seconds }];
-  return there.label === label ? [] : [{ do: "relabel", id: there.id, label }];
+  if (there) return there.label === label ? [] : [{ do: "relabel", id: there.id, label }];
+  const click = { do: "add", kind: "click", label, start: seconds };
+  const isInside = observed?.some(([start, end]) => start <= seconds && seconds <= end) ?? true;
+  if (isInside || segmentsOf(events).length) return [click];
+  return [click, { do: "observed", spans: [] }];
+}
+
+/**
+ * An answer to what was asked of a stretch: a click that tells of this stretch alone. Among segments
+ * it is one of them, and among clicks that stand for the whole video a click like them.
+ * @param {{events: Item[], observed: [number, number][] | null}} state @param {string} label
+ * @param {{start: number, end: number}} stretch @param {number} frame length of a frame
+ */
+export function placeAnswer({ events, observed }, label, { start, end }, frame) {
+  if (segmentsOf(events).length) return placeSegment(events, label, start, end);
+  const click = placeClick({ events, observed: null }, label, (start + end) / 2, frame);
+  if (events.length && observed === null) return click;
+  return [...click, { do: "observed", spans: [...(observed ?? []), [start, end]] }];
 }
 
 /** @param {Item[]} events @param {string | null} id @param {number} seconds */

@@ -28,7 +28,7 @@ const BUSY = { extract: "Features are being computed", train: "A model is learni
 
 /** @param {string} name of a video @param {number | null} [seconds] */
 export function annotateAddress(name, seconds = null) {
-  return `#/annotate/${encodeURIComponent(name)}${seconds ? `/${seconds}` : ""}`;
+  return `#/annotate/${encodeURIComponent(name)}${seconds === null ? "" : `/${seconds}`}`;
 }
 
 /**

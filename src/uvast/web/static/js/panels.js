@@ -67,7 +67,14 @@ const HINTS = {
   clicks: "Play, and press a class's key once in each action.",
   segments: "Press a class's key where an action begins, and again where it ends.",
 };
-const SUGGESTED = { prediction: "Model's segment", pseudo: "Segment from clicks" };
+const SUGGESTED = {
+  prediction: "Model's segment",
+  pseudo: "Segment from clicks",
+  next: "What happens here?",
+};
+
+const ALL_SEEN = "I looked at all of it: gaps are background";
+const ALL_CLICKED = "Every action of this video has a click";
 
 /** What is selected, and what can be done with it. */
 export class Inspector {
@@ -193,7 +200,7 @@ export class VideoPanel {
     const looked = (on) => this.#change({ do: "observed", spans: on ? null : [] });
     const review = (on) => this.#change({ do: "reviewed", value: on });
     return [
-      gaps === null ? null : check("I looked at all of it: gaps are background", gaps, looked),
+      gaps === null ? null : check(n_segments ? ALL_SEEN : ALL_CLICKED, gaps, looked),
       n_clicks + n_segments ? check("Reviewed: good to learn from", reviewed, review) : null,
     ];
   }

@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 import { Controls } from "./controls.js";
 import { classMenu } from "./asking.js";
 import { COMMANDS } from "./commands.js";
-import { moveTo, placeClick, placeSegment } from "./editing.js";
+import { moveTo, placeAnswer, placeClick, placeSegment } from "./editing.js";
 import { Screen } from "./screen.js";
 import { Strip } from "./strip.js";
 import { Timeline } from "./timeline.js";
@@ -179,7 +179,7 @@ export class Workspace {
   useClass(label) {
     if (!this.player) return;
     if (this.mode === "clicks") {
-      const sent = this.change(placeClick(this.state.events, label, this.now, this.frame));
+      const sent = this.change(placeClick(this.state, label, this.now, this.frame));
       if (sent[0]?.as) this.select(sent[0].as);
     } else this.#turnSegment(label);
   }
@@ -202,12 +202,22 @@ export class Workspace {
     }
   }
 
-  /** Makes the suggestion a segment. */
+  /** Whether a class's key answers what was asked: only while the video rests there. */
+  get isAsked() {
+    const { draft, player, now } = this;
+    if (draft?.from !== "next" || !player || player.playing) return false;
+    return draft.start - this.frame <= now && now <= draft.end;
+  }
+
+  /** Makes the suggestion a segment, or an answer to what was asked. */
   acceptDraft(label = this.draft?.label) {
-    if (!this.draft) return false;
-    const { start, end } = this.draft;
+    const { draft, state } = this;
+    if (!draft) return false;
     this.draft = null;
-    this.change(placeSegment(this.state.events, label, start, end));
+    const changes = draft.from === "next"
+      ? placeAnswer(state, label, draft, this.frame)
+      : placeSegment(state.events, label, draft.start, draft.end);
+    this.change(changes);
     return true;
   }
 

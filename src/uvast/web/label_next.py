@@ -1,0 +1,148 @@
+"""Label next: the video whose clicks would teach most, and the moment to begin with."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from uvast.proposals import (
+    LOOK_WIDTH,
+    Predicted,
+    has_click,
+    is_clicked,
+    is_known,
+    middle_half,
+    propose,
+)
+from uvast.web.predictions import timed
+from uvast.web.review import why_unsure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from uvast.projects import ProjectVideo
+    from uvast.proposals import BoolArray, Edges
+    from uvast.web.app import App
+    from uvast.web.documents import Document
+    from uvast.web.predictions import PredictedSegment
+
+
+class LabelNext:
+    """The proposal, thought over again only when labels or predictions are new.
+
+    Args:
+        app: the project.
+    """
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._seen: tuple[tuple[str, int, int], ...] | None = None
+        self._found: dict[str, object] | None = None
+
+    def find(self) -> dict[str, object] | None:
+        """As the page gets it; None if there is nothing to do.
+
+        With predictions: what `uvast.proposals` says; where a video's clicks do not yet stand for
+        all of it, with the stretch that a single answer tells of. Before them: a video without
+        labels, then the widest stretch without a click.
+        """
+        documents, predictions = self._app.store.documents, self._app.predictions
+        seen = tuple(
+            (name, predictions.stamp(name), documents[name].version if name in documents else 0)
+            for name in self._app.project.names
+        )
+        if seen != self._seen:
+            self._found = _by_model(self._app) or _without_model(self._app)
+            self._seen = seen
+        return self._found
+
+
+def _by_model(app: App) -> dict[str, object] | None:
+    segments = {
+        name: found
+        for name in app.project.names
+        if (prediction := app.predictions.of(name)) and (found := timed(prediction))
+    }
+    documents = app.store.documents
+    proposal = propose(
+        {name: _predicted(found, documents.get(name)) for name, found in segments.items()}
+    )
+    if proposal is None:
+        return None
+    name, document = proposal.video, documents.get(proposal.video)
+    one = segments[name][proposal.place]
+    start, moment, end = middle_half(*_edges(one))
+    shown: dict[str, object] = {
+        "video": name,
+        "seconds": round(moment, 3),
+        "why": why_unsure(one)
+        if proposal.begun
+        else "the model is unsure of this video, and it looks new",
+    }
+    if not _is_clicked_as_a_whole(document):
+        shown["segment"] = {"label": one.label, "start": round(start, 3), "end": round(end, 3)}
+    return shown
+
+
+def _predicted(segments: list[PredictedSegment], document: Document | None) -> Predicted:
+    edges = [_edges(one) for one in segments]
+    looks = np.zeros((len(segments), LOOK_WIDTH))
+    for row, one in zip(looks, segments, strict=True):
+        row[: len(one.look)] = one.look
+    return Predicted(
+        looks,
+        np.array([one.uncertainty for one in segments]),
+        np.array([end - start for start, end in edges]),
+        _known(edges, document),
+    )
+
+
+def _edges(one: PredictedSegment) -> tuple[float, float]:
+    return one.start_seconds or 0.0, one.end_seconds or 0.0
+
+
+def _known(edges: Edges, document: Document | None) -> BoolArray:
+    """Where a person has said what happens `(S,)`."""
+    if document is None:
+        return np.zeros(len(edges), bool)
+    if document.reviewed or (document.segments and document.observed is None):
+        return np.ones(len(edges), bool)
+    if document.segments:
+        return is_known(edges, document.observed or ())
+    clicks = [one.event.start for one in document.clicks]
+    return (is_clicked if _is_clicked_as_a_whole(document) else has_click)(edges, clicks)
+
+
+def _is_clicked_as_a_whole(document: Document | None) -> bool:
+    """Whether its clicks stand for the whole video."""
+    return document is not None and bool(document.clicks) and document.observed is None
+
+
+def _without_model(app: App) -> dict[str, object] | None:
+    documents = app.store.documents
+    for video in app.project.videos:
+        document = documents.get(video.name)
+        if document is None or not document.items:
+            return {"video": video.name, "seconds": 0.0, "why": "it has no labels yet"}
+    gaps = [
+        gap
+        for video in app.project.videos
+        if not documents[video.name].reviewed
+        for gap in _gaps(video, documents[video.name])
+    ]
+    if not gaps:
+        return None
+    length, name, middle = max(gaps)
+    why = f"{length:.0f} seconds without a click"
+    return {"video": name, "seconds": round(middle, 3), "why": why}
+
+
+def _gaps(video: ProjectVideo, document: Document) -> Iterator[tuple[float, str, float]]:
+    """How long nothing is known, the video, and the middle; of videos with clicks alone."""
+    if not video.seconds or document.segments:
+        return
+    edges = [0.0, *(one.event.start for one in document.clicks), video.seconds]
+    for start, end in pairwise(edges):
+        yield end - start, video.name, (start + end) / 2
