@@ -67,6 +67,7 @@ def test_everything_is_drawn_and_nothing_sticks_out(
     for selector in ("#video-list canvas", "#matrix canvas", "#attention-maps canvas", "svg"):
         page.locator(selector).first.scroll_into_view_if_needed()
         assert page.locator(selector).first.evaluate(VISIBLE) > 1000
+    page.locator("#pseudo-list").scroll_into_view_if_needed()
     page.locator("#pseudo-list .track").first.wait_for()
     ground = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
     brightness = sum(int(part) for part in ground.strip("rgb()").split(",")) / 3

@@ -169,7 +169,7 @@ def test_the_objective_of_asrf_sums_both_branches_over_stages():
     features = torch.randn(*labels.shape, 5, generator=generator)
     config = LossConfig(smoothing=0.5, smoothing_distance=2.0, boundary=0.1, boundary_width=0.0)
     weights = TargetWeights(torch.tensor([0.5, 1.0, 3.0, 2.0]), 9.0)
-    targets = SimpleNamespace(labels=labels)
+    targets = SimpleNamespace(labels=labels, frame_labels=labels)
     encoded = replace(second, earlier=(first,))
     found = framewise_losses(encoded, targets, config, weights, features=features)
     likeness = likeness_of_neighbours(features, 2.0)
@@ -188,7 +188,7 @@ def test_every_refinement_of_uvast_is_in_the_frame_terms_and_boundaries_have_the
     labels, _, generator = drawn(6)
     first, last = (torch.randn(*labels.shape, N_CLASSES, generator=generator) for _ in range(2))
     starts = torch.randn(labels.shape, generator=generator)
-    targets = SimpleNamespace(labels=labels)
+    targets = SimpleNamespace(labels=labels, frame_labels=labels)
     config = LossConfig(smoothing=0.15, boundary=0.3)
 
     def terms(encoded):

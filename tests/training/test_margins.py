@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from uvast.config import Config, LossConfig
 from uvast.data import Dataset, Video, collate
+from uvast.models import Encoded
 from uvast.segments import Segmentation
 from uvast.training import batches as epochs
 from uvast.training import train
@@ -53,7 +54,10 @@ def test_what_is_left_out_changes_no_frame_loss_and_smoothing_stays() -> None:
     other = logits.clone()
     other[:, 3:5] += torch.tensor([3.0, -3.0])
     config = LossConfig(smoothing=0.15)
-    one, two = (framewise_losses([each], targets, config).as_floats() for each in (logits, other))
+    one, two = (
+        framewise_losses(Encoded(each, each), targets, config).as_floats()
+        for each in (logits, other)
+    )
     assert one["frame"] == two["frame"]
     assert one["smoothing"] != two["smoothing"]
 

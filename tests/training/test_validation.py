@@ -43,7 +43,7 @@ def test_the_decoder_alone_is_judged_beside_best_and_greedy(
 
     monkeypatch.setattr("uvast.inference.writing.beam_transcripts", counted)
     scores = part.scores(model, stage=1)
-    assert searches == [5] * len(part)
+    assert searches == [10] * len(part)
     alone = replace(model, config=model.config.replaced(**{"decode.transcript": "decoder"}))
     apart = part.scores(alone, stage=1)
     assert apart["selection"] == apart["score"]

@@ -253,7 +253,9 @@ class Segmenter:
         """What segments at the model's rate look like `(S, L)`."""
         sums = np.add.reduceat(video.features, segmentation.starts, axis=0, dtype=np.float64)
         means = sums / segmentation.durations[:, None]
-        scaled = means if self.scaling is None else self.scaling.scaled(means)
+        scalings = (self.scaling, *scalings_of(self.module))  # of an ensemble, the first member's
+        scaling = next((one for one in scalings if one is not None), None)
+        scaled = means if scaling is None else scaling.scaled(means)
         return segment_looks(scaled.astype(np.float64))
 
     def is_familiar(self, video: Video) -> bool:
