@@ -17,7 +17,10 @@ import uvast
 from uvast.features import generate_videos, motion_vocabulary
 
 README = Path(__file__).parents[1] / "README.md"
-LITTLE = "--set train.epochs=2 --set train.alignment_epochs=1 --set model.n_encoder_layers=5"
+LITTLE = (
+    "--set train.epochs=2 --set train.alignment_epochs=1 --set train.folds=0 "
+    "--set model.n_encoder_layers=5"
+)
 LESS = {
     "train": LITTLE,
     "benchmark": f"{LITTLE} --splits 1 --decodings none",
