@@ -181,6 +181,10 @@ def parse_change(text: str) -> Change:
         raise _wrong(f"{text!r} cannot be read ({error})") from None
     if not words:
         raise _wrong("a change without settings")
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if not equals or name.count(".") != 1:
+            raise _wrong(f"{word!r} is not of the form section.name=value")
     settings = dict(map(parse_setting, words))
     if len(settings) < len(words):
         raise _wrong(f"{text!r} names a setting twice")

@@ -22,9 +22,7 @@ SECONDS_BETWEEN_TABLES = 5.0
 
 
 def benchmark(
-    datasets: Annotated[
-        list[Path], typer.Argument(help="Folders of datasets.", show_default=False)
-    ],
+    datasets: options.DatasetsArgument,
     out: Annotated[Path, typer.Option(help="Folder of the benchmark.")],
     models: Annotated[
         str,
@@ -33,13 +31,7 @@ def benchmark(
             ".toml files."
         ),
     ] = "small",
-    base: Annotated[
-        str,
-        typer.Option(
-            help="A preset that each model's preset builds on: a name, none, or auto for the one "
-            "named like the dataset."
-        ),
-    ] = "auto",
+    base: options.BaseOption = "auto",
     supervision: Annotated[
         str, typer.Option(help="full, timestamps, or full,timestamps for both.")
     ] = "full",

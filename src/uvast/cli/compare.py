@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 
 def compare(
-    datasets: Annotated[
-        list[Path], typer.Argument(help="Folders of datasets.", show_default=False)
-    ],
+    datasets: options.DatasetsArgument,
     out: Annotated[Path, typer.Option(help="Folder of the comparison.")],
     changes: Annotated[
         list[str] | None,
@@ -35,13 +33,7 @@ def compare(
     models: Annotated[
         str, typer.Option(help="Presets of the base, separated by commas, or .toml files.")
     ] = "small",
-    base: Annotated[
-        str,
-        typer.Option(
-            help="A preset that each model's preset builds on: a name, none, or auto for the one "
-            "named like the dataset."
-        ),
-    ] = "auto",
+    base: options.BaseOption = "auto",
     supervision: Annotated[
         str,
         typer.Option(

@@ -25,6 +25,17 @@ class EngineName(str, Enum):
     ray = "ray"
 
 
+DatasetsArgument = Annotated[
+    list[Path], typer.Argument(help="Folders of datasets.", show_default=False)
+]
+BaseOption = Annotated[
+    str,
+    typer.Option(
+        "--base",
+        help="A preset that each model's preset builds on: a name, none, or auto for the one "
+        "named like the dataset.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 SettingsOption = Annotated[
     list[str] | None,
