@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +27,7 @@ from uvast.models.normalisation import instance_norm
 from uvast.models.window_attention import window_attention
 
 if TYPE_CHECKING:
-    from uvast.config import WindowKind
+    from uvast.config import ModelConfig, WindowKind
 
 DECAY = 3.0
 """The attention of decoder i (from 0) counts exp(-DECAY i)."""
@@ -54,6 +54,21 @@ class AsformerDimensions:
 
     def __post_init__(self) -> None:
         check_dimensions(self)
+
+    @classmethod
+    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> Self:
+        """Those that the settings describe."""
+        return cls(
+            n_features=n_features,
+            n_classes=n_classes,
+            width=config.width,
+            attention_width=config.attention_width,
+            n_layers=config.n_encoder_layers,
+            n_stages=config.n_stages,
+            window=config.window,
+            dropout=config.encoder_dropout,
+            channel_dropout=config.channel_dropout,
+        )
 
 
 class CrossWindowAttention(nn.Module):

@@ -12,34 +12,18 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from uvast.models.dimensions import check_dimensions
 from uvast.models.encoded import Encoded
 from uvast.models.encoder import checked_mask
 from uvast.models.layers import InputProjection
-from uvast.models.ms_tcn import Refinement, Stage, residual_layers
+from uvast.models.ms_tcn import MsTcnDimensions, Refinement, Stage, residual_layers
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 @dataclass(frozen=True)
-class AsrfDimensions:
-    """Those of `MsTcnDimensions`.
-
-    Args:
-        n_stages: the trunk, and the stages that refine either branch.
-    """
-
-    n_features: int
-    n_classes: int
-    width: int = 64
-    n_layers: int = 10
-    n_stages: int = 4
-    dropout: float = 0.5
-    channel_dropout: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_dimensions(self)
+class AsrfDimensions(MsTcnDimensions):
+    """Those of `MsTcnDimensions`; the stages are the trunk and those that refine either branch."""
 
 
 class BoundaryRefinement(nn.Module):

@@ -1,4 +1,4 @@
-"""Config -> model. Every number a network gets is spelled out here; a new model is one line.
+"""Config -> model: a new model is one line here, and a file that spells out what it takes.
 
 Installed packages may bring models of their own, as entry points of the group `uvast.models`.
 """
@@ -20,19 +20,21 @@ from uvast.models.ms_tcn_plus_plus import MsTcnPlusPlusDimensions, ms_tcn_plus_p
 from uvast.models.uvast import Uvast, UvastDimensions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from torch import Tensor
 
     from uvast.config import ModelConfig
+    from uvast.data import Targets
     from uvast.models.encoded import Encoded
 
 
 class FrameModel(Protocol):
     """What every model can do: give each frame features and class logits.
 
-    A model that also gives boundaries says so by a field `gives_boundaries`.
+    A model that also gives boundaries says so by a field `gives_boundaries`, one that has losses of
+    its own by a method `own_terms`.
     """
 
     dimensions: Any
@@ -42,82 +44,21 @@ class FrameModel(Protocol):
         ...
 
 
-def _uvast(config: ModelConfig, n_features: int, n_classes: int) -> UvastDimensions:
-    return UvastDimensions(
-        n_features=n_features,
-        n_classes=n_classes,
-        width=config.width,
-        attention_width=config.attention_width,
-        n_heads=config.n_heads,
-        encoder=config.encoder,
-        window=config.window,
-        n_encoder_layers=config.n_encoder_layers,
-        n_decoder_layers=config.n_decoder_layers,
-        decoder_feedforward=config.decoder_feedforward,
-        alignment_feedforward=config.alignment_feedforward,
-        attention_smoothing=config.attention_smoothing or None,
-        explicit_durations=config.explicit_durations,
-        boundary_output=config.boundary_output,
-        n_refinement_stages=config.refinement_stages or None,
-        channel_dropout=config.channel_dropout,
-        encoder_dropout=config.encoder_dropout,
-        decoder_dropout=config.decoder_dropout,
-        input_dropout=config.input_dropout,
-        output_dropout=config.output_dropout,
-    )
+class HasOwnTerms(Protocol):
+    """A model with losses of its own, beside those that every frame-wise model has."""
 
+    def own_terms(
+        self, encoded: Encoded, features: Tensor, mask: Tensor, targets: Targets
+    ) -> Mapping[str, Tensor]:
+        """Scalars by name, as they enter the sum, weight included.
 
-def _ms_tcn(config: ModelConfig, n_features: int, n_classes: int) -> MsTcnDimensions:
-    return MsTcnDimensions(
-        n_features=n_features,
-        n_classes=n_classes,
-        width=config.width,
-        n_layers=config.n_encoder_layers,
-        n_stages=config.n_stages,
-        dropout=config.encoder_dropout,
-        channel_dropout=config.channel_dropout,
-    )
-
-
-def _ms_tcn_plus_plus(
-    config: ModelConfig, n_features: int, n_classes: int
-) -> MsTcnPlusPlusDimensions:
-    return MsTcnPlusPlusDimensions(
-        n_features=n_features,
-        n_classes=n_classes,
-        width=config.width,
-        n_prediction_layers=config.n_encoder_layers + 1,
-        n_layers=config.n_encoder_layers,
-        n_stages=config.n_stages,
-        dropout=config.encoder_dropout,
-        channel_dropout=config.channel_dropout,
-    )
-
-
-def _asformer(config: ModelConfig, n_features: int, n_classes: int) -> AsformerDimensions:
-    return AsformerDimensions(
-        n_features=n_features,
-        n_classes=n_classes,
-        width=config.width,
-        attention_width=config.attention_width,
-        n_layers=config.n_encoder_layers,
-        n_stages=config.n_stages,
-        window=config.window,
-        dropout=config.encoder_dropout,
-        channel_dropout=config.channel_dropout,
-    )
-
-
-def _asrf(config: ModelConfig, n_features: int, n_classes: int) -> AsrfDimensions:
-    return AsrfDimensions(
-        n_features=n_features,
-        n_classes=n_classes,
-        width=config.width,
-        n_layers=config.n_encoder_layers,
-        n_stages=config.n_stages,
-        dropout=config.encoder_dropout,
-        channel_dropout=config.channel_dropout,
-    )
+        Args:
+            encoded: what `encode` made of the features just now, in training.
+            features: the input `(B, T, F)`.
+            mask: its valid frames `(B, T)`.
+            targets: what is to be learned.
+        """
+        ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,11 +71,13 @@ class Builder:
 
 
 BUILDERS: dict[str, Builder] = {
-    "uvast": Builder(UvastDimensions, Uvast, _uvast),
-    "ms-tcn": Builder(MsTcnDimensions, ms_tcn, _ms_tcn),
-    "ms-tcn++": Builder(MsTcnPlusPlusDimensions, ms_tcn_plus_plus, _ms_tcn_plus_plus),
-    "asformer": Builder(AsformerDimensions, asformer, _asformer),
-    "asrf": Builder(AsrfDimensions, Asrf, _asrf),
+    "uvast": Builder(UvastDimensions, Uvast, UvastDimensions.from_config),
+    "ms-tcn": Builder(MsTcnDimensions, ms_tcn, MsTcnDimensions.from_config),
+    "ms-tcn++": Builder(
+        MsTcnPlusPlusDimensions, ms_tcn_plus_plus, MsTcnPlusPlusDimensions.from_config
+    ),
+    "asformer": Builder(AsformerDimensions, asformer, AsformerDimensions.from_config),
+    "asrf": Builder(AsrfDimensions, Asrf, AsrfDimensions.from_config),
 }
 
 
@@ -207,6 +150,15 @@ def mask_token(model: nn.Module) -> nn.Parameter | None:
 def as_frame_model(model: nn.Module) -> FrameModel:
     """Every built model is one; modules do not say so to the type checker."""
     return cast("FrameModel", model)
+
+
+def own_terms(
+    model: nn.Module, encoded: Encoded, features: Tensor, mask: Tensor, targets: Targets
+) -> Mapping[str, Tensor]:
+    """A model's own losses (see `HasOwnTerms`); none of one that does not know of that."""
+    if not hasattr(model, "own_terms"):
+        return {}
+    return cast("HasOwnTerms", model).own_terms(encoded, features, mask, targets)
 
 
 def gives_boundaries(model: nn.Module) -> bool:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 from uvast.config import EncoderKind, WindowKind
 from uvast.errors import ConfigError
+
+if TYPE_CHECKING:
+    from uvast.config import ModelConfig
 
 CHOICES = {"encoder": get_args(EncoderKind), "window": get_args(WindowKind)}
 
@@ -101,3 +104,29 @@ class UvastDimensions:
             raise ConfigError(
                 f"attention_smoothing is {smoothing}", remedy="it must be odd and positive"
             )
+
+    @classmethod
+    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> Self:
+        """Those that the settings describe."""
+        return cls(
+            n_features=n_features,
+            n_classes=n_classes,
+            width=config.width,
+            attention_width=config.attention_width,
+            n_heads=config.n_heads,
+            encoder=config.encoder,
+            window=config.window,
+            n_encoder_layers=config.n_encoder_layers,
+            n_decoder_layers=config.n_decoder_layers,
+            decoder_feedforward=config.decoder_feedforward,
+            alignment_feedforward=config.alignment_feedforward,
+            attention_smoothing=config.attention_smoothing or None,
+            explicit_durations=config.explicit_durations,
+            boundary_output=config.boundary_output,
+            n_refinement_stages=config.refinement_stages or None,
+            channel_dropout=config.channel_dropout,
+            encoder_dropout=config.encoder_dropout,
+            decoder_dropout=config.decoder_dropout,
+            input_dropout=config.input_dropout,
+            output_dropout=config.output_dropout,
+        )

@@ -8,7 +8,7 @@ ASRF and UVAST.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,8 @@ from uvast.models.layers import InputProjection, dropout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from uvast.config import ModelConfig
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,19 @@ class MsTcnDimensions:
 
     def __post_init__(self) -> None:
         check_dimensions(self)
+
+    @classmethod
+    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> Self:
+        """Those that the settings describe."""
+        return cls(
+            n_features=n_features,
+            n_classes=n_classes,
+            width=config.width,
+            n_layers=config.n_encoder_layers,
+            n_stages=config.n_stages,
+            dropout=config.encoder_dropout,
+            channel_dropout=config.channel_dropout,
+        )
 
 
 class DilatedResidualLayer(nn.Module):

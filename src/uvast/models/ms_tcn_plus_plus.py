@@ -7,6 +7,7 @@ Segmentation", TPAMI 2020.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +17,9 @@ from uvast.models.dimensions import check_dimensions
 from uvast.models.encoder import clear_padding
 from uvast.models.layers import dropout
 from uvast.models.ms_tcn import MultiStageNetwork, refined
+
+if TYPE_CHECKING:
+    from uvast.config import ModelConfig
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,20 @@ class MsTcnPlusPlusDimensions:
 
     def __post_init__(self) -> None:
         check_dimensions(self)
+
+    @classmethod
+    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> Self:
+        """Those that the settings describe."""
+        return cls(
+            n_features=n_features,
+            n_classes=n_classes,
+            width=config.width,
+            n_prediction_layers=config.n_encoder_layers + 1,
+            n_layers=config.n_encoder_layers,
+            n_stages=config.n_stages,
+            dropout=config.encoder_dropout,
+            channel_dropout=config.channel_dropout,
+        )
 
 
 class DualDilatedLayer(nn.Module):
