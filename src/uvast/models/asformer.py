@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -56,7 +56,9 @@ class AsformerDimensions:
         check_dimensions(self)
 
     @classmethod
-    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> Self:
+    def from_config(
+        cls, config: ModelConfig, n_features: int, n_classes: int
+    ) -> AsformerDimensions:
         """Those that the settings describe."""
         return cls(
             n_features=n_features,

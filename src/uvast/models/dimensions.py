@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from uvast.config import EncoderKind, WindowKind
 from uvast.errors import ConfigError
@@ -106,7 +106,7 @@ class UvastDimensions:
             )
 
     @classmethod
-    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> Self:
+    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> UvastDimensions:
         """Those that the settings describe."""
         return cls(
             n_features=n_features,

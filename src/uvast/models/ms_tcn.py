@@ -8,7 +8,7 @@ ASRF and UVAST.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -51,7 +51,7 @@ class MsTcnDimensions:
         check_dimensions(self)
 
     @classmethod
-    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> Self:
+    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> MsTcnDimensions:
         """Those that the settings describe."""
         return cls(
             n_features=n_features,

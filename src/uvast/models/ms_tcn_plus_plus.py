@@ -7,7 +7,7 @@ Segmentation", TPAMI 2020.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -39,7 +39,9 @@ class MsTcnPlusPlusDimensions:
         check_dimensions(self)
 
     @classmethod
-    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> Self:
+    def from_config(
+        cls, config: ModelConfig, n_features: int, n_classes: int
+    ) -> MsTcnPlusPlusDimensions:
         """Those that the settings describe."""
         return cls(
             n_features=n_features,
