@@ -45,7 +45,7 @@ def test_probabilities_are_those_of_the_definition(
     views = {name: VideoView.of(features[name], len(CLICKS[name])) for name in CLICKS}
     fit = ClassFit(3)
     for name, target in TARGETS.items():
-        fit.add(views[name], target.transcript, target.durations)
+        fit.add(views[name], CLICKS[name], target)
     model = fit.model()
     posterior = found(features, 1.7)["b"]
     view, target = views["b"], TARGETS["b"]
@@ -70,8 +70,9 @@ def test_probabilities_are_those_of_the_definition(
         each = [x / units[0] + y / units[1] for x, y in zip(local, classes, strict=True)]
         unit = sum(map(abs, each)) / len(each)
         gap = first - last
+        middle = 0.5 + gap * model.lengths[left] / (model.lengths[left] + model.lengths[right])
         costs = [
-            sum(each[:cut]) + 4 * 0.5 * unit * (cut - (gap + 1) / 2) ** 2 / gap
+            sum(each[:cut]) + 4 * 0.5 * unit * (cut - middle) ** 2 / gap
             for cut in range(1, gap + 1)
         ]
         weights = [math.exp(-cost / 1.7) for cost in costs]
@@ -83,7 +84,7 @@ def test_cold_cuts_are_those_of_one_more_round(features: dict[str, NDArray[np.fl
     views = {name: VideoView.of(features[name], len(CLICKS[name])) for name in CLICKS}
     fit = ClassFit(3)
     for name, target in TARGETS.items():
-        fit.add(views[name], target.transcript, target.durations)
+        fit.add(views[name], CLICKS[name], target)
     again = cut_again(
         views["a"], CLICKS["a"], TARGETS["a"].durations, fit.model(), range(3), prior=0.5
     )

@@ -198,11 +198,11 @@ class TestClassModel:
         for video in features:
             assert first[video].tolist() == second[video].tolist()
 
-    def test_constant_features_are_cut_half_way(self):
-        frames = np.array([2, 7, 30])
+    def test_constant_features_are_cut_half_way_between_classes_of_one_length(self):
+        frames = np.array([2, 7, 12])
         entry = Timestamps(frames, np.array([0, 1, 0]))
-        found = class_model_durations(lambda _: np.full((40, 3), 0.1), {"a": entry})
-        assert found["a"].tolist() == midpoint_durations(frames, 40).tolist()
+        found = class_model_durations(lambda _: np.full((15, 3), 0.1), {"a": entry})
+        assert found["a"].tolist() == midpoint_durations(frames, 15).tolist()
 
     def test_one_segment_and_adjacent_timestamps(self):
         features = np.random.default_rng(0).normal(size=(9, 3))

@@ -75,12 +75,6 @@ def pseudo_label(
     prior: Annotated[
         float, typer.Option(min=0, help="Pull of cuts to the midpoint; 0 is the paper's k-medoids.")
     ] = 0.25,
-    lengths: Annotated[
-        float,
-        typer.Option(
-            min=0, help="Weight of class lengths learned over all videos, for class models."
-        ),
-    ] = 0.0,
     table: Annotated[
         bool, typer.Option(help="Score every method where there is ground truth.")
     ] = True,
@@ -115,7 +109,7 @@ def pseudo_label(
     check_output(out, opened, timestamps, overwrite=overwrite)
     entries = _timestamps(opened, timestamps, sample_timestamps)
     inputs = _features(opened, list(entries), features, model)
-    chosen = PseudoLabelOptions(method.value, metric.value, prior, lengths)
+    chosen = PseudoLabelOptions(method.value, metric.value, prior)
     labelled = _labelled(opened, entries, chosen, inputs)
     scores: dict[str, Scores] = {}
     if table and all(opened.has_labels(name) for name in entries):
@@ -146,7 +140,7 @@ def _training(dataset: Path, timestamps: Path | None, chosen: PseudoLabelOptions
 
     words = ["uvast train", str(dataset), "--supervision timestamps"]
     words += [] if timestamps is None else [f"--timestamps {timestamps}"]
-    for name in ("method", "metric", "prior", "lengths"):
+    for name in ("method", "metric", "prior"):
         if getattr(chosen, name) != getattr(SupervisionConfig, name):
             words.append(f"--set supervision.{name}={getattr(chosen, name)}")
     return " ".join([*words, "--out RUN"])

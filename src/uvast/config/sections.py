@@ -245,10 +245,8 @@ class SupervisionConfig:
     metric: MetricName = "euclidean"
     """how frames are compared; or `cosine`"""
     prior: NonNegative = 0.25
-    """pull of cuts to the midpoint; 0 is the paper's"""
-    lengths: NonNegative = 0.0
-    """weight of the classes' lengths, learned over all videos, in choosing cuts with `class-model`;
-    0 for none"""
+    """pull of cuts to the midpoint, or with `class-model` to where the classes' mean lengths divide
+    a gap; 0 is the paper's"""
     soft: NonNegative = 0.0
     """each epoch draws the cuts anew, as likely as class models find them; this is the temperature:
     higher is less sure, 0 keeps the likeliest cuts"""

@@ -45,7 +45,7 @@ def compare_pseudo_labels(
     # where some have labels, only these are taken: they can be scored
     labelled = [name for name in known if dataset.has_labels(name)]
     chosen = evenly(labelled or list(known), MAX_VIDEOS)
-    used = PseudoLabelOptions(config.method, config.metric, config.prior, config.lengths)
+    used = PseudoLabelOptions(config.method, config.metric, config.prior)
     methods = {
         row: options
         for row, options in methods_to_compare(used).items()

@@ -5,7 +5,8 @@ data, show the same action. So cuts and models take turns, from k-medoids on: ea
 two timestamps is compared with the means of the two segments around it, and with a diagonal
 Gaussian for each of the two classes, fitted on the present segments of all videos. Either cue is
 taken in units of its mean absolute difference over the gap, their sum decides the cut, and the
-prior pulls to the midpoint as in k-medoids.
+prior pulls as in k-medoids: not to the midpoint, which would make long actions too short, but to
+where the two classes' mean lengths divide the gap (see `click_lengths`).
 
 Features are averaged over a third of a mean segment, and for the Gaussians scaled to mean 0 and
 variance 1 in each video, because videos differ more than actions do.
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uvast.segments import Segmentation
+from uvast.supervision.click_lengths import ClickDistances
 from uvast.supervision.distances import TIE
 from uvast.supervision.k_medoids import best_cut, constrained_k_medoids
 from uvast.supervision.moving_average import moving_average
@@ -62,7 +65,7 @@ def class_model_durations(
         timestamps: of each video.
         metric: how frames are compared with their segments: by `euclidean` distance, or by
             direction alone (`cosine`).
-        prior: the weight of the pull to the midpoint.
+        prior: the weight of the pull to where mean lengths divide a gap.
         n_rounds: the most rounds; they end early when no cut moves.
         progress: told how many readings of a video are done, and how many there are at most.
     """
@@ -100,7 +103,7 @@ def fit_class_model(
                 found = _cut(video, entry, durations[name], model, prior)
             moved |= name not in durations or not np.array_equal(found, durations[name])
             durations[name] = found
-            fit.add(video, entry.transcript, found)
+            fit.add(video, entry, Segmentation(entry.transcript, found))
             n_done += 1
             if progress is not None:
                 progress(n_done, n_most)
@@ -129,7 +132,7 @@ def cut_again(
         model: of the classes; None, or a class that it has not seen, leaves the choice to the
             means of the segments.
         gaps: the pairs of timestamps to cut between, by the left one's place.
-        prior: the weight of the pull to the midpoint.
+        prior: the weight of the pull to where mean lengths divide a gap.
     """
     return _cut(video, timestamps, durations, model, prior, gaps)
 
@@ -218,16 +221,22 @@ def _start(video: VideoView, timestamps: IntArray, prior: float) -> IntArray:
 class ClassModel:
     """A diagonal Gaussian for each class: `means` and `variances` are `(C, F)`.
 
-    `counts` are the frames that each was fitted on `(C,)`.
+    `counts` are the frames that each was fitted on `(C,)`, `lengths` those of its segments, on
+    average `(C,)`.
     """
 
     means: FloatArray
     variances: FloatArray
     counts: FloatArray
+    lengths: FloatArray
 
     def knows(self, *classes: int) -> bool:
         """Whether there were frames of all these classes."""
         return all(one < len(self.counts) and self.counts[one] > 0 for one in classes)
+
+    def share(self, left: int, right: int) -> float:
+        """The part of a gap between two classes that belongs to the left one, on average."""
+        return float(self.lengths[left] / (self.lengths[left] + self.lengths[right]))
 
     def difference(self, frames: FloatArray, left: int, right: int) -> FloatArray:
         """How much less likely frames `(n, F)` are in one class than in another, as logarithms."""
@@ -248,13 +257,15 @@ class ClassFit:
         self._counts = np.zeros((n_classes, 1))
         self._sums: FloatArray = np.zeros((n_classes, 0))
         self._squares: FloatArray = np.zeros((n_classes, 0))
+        self._distances = ClickDistances(n_classes)
 
-    def add(self, video: VideoView, transcript: IntArray, durations: IntArray) -> None:
-        """Adds a video."""
+    def add(self, video: VideoView, timestamps: Timestamps, target: Segmentation) -> None:
+        """Adds a video with its present pseudo-segmentation."""
+        self._distances.add(timestamps, target.n_frames)
         if not self._sums.size:
             self._sums = np.zeros((self._n_classes, video.frames.shape[1]))
             self._squares = np.zeros_like(self._sums)
-        for action, part in zip(transcript.tolist(), _parts(durations), strict=True):
+        for action, part in zip(target.transcript.tolist(), _parts(target.durations), strict=True):
             frames = video.shared(part)
             self._counts[action] += len(frames)
             self._sums[action] += frames.sum(axis=0)
@@ -267,7 +278,12 @@ class ClassFit:
         variances = np.maximum(self._squares / counts - means**2, 0)
         overall = self._squares.sum(axis=0) / self._counts.sum()
         variances = (1 - _SHRINKAGE) * variances + _SHRINKAGE * overall
-        return ClassModel(means, np.maximum(variances, _LEAST_VARIANCE), self._counts[:, 0])
+        return ClassModel(
+            means=means,
+            variances=np.maximum(variances, _LEAST_VARIANCE),
+            counts=self._counts[:, 0],
+            lengths=self._distances.mean_lengths(),
+        )
 
 
 def _cut(
@@ -289,9 +305,10 @@ def _cut(
             if place not in means:
                 means[place] = video.local(parts[place]).mean(axis=0)
         gap = slice(frames[left], frames[right])
-        sides = (means[left], means[right])
-        difference = gap_difference(video, gap, sides, (actions[left], actions[right]), model)
-        cuts[right] = gap.start + best_cut(difference, prior, tie=TIE)
+        sides, both = (means[left], means[right]), (actions[left], actions[right])
+        difference = gap_difference(video, gap, sides, both, model)
+        share = gap_share(both, model)
+        cuts[right] = gap.start + best_cut(difference, prior, tie=TIE, share=share)
     return np.diff(cuts, append=len(video.frames))
 
 
@@ -317,6 +334,11 @@ def gap_difference(
     if model is not None and model.knows(*actions):
         difference = difference + _in_units(model.difference(video.shared(gap), *actions), TIE)
     return difference
+
+
+def gap_share(actions: tuple[int, int], model: ClassModel | None) -> float:
+    """Where the prior pulls a cut to: the part of its gap that the left of two actions takes."""
+    return model.share(*actions) if model is not None and model.knows(*actions) else 0.5
 
 
 def _parts(durations: IntArray) -> list[slice]:

@@ -1,9 +1,9 @@
 """Where cuts between timestamps may be, not only where they are likeliest (beyond the paper).
 
-Of the targets as they are, class models are fitted once more. What a cut costs under them and the
-pull to the midpoint (see `class_model`), over a temperature, is its negative log-probability. The
-frames around a cut then belong to either side with some probability. Cuts that are drawn anew for
-every epoch teach just that: the mean of a loss over draws is the loss of the soft labels.
+Of the targets as they are, class models are fitted once more. What a cut costs under them and
+the prior (see `class_model`), over a temperature, is its negative log-probability. The frames
+around a cut then belong to either side with some probability. Cuts that are drawn anew for every
+epoch teach just that: the mean of a loss over draws is the loss of the soft labels.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.segments import Segmentation
-from uvast.supervision.gap_costs import fitted_model, gap_costs, video_views
+from uvast.segments import Segmentation, run_starts
+from uvast.supervision.class_model import ClassFit, VideoView, gap_difference, gap_share
+from uvast.supervision.distances import TIE
+from uvast.supervision.k_medoids import cut_costs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,9 +24,8 @@ if TYPE_CHECKING:
     from uvast.config import MetricName
     from uvast.data import Timestamps
     from uvast.segments import IntArray
-    from uvast.supervision.class_model import Read
+    from uvast.supervision.class_model import ClassModel, Read
     from uvast.supervision.distances import FloatArray
-    from uvast.supervision.gap_costs import GapCosts
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,21 +70,46 @@ def cut_posteriors(
         targets: the present pseudo-segmentation of each, merged.
         temperature: costs are divided by it; near 0 every cut is certain.
         metric: how frames are compared with their segments.
-        prior: the weight of the pull to the midpoint.
+        prior: the weight of the pull to where mean lengths divide a gap.
     """
-    views = video_views(read, timestamps, metric)
-    model = fitted_model(views, targets)
+
+    def view(name: str) -> VideoView:  # made when it is wanted: no more than one is held at a time
+        return VideoView.of(read(name), len(timestamps[name]), metric)
+
+    fit = ClassFit(1 + max(int(one.transcript.max()) for one in targets.values()))
+    for name, target in targets.items():
+        fit.add(view(name), timestamps[name], target)
+    model = fit.model()
     return {
-        name: _posterior(
-            gap_costs(views[name](), timestamps[name], target, model, prior), temperature
-        )
+        name: _posterior(view(name), timestamps[name], target, model, prior, temperature)
         for name, target in targets.items()
     }
 
 
-def _posterior(gaps: GapCosts, temperature: float) -> CutPosterior:
+def _posterior(
+    video: VideoView,
+    timestamps: Timestamps,
+    target: Segmentation,
+    model: ClassModel,
+    prior: float,
+    temperature: float,
+) -> CutPosterior:
+    """The cuts of one video; clicks of one action in a row are one segment."""
+    starts = run_starts(timestamps.transcript)
+    lasts = timestamps.frames[np.append(starts[1:], len(timestamps)) - 1].tolist()
+    following = timestamps.frames[starts[1:]].tolist()
+    actions = target.transcript.tolist()
+    ends = np.cumsum(target.durations).tolist()
+    means = [
+        video.local(slice(start, end)).mean(axis=0)
+        for start, end in zip([0, *ends[:-1]], ends, strict=True)
+    ]
     probabilities = []
-    for costs in gaps.costs:
+    for left, (start, end) in enumerate(zip(lasts[:-1], following, strict=True)):
+        sides, both = (means[left], means[left + 1]), (actions[left], actions[left + 1])
+        difference = gap_difference(video, slice(start, end), sides, both, model)
+        costs = cut_costs(difference, prior, tie=TIE, share=gap_share(both, model))
         weights = np.exp((costs.min() - costs) / temperature)
         probabilities.append(weights / weights.sum())
-    return CutPosterior(gaps.transcript, gaps.n_frames, gaps.firsts, tuple(probabilities))
+    firsts = tuple(last + 1 for last in lasts[:-1])
+    return CutPosterior(target.transcript, target.n_frames, firsts, tuple(probabilities))

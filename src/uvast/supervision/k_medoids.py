@@ -197,32 +197,41 @@ class _Search:
 
 
 def best_cut(
-    difference: FloatArray, prior: float, *, tie: float, first: int = 1, last: int | None = None
+    difference: FloatArray,
+    prior: float,
+    *,
+    tie: float,
+    first: int = 1,
+    last: int | None = None,
+    share: float = 0.5,
 ) -> int:
     """How many frames of a gap belong to its left timestamp, at least cost.
 
     The gap holds the left timestamp and every frame before the right one. The prior adds
-    `4 prior gap ((cut - midpoint) / gap)^2` to the cost of a cut, in units of the mean absolute
+    `4 prior gap ((cut - middle) / gap)^2` to the cost of a cut, in units of the mean absolute
     difference.
 
     Args:
         difference: what each frame costs on the left, less what it costs on the right `(gap,)`.
-        prior: the weight of the pull to the midpoint of the timestamps.
+        prior: the weight of the pull to the middle.
         tie: differences of the mean cost that are rounding errors; the first cut wins on ties.
         first: the fewest frames on the left.
         last: the most frames on the left; None leaves only the right timestamp to the right.
+        share: where the middle is, as a part of the way from one timestamp to the other.
     """
     last = len(difference) if last is None else last
-    costs = cut_costs(difference, prior, tie=tie)[first - 1 : last]
+    costs = cut_costs(difference, prior, tie=tie, share=share)[first - 1 : last]
     return first + _first_least(costs, tie)
 
 
-def cut_costs(difference: FloatArray, prior: float, *, tie: float) -> FloatArray:
+def cut_costs(
+    difference: FloatArray, prior: float, *, tie: float, share: float = 0.5
+) -> FloatArray:
     """What each cut of a gap costs `(gap,)`, from one frame on its left on: see `best_cut`."""
     gap = len(difference)
     costs: FloatArray = np.cumsum(difference)
     if prior:
-        places = np.arange(1, gap + 1) - (gap + 1) / 2
+        places = np.arange(1, gap + 1) - (0.5 + share * gap)
         unit = np.abs(difference).mean()
         # frames as near to one side as to the other leave the cut to the prior
         costs += 4 * prior * (unit if unit > tie else 1.0) * places**2 / gap

@@ -14,7 +14,6 @@ from uvast.errors import InputError, TimestampError
 from uvast.segments import Segmentation, midpoint_durations
 from uvast.supervision.class_model import class_model_durations
 from uvast.supervision.k_medoids import constrained_k_medoids, unconstrained_k_medoids
-from uvast.supervision.learned_lengths import with_learned_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -34,14 +33,13 @@ class PseudoLabelOptions:
             shared by all videos), `midpoint` (half-way between neighbouring timestamps, no
             features), or `unconstrained`, k-medoids without order, for comparison only.
         metric: `euclidean` or `cosine`.
-        prior: the weight of the pull to the midpoint; 0 with `k-medoids` is the paper's algorithm.
-        lengths: with `class-model`, the weight of class lengths learned over all videos.
+        prior: the weight of the pull to the midpoint, or with `class-model` to where the classes'
+            mean lengths divide a gap; 0 with `k-medoids` is the paper's algorithm.
     """
 
     method: Method = SupervisionConfig.method
     metric: MetricName = SupervisionConfig.metric
     prior: float = SupervisionConfig.prior
-    lengths: float = SupervisionConfig.lengths
 
     def __post_init__(self) -> None:
         for value, kind in ((self.method, Method), (self.metric, MetricName)):
@@ -115,15 +113,10 @@ def pseudo_segmentations(
         durations = class_model_durations(
             read, entries, metric=options.metric, prior=options.prior, progress=progress
         )
-        made = {
+        return {
             name: Segmentation(entry.transcript, durations[name]).merged()
             for name, entry in entries.items()
         }
-        if not options.lengths:
-            return made
-        return with_learned_lengths(
-            read, entries, made, weight=options.lengths, metric=options.metric, prior=options.prior
-        )
     found = {}
     for name, entry in entries.items():
         if options.method == "midpoint" or len(entry) == 1:  # no features are looked at

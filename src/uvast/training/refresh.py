@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def pseudo_label_options(config: SupervisionConfig) -> PseudoLabelOptions:
     """The first targets of a run."""
-    return PseudoLabelOptions(config.method, config.metric, config.prior, config.lengths)
+    return PseudoLabelOptions(config.method, config.metric, config.prior)
 
 
 def is_refreshed(epoch: int, config: SupervisionConfig) -> bool:

@@ -47,6 +47,7 @@ class NamedModel:
             means=model.means,
             variances=model.variances,
             counts=model.counts,
+            lengths=model.lengths,
         )
         write_bytes(path, content.getvalue())
 
@@ -59,12 +60,14 @@ class NamedModel:
                 names = tuple(map(str, arrays["names"].tolist()))
                 parts = [np.asarray(arrays[name], float) for name in ("means", "variances")]
                 counts = np.asarray(arrays["counts"], float)
+                lengths = np.asarray(arrays["lengths"], float)
         except (OSError, ValueError, KeyError, EOFError) as error:
             raise unreadable(path, error, kind="class models", remedy="remove it") from error
         shape = parts[0].shape
-        if len(shape) != 2 or parts[1].shape != shape or {len(names), len(counts)} != {shape[0]}:
+        per_class = {(len(names),), counts.shape, lengths.shape}
+        if len(shape) != 2 or parts[1].shape != shape or per_class != {shape[:1]}:
             raise CorruptFileError("has arrays of wrong shapes", where=path, remedy="remove it")
-        return cls(names, ClassModel(parts[0], parts[1], counts))
+        return cls(names, ClassModel(parts[0], parts[1], counts, lengths))
 
 
 def fit(project: Project) -> NamedModel | None:
