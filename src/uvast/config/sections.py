@@ -54,6 +54,7 @@ Folds = Annotated[Count, Field(le=100), pydantic.AfterValidator(_none_or_several
 NonNegative = Annotated[Number, Field(ge=0, le=10**9)]
 Above = Annotated[Number, Field(gt=0, le=10**9)]
 Factor = Annotated[Number, Field(ge=1, le=10)]
+Dilations = Annotated[tuple[Positive, ...], Field(max_length=MAX_LAYERS**2)]
 
 EncoderKind = Literal["uvast", "asformer", "plain"]
 WindowKind = Literal["neighbourhood", "band"]
@@ -89,6 +90,9 @@ class ModelConfig:
     n_encoder_layers: Annotated[Positive, Field(le=MAX_LAYERS)] = 10
     """blocks of the encoder (layers of a stage, for a baseline); block i has dilation and window
     2^i"""
+    dilations: Dilations = ()
+    """of a TCN's layers, instead of 1, 2, 4, …: one for each layer of a stage, or one for each layer
+    of every stage, such as `[1, 3, 9]`; empty doubles them"""
     n_decoder_layers: Annotated[Positive, Field(le=MAX_LAYERS)] = 2
     """layers of the transcript decoder"""
     decoder_feedforward: Annotated[Positive, Field(le=16_384)] = 2048
