@@ -61,7 +61,8 @@ WindowKind = Literal["neighbourhood", "band"]
 GroupMean = Literal["mean-probability", "mean-logit", "mean-log-probability"]
 GroupForm = Literal["off", GroupMean]
 ClassWeights = Literal["equal", "median-frequency"]
-TargetMethod = Literal["class-model", "k-medoids", "midpoint"]
+CutMethod = Literal["class-model", "k-medoids", "energy", "midpoint"]
+TargetMethod = Literal[CutMethod, "clicks"]
 MetricName = Literal["euclidean", "cosine"]
 LengthKind = Literal["poisson", "gamma", "none"]
 FifaOptimiser = Literal["gradient-descent", "fast"]
@@ -148,6 +149,9 @@ class LossConfig:
     """a larger change from frame to frame counts as this one"""
     smoothing_distance: NonNegative = 0.0
     """in that term, frames whose features are d apart count exp(-d / this); 0 counts all alike"""
+    confidence: NonNegative = 0.0
+    """weight of a term with timestamps: the class of a timestamp gets no likelier away from it, as
+    far as the next timestamps; 0 for none"""
     class_weights: ClassWeights = "equal"
     """of the frames in their cross-entropy: `equal`, or `median-frequency`, by which the frames of
     rare classes count more"""
@@ -245,11 +249,13 @@ class SupervisionConfig:
     kind: Literal["full", "timestamps"] = "full"
     """full labels, or `timestamps` (`--supervision`)"""
     method: TargetMethod = "class-model"
-    """how timestamps become labels: `class-model`, `k-medoids` (the paper's), `midpoint`"""
+    """how timestamps become labels: `class-model`, `k-medoids` (the paper's), `energy` (Li et al.),
+    `midpoint`; `clicks` are midpoints whose frames' losses see the clicks alone until labels are
+    refreshed"""
     metric: MetricName = "euclidean"
     """how frames are compared; or `cosine`"""
     prior: NonNegative = 0.25
-    """pull of cuts to the midpoint; 0 is the paper's"""
+    """pull of cuts to the midpoint; 0 is the paper's; `energy` has none"""
     lengths: NonNegative = 0.0
     """weight of the classes' lengths, learned over all videos, in choosing cuts with `class-model`;
     0 for none"""
@@ -263,8 +269,8 @@ class SupervisionConfig:
     """epochs after which pseudo-labels are cut again; 0 never (`--refresh-pseudo-labels`)"""
     refresh_after: Count = 20
     """epochs before the first time"""
-    refresh_by: Literal["viterbi", "k-medoids"] = "viterbi"
-    """by what the model has learned: `viterbi`, or `k-medoids` on encoder features"""
+    refresh_by: Literal["viterbi", "k-medoids", "energy"] = "viterbi"
+    """by what the model has learned: `viterbi`, or `k-medoids` or `energy` on encoder features"""
 
 
 @dataclass(frozen=True)
