@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,7 @@ EACH = (*A, *B, *C)
 LAYERS = {
     "ms-tcn": {(): (1, 2, 4) * 3, A: A * 3, EACH: EACH},
     "ms-tcn++": {(): (*DUAL, *(1, 2, 4) * 2), A: (*DUAL, *A, *A), (*A, *B): (*DUAL, *A, *B)},
+    "li": {(): (1, 2, 4) * 4, A: A * 4, EACH: (*A, *EACH)},
     "asrf": {(): (1, 2, 4) * 5, A: A * 5, EACH: (*A, *B, *C, *B, *C)},
 }
 
@@ -41,6 +42,15 @@ def test_layers_have_the_dilations_that_were_set(kind: str) -> None:
         found = [one.dilation for one in model.modules() if isinstance(one, DilatedConvolution)]
         assert tuple(found) == expected
         assert model.encode(torch.randn(1, 2, 5), None).logits.shape == (1, 2, 4)
+
+
+def test_no_model_that_takes_them_ignores_them() -> None:
+    """A model that inherits the field has to heed it."""
+    features = torch.randn(1, 30, 5)
+    for kind, builder in BUILDERS.items():
+        if "dilations" in {one.name for one in fields(builder.dimensions)}:
+            plain, other = (built(kind, one).encode(features, None).logits for one in ((), A))
+            assert not torch.allclose(plain, other), kind
 
 
 @pytest.mark.parametrize("kind", LAYERS)
@@ -83,7 +93,12 @@ def test_checkpoints_keep_them_and_old_ones_have_none(kind: str, tmp_path: Path)
         ("asrf", (1,) * 15, {}, "15 dilations do not fit 3 stages of 3 layers; give 3, 9 or none"),
         ("ms-tcn++", (1,) * 9, {}, "do not fit 2 stages of 3 layers; give 3, 6 or none"),
         ("ms-tcn++", (1,) * 3, {"n_stages": 1}, "do not fit 0 stages of 3 layers; give none"),
-        ("uvast", A, {}, "model.dilations: uvast has no dilations to set; choose ms-tcn or another"),
+        (
+            "uvast",
+            A,
+            {},
+            "model.dilations: uvast has no dilations to set; choose ms-tcn or another",
+        ),
         ("asformer", A, {}, "asformer has no dilations to set"),
     ],
 )

@@ -160,9 +160,7 @@ def test_other_runs_hold_no_timestamps(
     ids=["refreshed", "never refreshed", "another method", "full"],
 )
 def test_when_clicks_are_all(changes: dict[str, object], expected: list[bool]) -> None:
-    config = SupervisionConfig(
-        kind="timestamps", method="clicks", refresh_every=3, refresh_after=2
-    )
+    config = SupervisionConfig(kind="timestamps", method="clicks", refresh_every=3, refresh_after=2)
     config = replace(config, **changes)
     assert [learns_clicks_alone(epoch, config) for epoch in range(4)] == expected
 

@@ -77,9 +77,7 @@ class SampleAugmentation:
             warp = TimeMap.drawn(n_frames, time, speed=self.speed, warp=self.time_warp)
             features, segmentation = timeline.rendered(warp, read)
             source_frames = len(features) * video.sampling_rate
-            video = replace(
-                video, features=features, source_frames=source_frames, timestamps=None
-            )
+            video = replace(video, features=features, source_frames=source_frames, timestamps=None)
         if self.symmetry is not None and mirror.random() < self.mirroring:
             video, segmentation = self.symmetry.mirrored(video, segmentation)
         return video, segmentation

@@ -15,6 +15,7 @@ from torch import nn
 from uvast.errors import CheckpointError, ConfigError
 from uvast.models.asformer import AsformerDimensions, asformer
 from uvast.models.asrf import Asrf, AsrfDimensions
+from uvast.models.li import LiDimensions, li
 from uvast.models.ms_tcn import MsTcnDimensions, ms_tcn
 from uvast.models.ms_tcn_plus_plus import MsTcnPlusPlusDimensions, ms_tcn_plus_plus
 from uvast.models.uvast import Uvast, UvastDimensions
@@ -77,6 +78,7 @@ BUILDERS: dict[str, Builder] = {
         MsTcnPlusPlusDimensions, ms_tcn_plus_plus, MsTcnPlusPlusDimensions.from_config
     ),
     "asformer": Builder(AsformerDimensions, asformer, AsformerDimensions.from_config),
+    "li": Builder(LiDimensions, li, LiDimensions.from_config),
     "asrf": Builder(AsrfDimensions, Asrf, AsrfDimensions.from_config),
 }
 

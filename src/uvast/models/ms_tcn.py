@@ -77,9 +77,9 @@ class MsTcnDimensions:
 class DilatedResidualLayer(nn.Module):
     """Dilated convolution, ReLU, 1x1 convolution, dropout; added to the input."""
 
-    def __init__(self, width: int, dilation: int, rate: float) -> None:
+    def __init__(self, width: int, dilation: int, rate: float, kernel: int = 3) -> None:
         super().__init__()
-        self.convolution = DilatedConvolution(width, dilation)
+        self.convolution = DilatedConvolution(width, dilation, kernel=kernel)
         self.mix = nn.Linear(width, width)
         self.rate = rate
 
@@ -171,29 +171,33 @@ def ms_tcn(dimensions: MsTcnDimensions) -> MultiStageNetwork:
 def refined(
     dimensions: Any, layers: Iterable[nn.Module], dilations: Sequence[Sequence[int]]
 ) -> MultiStageNetwork:
-    """A first stage of `layers` on the input features, refined by stages of residual layers.
+    """A first stage of `layers` on the input features, refined by stages of these dilations."""
+    prediction = first_stage(dimensions, layers)
+    return MultiStageNetwork(dimensions, prediction, refinements(dimensions, dilations))
 
-    The latter are as many as there are lists of dilations, one for each layer.
-    """
-    width, n_classes = dimensions.width, dimensions.n_classes
+
+def first_stage(dimensions: Any, layers: Iterable[nn.Module]) -> Stage:
+    """A stage of `layers` on the input features."""
+    width = dimensions.width
     embed = InputProjection(dimensions.n_features, width, dimensions.channel_dropout)
-    prediction = Stage(embed, layers, width=width, n_classes=n_classes)
-    refinements = (
-        Refinement(
-            width=width,
-            n_classes=n_classes,
+    return Stage(embed, layers, width=width, n_classes=dimensions.n_classes)
+
+
+def refinements(dimensions: Any, dilations: Sequence[Sequence[int]]) -> Iterator[Refinement]:
+    """A stage of residual layers for each list of dilations, one for each layer."""
+    for one in dilations:
+        yield Refinement(
+            width=dimensions.width,
+            n_classes=dimensions.n_classes,
             n_layers=dimensions.n_layers,
             dropout=dimensions.dropout,
             dilations=one,
         )
-        for one in dilations
-    )
-    return MultiStageNetwork(dimensions, prediction, refinements)
 
 
 def residual_layers(
-    width: int, n_layers: int, rate: float, dilations: Sequence[int] = ()
+    width: int, n_layers: int, rate: float, dilations: Sequence[int] = (), *, kernel: int = 3
 ) -> Iterator[nn.Module]:
     """Layers with the given dilations, one each, or else doubling ones; with dropout at a rate."""
     for dilation in dilations or [2**index for index in range(n_layers)]:
-        yield DilatedResidualLayer(width, dilation, rate)
+        yield DilatedResidualLayer(width, dilation, rate, kernel)

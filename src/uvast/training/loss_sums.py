@@ -171,9 +171,7 @@ def _smoothing_term(
     )
 
 
-def _confidence_term(
-    encoded: Encoded, targets: Targets, config: LossConfig
-) -> dict[str, Tensor]:
+def _confidence_term(encoded: Encoded, targets: Targets, config: LossConfig) -> dict[str, Tensor]:
     """Of every stage; no term without timestamps."""
     if not config.confidence or targets.is_timestamp is None:
         return {}
