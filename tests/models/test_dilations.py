@@ -112,7 +112,7 @@ def test_what_does_not_fit_is_one_sentence(
 
 @pytest.mark.parametrize("wrong", [5, "1, 2, 4", [1, 2, 0], [1, 2, True], [1, 2, 2.0], {"a": 1}])
 def test_dimensions_of_a_checkpoint_are_checked(wrong: object) -> None:
-    with pytest.raises(ConfigError, match="dilations are .*; each must lie in 1 to"):
+    with pytest.raises(ConfigError, match=r"dilations are .*; each must lie in 1 to"):
         BUILDERS["ms-tcn"].dimensions(n_features=5, n_classes=4, n_layers=3, dilations=wrong)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,7 +23,7 @@ def unit(frames):
 def by_hand_forward(frames, timestamps):
     """Every cut of every gap tried, each distance measured by itself."""
     cuts = [0]
-    for left, right in zip(timestamps[:-1], timestamps[1:], strict=True):
+    for left, right in pairwise(timestamps):
         energies = []
         for cut in range(left + 1, right + 1):
             before, after = frames[cuts[-1] : cut].mean(0), frames[cut : right + 1].mean(0)

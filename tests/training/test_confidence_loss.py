@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -23,7 +24,7 @@ def plain(logits, classes):
     logs = [[one - math.log(sum(map(math.exp, row))) for one in row] for row in logits.tolist()]
     frames = sorted(classes)
     costs = []
-    for left, right in zip(frames[:-1], frames[1:], strict=True):
+    for left, right in pairwise(frames):
         if classes[left] == classes[right]:
             continue
         for t in range(left, right):

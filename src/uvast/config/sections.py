@@ -76,7 +76,8 @@ class ModelConfig:
     """The network (docs/method.md). Defaults are the paper's."""
 
     kind: Annotated[str, Field(max_length=100)] = "uvast"
-    """`uvast`, a baseline (`ms-tcn`, `ms-tcn++`, `asformer`, `asrf`, `li`), or a model of your own"""
+    """`uvast`, a baseline (`ms-tcn`, `ms-tcn++`, `asformer`, `asrf`, `li`), or a model of your
+    own"""
     encoder: EncoderKind = "uvast"
     """frame encoder: `uvast`, `asformer` (ReLU, no second convolution), `plain` (a Transformer)"""
     window: WindowKind = "neighbourhood"
@@ -92,8 +93,8 @@ class ModelConfig:
     """blocks of the encoder (layers of a stage, for a baseline); block i has dilation and window
     2^i"""
     dilations: Dilations = ()
-    """of a TCN's layers, instead of 1, 2, 4, …: one for each layer of a stage, or one for each layer
-    of every stage, such as `[1, 3, 9]`; empty doubles them"""
+    """of a TCN's layers, instead of 1, 2, 4, …: one for each layer of a stage, or one for each
+    layer of every stage, such as `[1, 3, 9]`; empty doubles them"""
     n_decoder_layers: Annotated[Positive, Field(le=MAX_LAYERS)] = 2
     """layers of the transcript decoder"""
     decoder_feedforward: Annotated[Positive, Field(le=16_384)] = 2048

@@ -4,9 +4,9 @@ Li, Abu Farha and Gall, "Temporal Action Segmentation from Timestamp Supervision
 learns from timestamps is no part of the network: see `uvast.supervision.energy` and
 `uvast.training.losses.confidence_loss`, which any model can use.
 
-Each tower is a whole stage, with an input layer and a classifier of its own. Both their features and
-their logits are summed. Which of the towers' outputs are summed is our choice, as is that the
-features that cut pseudo-labels are those of the last stage.
+Each tower is a whole stage, with an input layer and a classifier of its own; their features and
+their logits are summed. That both are, and that the features by which pseudo-labels are cut are
+those of the last stage, is our choice.
 """
 
 from __future__ import annotations

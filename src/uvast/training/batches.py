@@ -100,7 +100,8 @@ def draw_epoch(
 ) -> EpochBatches:
     """Draws an epoch (counted from 0) over the samples that have targets.
 
-    Batches hold the timestamps of these where a loss of the epoch asks for them. Chunks and all augmentation but dropped frames are for stage 1 alone.
+    Batches hold the timestamps of these where a loss of the epoch asks for them. Chunks and all
+    augmentation but dropped frames are for stage 1 alone.
     """
     train = config.train
     first = stage == 1

@@ -141,7 +141,7 @@ def framewise_losses(
     *,
     features: Tensor | None = None,
 ) -> Losses:
-    """The objective of a frame-wise model: cross-entropy and smoothing, and those of boundaries and timestamps.
+    """The objective of a frame-wise model: that of frames, of boundaries and of timestamps.
 
     The arguments are those of `stage_one_losses`.
     """

@@ -39,9 +39,9 @@ def refreshed_targets(
 ) -> dict[str, Segmentation]:
     """Cuts between the timestamps again, by what the model has learned.
 
-    `k-medoids` and `energy` cut by its encoder features; `viterbi` is an EM step: the likeliest boundaries
-    under its frame posteriors and the lengths of the present targets, every annotated frame held
-    in its segment.
+    `k-medoids` and `energy` cut by its encoder features; `viterbi` is an EM step: the likeliest
+    boundaries under its frame posteriors and the lengths of the present targets, every annotated
+    frame held in its segment.
     """
     if config.refresh_by != "viterbi":
         features = {n: segmenter.encode(dataset.video(n, labels=False).features) for n in names}
