@@ -63,7 +63,8 @@ BEGINNINGS = (CONFIG_FILE, "log.csv", "run.lock", "error.txt", MEMBERS_FOLDER)
 SCORES = ("acc", "edit", "f1@10", "f1@25", "f1@50", "score", "selection")
 LOG_COLUMNS = (
     *("stage", "epoch", "seconds", "learning_rate", "loss"),
-    *("frame", "segment", "group_frame", "group_segment", "cross_attention", "durations"),
+    *("frame", "confidence", "segment", "group_frame", "group_segment"),
+    *("cross_attention", "durations"),
     *("smoothing", "boundary", "alignment"),
     *(f"validation_{name}" for name in SCORES),
 )

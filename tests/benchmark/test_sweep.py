@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from uvast.benchmark import study as studies
 from uvast.benchmark.engine import CellOutcome, SerialEngine
-from uvast.benchmark.ranges import parse_range
+from uvast.benchmark.ranges import parse_range, parse_ranges
 from uvast.benchmark.sweep import Sweep, validation_score
 from uvast.cli.main import app, main
 from uvast.config import Config, load_config
@@ -105,6 +105,55 @@ def test_a_sweep_finds_the_best_values(task: Sweep, tmp_path: Path) -> None:
     assert best.score == pytest.approx(-abs(best.values["train.learning_rate"] - 0.01))
     config = load_config(file=tmp_path / "best.toml")
     assert config == task.config.replaced(**best.values)
+
+
+class Dilated(Planted):
+    """Scores a trial by how near its second dilation is to 9."""
+
+    def run(self, cells, out: Path) -> Iterator[CellOutcome]:
+        for cell in cells:
+            self.cells.append(cell)
+            (out / cell.key).mkdir(parents=True)
+            score = -abs(cell.config.model.dilations[1] - 9)
+            text = f"stage,epoch,validation_score\n1,1,{score}\n"
+            (out / cell.key / "log.csv").write_text(text)
+            yield CellOutcome(cell, None)
+
+
+def test_the_numbers_of_a_list_vary(task: Sweep, tmp_path: Path) -> None:
+    """Twice: each number over a wide range, then near the best ones."""
+    coarse = replace(task, ranges=parse_ranges("model.dilations=[1..64:log] * 2"))
+    engine = Dilated()
+    list(coarse.run(tmp_path / "coarse", engine, n_trials=8))
+    tried = [cell.config.model.dilations for cell in engine.cells]
+    assert {len(one) for one in tried} == {2}
+    assert len(set(tried)) > 4
+    best = load_config(file=tmp_path / "coarse" / "best.toml")
+    assert best.model.dilations == min(tried, key=lambda one: abs(one[1] - 9))
+    assert list(coarse.run(tmp_path / "coarse", engine, n_trials=8)) == []
+    near = f"model.dilations=[{best.model.dilations[0]}, 7..11]"
+    local = replace(task, config=best, ranges=parse_ranges(near))
+    list(local.run(tmp_path / "local", Dilated(), n_trials=8))
+    found = load_config(file=tmp_path / "local" / "best.toml").model.dilations
+    assert found[0] == best.model.dilations[0]
+    assert abs(found[1] - 9) <= abs(best.model.dilations[1] - 9)
+
+
+def test_lists_can_be_single_values(task: Sweep, tmp_path: Path) -> None:
+    sweep = replace(task, ranges=parse_ranges("model.dilations=[1,2],[1,9]"))
+    list(sweep.run(tmp_path, Dilated(), n_trials=6))
+    assert load_config(file=tmp_path / "best.toml").model.dilations == (1, 9)
+    for wrong, sentence in (
+        ("model.dilations=[0..2, 1]", r"model\.dilations\.0 is 0, below 1"),
+        ("model.dilations=[1..2, 0]", r"model\.dilations\.1 is 0, below 1"),
+        ("train.epochs=[1..2]", "train.epochs is "),
+    ):
+        other = replace(sweep, ranges=parse_ranges(wrong))
+        with pytest.raises(ConfigError, match=sentence):
+            list(other.run(tmp_path / "new", Dilated(), n_trials=1))
+    both = [*sweep.ranges, *parse_ranges("model.dilations=[1..2, 1]")]
+    with pytest.raises(ConfigError, match=r"model\.dilations is given twice among the settings"):
+        list(replace(sweep, ranges=both).run(tmp_path / "new", Dilated(), n_trials=1))
 
 
 def test_a_sweep_goes_on_with_the_trial_it_was_in(task: Sweep, tmp_path: Path) -> None:

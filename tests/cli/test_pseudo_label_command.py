@@ -25,6 +25,7 @@ ROWS = [
     "unconstrained k-medoids",
     "constrained k-medoids",
     "constrained k-medoids + prior 0.25",
+    "energy (Li et al.)",
     "class models + prior 0.25",
 ]
 
@@ -231,7 +232,8 @@ def test_faulty_ground_truth_is_found_before_anything_is_written(run, tiny_path,
 
 def test_the_command_offers_what_training_offers():
     offered = get_type_hints(SupervisionConfig)
-    assert {one.value for one in Method} == set(get_args(offered["method"]))
+    # `clicks` are no labels, but the lack of them
+    assert {one.value for one in Method} == set(get_args(offered["method"])) - {"clicks"}
     assert {one.value for one in Metric} == set(get_args(offered["metric"]))
     trained = SupervisionConfig()
     assert PseudoLabelOptions(trained.method, trained.metric, trained.prior) == PseudoLabelOptions()

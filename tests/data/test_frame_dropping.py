@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -29,6 +31,16 @@ def test_frames_go_and_segments_stay(durations: list[int], seed: int) -> None:
     else:
         possible = video.n_frames - len(durations)
         assert min(10, possible) <= n_dropped <= min(200, video.n_frames // 2)
+
+
+@given(durations=st.lists(st.integers(1, 60), min_size=1, max_size=8), seed=st.integers(0, 999))
+def test_timestamps_stay_and_move_with_their_frames(durations: list[int], seed: int) -> None:
+    truth = Segmentation(np.arange(len(durations)), durations)
+    generator = np.random.default_rng(seed)
+    clicks = truth.sampled_timestamps(generator)
+    video = replace(_video(truth), timestamps=clicks)
+    shorter, _ = drop_frames(video, truth, generator, probability=1.0)
+    np.testing.assert_array_equal(shorter.features[shorter.timestamps, 0], clicks)
 
 
 def test_the_probability_is_one_of_videos() -> None:

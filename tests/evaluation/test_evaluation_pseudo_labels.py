@@ -21,17 +21,18 @@ def test_the_rows_keep_metric_and_prior() -> None:
         "unconstrained k-medoids",
         "constrained k-medoids",
         "constrained k-medoids + prior 0.5",
+        "energy (Li et al.)",
         "class models + prior 0.5",
     ]
     assert {one.metric for one in rows.values()} == {"cosine"}
-    assert [one.prior for one in rows.values()] == [0.5, 0.5, 0.0, 0.5, 0.5]
+    assert [one.prior for one in rows.values()] == [0.5, 0.5, 0.0, 0.5, 0.5, 0.5]
     assert len(set(rows.values())) == len(rows)
 
 
 def test_a_prior_of_zero_repeats_no_row() -> None:
     rows = methods_to_compare(PseudoLabelOptions(prior=0.0))
     assert "constrained k-medoids + prior 0" not in rows
-    assert len(set(rows.values())) == len(rows) == 4
+    assert len(set(rows.values())) == len(rows) == 5
 
 
 def test_class_models_learn_from_all_videos_and_label_those_asked_for(tiny: Dataset) -> None:

@@ -174,6 +174,7 @@ def test_pseudo_labels_of_the_training_side_are_compared(full: Report, tiny: Dat
         "unconstrained k-medoids",
         "constrained k-medoids",
         "constrained k-medoids + prior 0.25",
+        "energy (Li et al.)",
         "class models + prior 0.25",
     )
     assert {video.name for video in found.videos} == set(tiny.side(1, "train"))

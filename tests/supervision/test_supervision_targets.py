@@ -16,11 +16,12 @@ from uvast.supervision import (
     class_model,
     class_model_durations,
     constrained_k_medoids,
+    energy_durations,
     full_segmentations,
     pseudo_segmentations,
 )
 
-METHODS = ("k-medoids", "class-model", "midpoint", "unconstrained")
+METHODS = ("k-medoids", "class-model", "midpoint", "energy", "unconstrained")
 
 
 def overlap(found, true):
@@ -68,6 +69,9 @@ def test_each_method_is_what_it_says(tiny):
     medoids = constrained_k_medoids(features, entry.frames, "cosine", 0.5).durations
     by_medoids = found(method="k-medoids", metric="cosine", prior=0.5)
     assert by_medoids == Segmentation(entry.transcript, medoids).merged()
+    by_energy = energy_durations(features, entry.frames, "cosine")
+    expected = Segmentation(entry.transcript, by_energy).merged()
+    assert found(method="energy", metric="cosine") == expected
 
 
 def test_other_features_can_be_given(tiny):
@@ -84,7 +88,7 @@ def test_neighbouring_timestamps_of_one_label_become_one_segment(tiny):
     name = tiny.names[0]
     n_frames = tiny.video(name, labels=False).n_frames
     entry = Timestamps(np.array([3, 9, 20]), np.array([1, 1, 2]))
-    for method in METHODS[:3]:
+    for method in METHODS[:4]:
         found = pseudo_segmentations(tiny, [name], {name: entry}, PseudoLabelOptions(method))
         assert found[name].transcript.tolist() == [1, 2]
         assert found[name].n_frames == n_frames

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from uvast.benchmark.cell import Cell
 from uvast.benchmark.engine import run_cells
 from uvast.benchmark.matrix import check_once, resolved
+from uvast.benchmark.ranges import setting_values
 from uvast.benchmark.study import STUDY_FILE, Study, Trial
 from uvast.data import Dataset, validation_part
 from uvast.errors import ConfigError, TrainingError, UvastError
@@ -72,7 +73,8 @@ class Sweep:
             trials = []
         best = study.finished()[:1]
         if best and best[0].score is not None:
-            write_text(out / BEST_FILE, self.config.replaced(**best[0].values).as_toml())
+            chosen = setting_values(best[0].values)
+            write_text(out / BEST_FILE, self.config.replaced(**chosen).as_toml())
 
     def n_scored(self, out: Path) -> int:
         """How many trials of earlier calls have a score."""
@@ -84,7 +86,8 @@ class Sweep:
 
     def trial_config(self, values: Mapping[str, object]) -> Config:
         """A trial's settings. Stage 2 is trained only where its durations are what is judged."""
-        config = self.config.replaced(**{"train.validation": self.validation, **values})
+        changes = {"train.validation": self.validation, **setting_values(values)}
+        config = self.config.replaced(**changes)
         if config.decode.durations == "alignment":
             return config
         return config.replaced(**{"train.alignment_epochs": 0})
@@ -97,7 +100,8 @@ class Sweep:
                 remedy=f"give a share of the videos such as {VALIDATION}",
             )
         names = [one.name for one in self.ranges]
-        check_once("settings of --set-range", names)
+        lists = {one.setting for one in self.ranges if one.setting != one.name}
+        check_once("settings of --set-range", (*names, *lists))
         if "train.validation" in names:
             raise ConfigError(
                 "train.validation cannot vary: scores on different videos cannot be compared",
@@ -105,8 +109,9 @@ class Sweep:
                 remedy="leave it out, and pass one share as --validation",
             )
         for one in self.ranges:
+            whole = {each.name: each.ends[0] for each in self.ranges if each.setting == one.setting}
             for value in one.ends:
-                config = self.trial_config({one.name: value})
+                config = self.trial_config({**whole, one.name: value})
                 if "train.alignment_epochs" in names and config.decode.durations != "alignment":
                     raise ConfigError(
                         "train.alignment_epochs changes nothing where decode.durations is "

@@ -26,6 +26,7 @@ class Method(str, Enum):
 
     class_model = "class-model"
     k_medoids = "k-medoids"
+    energy = "energy"
     midpoint = "midpoint"
 
 

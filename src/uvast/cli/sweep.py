@@ -24,7 +24,8 @@ def sweep(
             "--set-range",
             metavar="NAME=VALUES",
             help="What to vary: single values, model.width=32,48,64,96, or a range, "
-            "train.averaging=0.5..0.99; add :log to spread a range by its logarithm. May be given "
+            "train.averaging=0.5..0.99; add :log to spread a range by its logarithm. Numbers of a "
+            "list have ranges of their own: 'model.dilations=[1..4, 1..16:log]'. May be given "
             "several times.",
         ),
     ],
@@ -66,7 +67,7 @@ def sweep(
     train.learning_rate=1e-4..1e-2:log`
     """
     from uvast.benchmark.matrix import epoch_settings
-    from uvast.benchmark.ranges import parse_range
+    from uvast.benchmark.ranges import parse_ranges
     from uvast.benchmark.sweep import VALIDATION, Sweep
     from uvast.config import load_config
 
@@ -77,7 +78,7 @@ def sweep(
     if validation is None:
         own = config.train.validation
         validation = VALIDATION if own == "auto" or not own else own
-    varied = [parse_range(one) for one in ranges]
+    varied = [one for text in ranges for one in parse_ranges(text)]
     options.refresh_labels(dataset)
     task = Sweep(dataset, split, config, varied, timestamps, validation)
     chosen = options.make_engine(
@@ -99,7 +100,7 @@ def sweep(
     if as_json:
         print_json([_as_dict(trial) for trial in found])
     else:
-        _print(found, [one.name for one in varied])
+        _print(found, list(dict.fromkeys(one.setting for one in varied)))
     if told:
         note(f"{counted(len(told), 'trial')} failed; the same command tries as many others")
     if found[0].score is None:
@@ -112,27 +113,35 @@ def sweep(
 
 
 def _failure(trial: Trial) -> str:
-    values = ", ".join(f"{name}={_short(value)}" for name, value in trial.values.items())
+    from uvast.benchmark.ranges import setting_values
+
+    chosen = setting_values(trial.values)
+    values = ", ".join(f"{name}={_short(value)}" for name, value in chosen.items())
     return f"trial {trial.number} ({values}): {trial.error}"
 
 
 def _as_dict(trial: Trial) -> dict[str, object]:
+    from uvast.benchmark.ranges import setting_values
+
     return {
         "trial": trial.number,
         "score": trial.score,
-        "values": dict(trial.values),
+        "values": setting_values(trial.values),
         "error": trial.error,
     }
 
 
 def _print(trials: tuple[Trial, ...], names: list[str]) -> None:
+    from uvast.benchmark.ranges import setting_values
+
+    chosen = [setting_values(one.values) for one in trials]
     rows = [
         [
             str(one.number),
             "failed" if one.score is None else f"{one.score:.2f}",
-            *(_short(one.values.get(name, "–")) for name in names),
+            *(_short(values.get(name, "–")) for name in names),
         ]
-        for one in trials
+        for one, values in zip(trials, chosen, strict=True)
     ]
     print_table(
         "Mean of Acc, Edit and F1@50 on the validation part", ["trial", "score", *names], rows

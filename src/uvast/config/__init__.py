@@ -14,6 +14,7 @@ from uvast.config.reading import (
 from uvast.config.sections import (
     MAX_SHARPNESS,
     ClassWeights,
+    CutMethod,
     DecodeConfig,
     EncoderKind,
     FifaOptimiser,
@@ -33,6 +34,7 @@ __all__ = [
     "MAX_SHARPNESS",
     "ClassWeights",
     "Config",
+    "CutMethod",
     "DecodeConfig",
     "EncoderKind",
     "FifaOptimiser",

@@ -52,7 +52,10 @@ class Config:
 
     def as_dict(self) -> dict[str, dict[str, Any]]:
         """Plain nested values, as in TOML or JSON."""
-        return dataclasses.asdict(self)
+        return {
+            section: {name: _plain(value) for name, value in values.items()}
+            for section, values in dataclasses.asdict(self).items()
+        }
 
     def as_toml(self) -> str:
         """The TOML text that `load_config` reads back."""
@@ -111,6 +114,11 @@ def parse_run_config(values: dict[str, Any], *, where: str) -> Config:
     names = (*BEFORE, *values)
     whole = {name: {**BEFORE.get(name, {}), **values.get(name, {})} for name in names}
     return parse_config(whole, where=where)
+
+
+def _plain(value: object) -> object:
+    """A value as TOML and JSON read it back: several are a list."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _several(texts: str | Iterable[str]) -> tuple[str, ...]:

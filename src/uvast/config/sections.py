@@ -54,13 +54,15 @@ Folds = Annotated[Count, Field(le=100), pydantic.AfterValidator(_none_or_several
 NonNegative = Annotated[Number, Field(ge=0, le=10**9)]
 Above = Annotated[Number, Field(gt=0, le=10**9)]
 Factor = Annotated[Number, Field(ge=1, le=10)]
+Dilations = Annotated[tuple[Positive, ...], Field(max_length=MAX_LAYERS**2)]
 
 EncoderKind = Literal["uvast", "asformer", "plain"]
 WindowKind = Literal["neighbourhood", "band"]
 GroupMean = Literal["mean-probability", "mean-logit", "mean-log-probability"]
 GroupForm = Literal["off", GroupMean]
 ClassWeights = Literal["equal", "median-frequency"]
-TargetMethod = Literal["class-model", "k-medoids", "midpoint"]
+CutMethod = Literal["class-model", "k-medoids", "energy", "midpoint"]
+TargetMethod = Literal[CutMethod, "clicks"]
 MetricName = Literal["euclidean", "cosine"]
 LengthKind = Literal["poisson", "gamma", "none"]
 FifaOptimiser = Literal["gradient-descent", "fast"]
@@ -74,7 +76,8 @@ class ModelConfig:
     """The network (docs/method.md). Defaults are the paper's."""
 
     kind: Annotated[str, Field(max_length=100)] = "uvast"
-    """`uvast`, a baseline (`ms-tcn`, `ms-tcn++`, `asformer`, `asrf`), or a model of your own"""
+    """`uvast`, a baseline (`ms-tcn`, `ms-tcn++`, `asformer`, `asrf`, `li`), or a model of your
+    own"""
     encoder: EncoderKind = "uvast"
     """frame encoder: `uvast`, `asformer` (ReLU, no second convolution), `plain` (a Transformer)"""
     window: WindowKind = "neighbourhood"
@@ -89,6 +92,9 @@ class ModelConfig:
     n_encoder_layers: Annotated[Positive, Field(le=MAX_LAYERS)] = 10
     """blocks of the encoder (layers of a stage, for a baseline); block i has dilation and window
     2^i"""
+    dilations: Dilations = ()
+    """of a TCN's layers, instead of 1, 2, 4, …: one for each layer of a stage, or one for each
+    layer of every stage, such as `[1, 3, 9]`; empty doubles them"""
     n_decoder_layers: Annotated[Positive, Field(le=MAX_LAYERS)] = 2
     """layers of the transcript decoder"""
     decoder_feedforward: Annotated[Positive, Field(le=16_384)] = 2048
@@ -144,6 +150,9 @@ class LossConfig:
     """a larger change from frame to frame counts as this one"""
     smoothing_distance: NonNegative = 0.0
     """in that term, frames whose features are d apart count exp(-d / this); 0 counts all alike"""
+    confidence: NonNegative = 0.0
+    """weight of a term with timestamps: the class of a timestamp gets no likelier away from it, as
+    far as the next timestamps; 0 for none"""
     class_weights: ClassWeights = "equal"
     """of the frames in their cross-entropy: `equal`, or `median-frequency`, by which the frames of
     rare classes count more"""
@@ -241,12 +250,14 @@ class SupervisionConfig:
     kind: Literal["full", "timestamps"] = "full"
     """full labels, or `timestamps` (`--supervision`)"""
     method: TargetMethod = "class-model"
-    """how timestamps become labels: `class-model`, `k-medoids` (the paper's), `midpoint`"""
+    """how timestamps become labels: `class-model`, `k-medoids` (the paper's), `energy` (Li et al.),
+    `midpoint`; `clicks` are midpoints whose frames' losses see the clicks alone until labels are
+    refreshed"""
     metric: MetricName = "euclidean"
     """how frames are compared; or `cosine`"""
     prior: NonNegative = 0.25
     """pull of cuts to the midpoint, or with `class-model` to where the classes' mean lengths divide
-    a gap; 0 is the paper's"""
+    a gap; 0 is the paper's; `energy` has none"""
     soft: NonNegative = 0.0
     """each epoch draws the cuts anew, as likely as class models find them; this is the temperature:
     higher is less sure, 0 keeps the likeliest cuts"""
@@ -257,8 +268,8 @@ class SupervisionConfig:
     """epochs after which pseudo-labels are cut again; 0 never (`--refresh-pseudo-labels`)"""
     refresh_after: Count = 20
     """epochs before the first time"""
-    refresh_by: Literal["viterbi", "k-medoids"] = "viterbi"
-    """by what the model has learned: `viterbi`, or `k-medoids` on encoder features"""
+    refresh_by: Literal["viterbi", "k-medoids", "energy"] = "viterbi"
+    """by what the model has learned: `viterbi`, or `k-medoids` or `energy` on encoder features"""
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ class Targets:
         segment_of_frame: index of the segment that holds each frame `(B, T)`.
         fractions: each segment's share of its video's frames `(B, S)`, padded with 0.
         is_certain: the frames `(B, T)` whose label may be learned; None for all.
+        is_timestamp: the annotated frames `(B, T)`; None if the videos have no timestamps.
     """
 
     labels: Tensor
@@ -44,6 +45,7 @@ class Targets:
     segment_of_frame: Tensor
     fractions: Tensor
     is_certain: Tensor | None = None
+    is_timestamp: Tensor | None = None
 
     @property
     def frame_labels(self) -> Tensor:
@@ -110,7 +112,7 @@ def collate(
         check_fit(videos, segmentations)
         if max_fraction is not None:
             segmentations = [each.chunked(max_fraction) for each in segmentations]
-        targets = _targets(segmentations)
+        targets = replace(_targets(segmentations), is_timestamp=_annotated(videos, mask))
     return Batch(
         names=tuple(video.name for video in videos),
         features=_padded_features([video.features for video in videos], scaling),
@@ -156,6 +158,17 @@ def _targets(segmentations: Sequence[Segmentation]) -> Targets:
         segment_of_frame=_padded([each.segment_of_frame for each in segmentations]),
         fractions=_padded([each.astype(np.float32) for each in fractions], 0),
     )
+
+
+def _annotated(videos: Sequence[Video], mask: Tensor) -> Tensor | None:
+    """The annotated frames `(B, T)` of videos that all have timestamps."""
+    places = [video.timestamps for video in videos if video.timestamps is not None]
+    if len(places) < len(videos):
+        return None
+    found = torch.zeros_like(mask)
+    for row, each in zip(found, places, strict=True):
+        row[each.tolist()] = True
+    return found
 
 
 def _padded(rows: Sequence[NDArray[np.generic]], padding: int = PADDING) -> Tensor:

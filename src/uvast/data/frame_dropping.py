@@ -25,6 +25,7 @@ def drop_frames(
 ) -> tuple[Video, Segmentation]:
     """With `probability`, drops `least` to `min(most, T / 2)` frames, never a whole segment.
 
+    Timestamps, where the video has them, are not dropped.
     A video too short to lose `least` frames stays as it is. Pure: the arguments do not change.
     """
     if segmentation.n_frames != video.n_frames:
@@ -38,6 +39,9 @@ def drop_frames(
     # one frame of every segment is safe, so that no segment and no class is lost
     droppable = np.ones(video.n_frames, dtype=bool)
     droppable[segmentation.sampled_timestamps(generator)] = False
+    timestamps = video.timestamps
+    if timestamps is not None:
+        droppable[timestamps] = False
     candidates = np.flatnonzero(droppable)
     dropped = generator.choice(candidates, min(n_dropped, len(candidates)), replace=False)
     kept = np.delete(np.arange(video.n_frames), dropped)
@@ -47,5 +51,6 @@ def drop_frames(
         features=video.features[kept],
         labels=None if video.labels is None else video.labels[kept],
         source_frames=len(kept) * video.sampling_rate,
+        timestamps=None if timestamps is None else np.searchsorted(kept, timestamps),
     )
     return shorter, Segmentation(segmentation.transcript, durations)

@@ -56,6 +56,8 @@ class SampleAugmentation:
     ) -> tuple[Video, Segmentation]:
         """A sample as an epoch sees it; a pure function of the arguments.
 
+        One that is recombined or warped has no timestamps any more.
+
         Args:
             video: the sample, without labels.
             segmentation: its target.
@@ -75,7 +77,7 @@ class SampleAugmentation:
             warp = TimeMap.drawn(n_frames, time, speed=self.speed, warp=self.time_warp)
             features, segmentation = timeline.rendered(warp, read)
             source_frames = len(features) * video.sampling_rate
-            video = replace(video, features=features, source_frames=source_frames)
+            video = replace(video, features=features, source_frames=source_frames, timestamps=None)
         if self.symmetry is not None and mirror.random() < self.mirroring:
             video, segmentation = self.symmetry.mirrored(video, segmentation)
         return video, segmentation

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from uvast.errors import InputError
+from uvast.segments import check_timestamps
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +28,7 @@ class Video:
         frames_per_second: of the source, if known.
         edges: when each source frame starts and the last one ends, in seconds
             `(source_frames + 1,)`, if known better than by the rate.
+        timestamps: its annotated frames `(S,)`, increasing, if a model is to learn of them.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Video:
     sampling_rate: int = 1
     frames_per_second: float | None = None
     edges: NDArray[np.float64] | None = None
+    timestamps: IntArray | None = None
 
     def __post_init__(self) -> None:
         if self.features.ndim != 2:
@@ -49,6 +52,8 @@ class Video:
             raise InputError(f"labels of shape {self.labels.shape}, not ({self.n_frames},)")
         if self.edges is not None and self.edges.shape != (self.source_frames + 1,):
             raise InputError(f"edges of shape {self.edges.shape}, not ({self.source_frames + 1},)")
+        if self.timestamps is not None:
+            check_timestamps(self.timestamps, self.n_frames)
 
     @property
     def n_frames(self) -> int:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from uvast.data.sample_augmentation import SampleAugmentation
     from uvast.data.scaling import Scaling
     from uvast.data.video import Video
-    from uvast.segments import Segmentation
+    from uvast.segments import IntArray, Segmentation
 
 # batches of alike lengths are cut from pools of so many batches
 _POOL = 8
@@ -43,6 +43,8 @@ class VideoLoader:
         names: which videos, in order.
         segmentations: what to learn, by video; None for batches without targets. No labels
             are read, see `Dataset.video`.
+        timestamps: the annotated frames of each video `(S,)`, for batches that hold them; None
+            for none.
         batch_size: videos a batch; the last batch may be smaller.
         shuffle: a new order every epoch.
         seed: of the order, of augmentation and of dropped frames.
@@ -63,6 +65,7 @@ class VideoLoader:
     dataset: Dataset
     names: tuple[str, ...]
     segmentations: Mapping[str, Segmentation] | None = None
+    timestamps: Mapping[str, IntArray] | None = None
     batch_size: int = 1
     shuffle: bool = False
     seed: int = 0
@@ -155,6 +158,8 @@ class VideoLoader:
 
     def _load(self, names: tuple[str, ...], epoch: int) -> Batch:
         videos = [self.dataset.video(name, labels=False) for name in names]
+        if self.timestamps is not None:
+            videos = [replace(one, timestamps=self.timestamps[one.name]) for one in videos]
         segmentations = None
         if self.segmentations is not None:
             pairs = [self._fitted(video, self.segmentations[video.name], epoch) for video in videos]

@@ -29,6 +29,7 @@ def methods_to_compare(chosen: PseudoLabelOptions) -> dict[str, PseudoLabelOptio
         "unconstrained k-medoids": replace(chosen, method="unconstrained"),
         "constrained k-medoids": replace(chosen, method="k-medoids", prior=0.0),
         f"constrained k-medoids + {prior}": replace(chosen, method="k-medoids"),
+        "energy (Li et al.)": replace(chosen, method="energy"),
         f"class models + {prior}": replace(chosen, method="class-model"),
     }
     if not chosen.prior:

@@ -18,21 +18,26 @@ from uvast.models.layers import InputProjection
 from uvast.models.ms_tcn import MsTcnDimensions, Refinement, Stage, residual_layers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch import Tensor
 
 
 @dataclass(frozen=True)
 class AsrfDimensions(MsTcnDimensions):
-    """Those of `MsTcnDimensions`; the stages are the trunk and those that refine either branch."""
+    """Those of `MsTcnDimensions`; the stages are the trunk and those that refine either branch.
+
+    Both branches have the same dilations.
+    """
 
 
 class BoundaryRefinement(nn.Module):
     """A stage that sees nothing but the boundary probabilities before it."""
 
-    def __init__(self, dimensions: AsrfDimensions) -> None:
+    def __init__(self, dimensions: AsrfDimensions, dilations: Sequence[int]) -> None:
         super().__init__()
         width = dimensions.width
-        layers = residual_layers(width, dimensions.n_layers, dimensions.dropout)
+        layers = residual_layers(width, dimensions.n_layers, dimensions.dropout, dilations)
         self.stage = Stage(nn.Linear(1, width), layers, width=width, n_classes=1)
 
     def forward(self, before: Tensor, mask: Tensor | None) -> Tensor:
@@ -56,16 +61,18 @@ class Asrf(nn.Module):
         width, n_classes = dimensions.width, dimensions.n_classes
         n_layers, rate = dimensions.n_layers, dimensions.dropout
         embed = InputProjection(dimensions.n_features, width, dimensions.channel_dropout)
-        layers = residual_layers(width, n_layers, rate)
+        first, *others = dimensions.dilations_of_stages
+        layers = residual_layers(width, n_layers, rate, first)
         self.trunk = Stage(embed, layers, width=width, n_classes=n_classes)
         self.boundary = nn.Linear(width, 1)
-        n_refinements = dimensions.n_stages - 1
         self.refinements = nn.ModuleList(
-            Refinement(width=width, n_classes=n_classes, n_layers=n_layers, dropout=rate)
-            for _ in range(n_refinements)
+            Refinement(
+                width=width, n_classes=n_classes, n_layers=n_layers, dropout=rate, dilations=one
+            )
+            for one in others
         )
         self.boundary_refinements = nn.ModuleList(
-            BoundaryRefinement(dimensions) for _ in range(n_refinements)
+            BoundaryRefinement(dimensions, one) for one in others
         )
 
     def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:

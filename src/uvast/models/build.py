@@ -15,6 +15,7 @@ from torch import nn
 from uvast.errors import CheckpointError, ConfigError
 from uvast.models.asformer import AsformerDimensions, asformer
 from uvast.models.asrf import Asrf, AsrfDimensions
+from uvast.models.li import LiDimensions, li
 from uvast.models.ms_tcn import MsTcnDimensions, ms_tcn
 from uvast.models.ms_tcn_plus_plus import MsTcnPlusPlusDimensions, ms_tcn_plus_plus
 from uvast.models.uvast import Uvast, UvastDimensions
@@ -77,6 +78,7 @@ BUILDERS: dict[str, Builder] = {
         MsTcnPlusPlusDimensions, ms_tcn_plus_plus, MsTcnPlusPlusDimensions.from_config
     ),
     "asformer": Builder(AsformerDimensions, asformer, AsformerDimensions.from_config),
+    "li": Builder(LiDimensions, li, LiDimensions.from_config),
     "asrf": Builder(AsrfDimensions, Asrf, AsrfDimensions.from_config),
 }
 
@@ -106,6 +108,12 @@ def build_model(config: ModelConfig, *, n_features: int, n_classes: int) -> nn.M
             f"model.kind = {config.kind!r}: no such model",
             remedy=f"choose from {', '.join(known)}",
         )
+    if config.dilations and "dilations" not in _names_of(builder):
+        raise ConfigError(
+            f"{config.kind} has no dilations to set",
+            where="model.dilations",
+            remedy="choose ms-tcn or another TCN as model.kind, or leave them empty",
+        )
     model = builder.model(builder.from_config(config, n_features, n_classes))
     if config.mask_token:
         add_mask_token(model, n_features)
@@ -127,14 +135,19 @@ def rebuild_model(kind: str, dimensions: dict[str, Any], *, where: Path) -> nn.M
             where=where,
             remedy="install the package it is from, or the uvast version that wrote it",
         )
-    names = {item.name for item in dataclasses.fields(builder.dimensions)}
-    if set(dimensions) - names:
+    unknown = set(dimensions) - _names_of(builder)
+    if unknown:
         raise CheckpointError(
-            f"has unknown dimensions {sorted(set(dimensions) - names)}",
+            f"has unknown dimensions {sorted(unknown)}",
             where=where,
             remedy="load it with the uvast version that wrote it",
         )
     return builder.model(builder.dimensions(**dimensions))
+
+
+def _names_of(builder: Builder) -> set[str]:
+    """What a model's dimensions are called."""
+    return {item.name for item in dataclasses.fields(builder.dimensions)}
 
 
 def add_mask_token(model: nn.Module, n_features: int) -> None:

@@ -1,4 +1,4 @@
-"""Dilated convolution over time, kernel 3, on `(B, T, D)` without transposing or unfolding."""
+"""Dilated convolution over time on `(B, T, D)`, without transposing or unfolding."""
 
 from __future__ import annotations
 
@@ -8,40 +8,57 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from uvast.errors import ConfigError
+
 
 class DilatedConvolution(nn.Module):
-    """Convolution of kernel 3 that keeps the length; frames outside the video count as zero."""
+    """Convolution that keeps the length; frames outside the video count as zero.
 
-    def __init__(self, width: int, dilation: int) -> None:
+    Args:
+        width: D, of its input.
+        dilation: frames from one tap of the kernel to the next.
+        width_out: D', of its output; None for D.
+        kernel: taps, an odd number.
+    """
+
+    def __init__(
+        self, width: int, dilation: int, *, width_out: int | None = None, kernel: int = 3
+    ) -> None:
         super().__init__()
-        bound = 1 / math.sqrt(3 * width)
-        self.weight = nn.Parameter(torch.empty(3, width, width).uniform_(-bound, bound))
-        self.bias = nn.Parameter(torch.empty(width).uniform_(-bound, bound))
+        if kernel < 1 or kernel % 2 == 0:
+            raise ConfigError(f"kernel is {kernel}", remedy="it must be odd and positive")
+        n_out = width if width_out is None else width_out
+        bound = 1 / math.sqrt(kernel * width)
+        self.weight = nn.Parameter(torch.empty(kernel, width, n_out).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.empty(n_out).uniform_(-bound, bound))
         self.dilation = dilation
 
     def forward(self, x: Tensor) -> Tensor:
-        """`(B, T, D)` -> `(B, T, D)`; padding must be zero in `x`."""
+        """`(B, T, D)` -> `(B, T, D')`; padding must be zero in `x`."""
         return dilated_convolution(x, self.weight, self.bias, self.dilation)
 
 
 def dilated_convolution(x: Tensor, weight: Tensor, bias: Tensor, dilation: int) -> Tensor:
-    """`y[t] = b + x[t - dilation] W[0] + x[t] W[1] + x[t + dilation] W[2]`.
+    """`y[t] = b + sum over k of x[t + (k - h) dilation] W[k]`, with h = (K - 1) / 2.
 
-    Of `x (B, T, D)`, `weight (3, D, D')` and `bias (D',)`; the dilation may exceed T.
+    Of `x (B, T, D)`, `weight (K, D, D')` with K odd, and `bias (D',)`; the dilation may exceed T.
     """
     return _DilatedConvolution.apply(x, weight, bias, dilation)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _DilatedConvolution(torch.autograd.Function):
-    """Three products of shifted views, accumulated in place: nothing is copied or unfolded."""
+    """A product a tap, of shifted views, accumulated in place: nothing is copied or unfolded."""
 
     @staticmethod
     def forward(ctx, x: Tensor, weight: Tensor, bias: Tensor, dilation: int) -> Tensor:  # type: ignore[no-untyped-def]
         ctx.save_for_backward(x, weight)
         ctx.dilation = dilation
-        y = functional.linear(x, weight[1].T, bias)
-        _add_product(y[:, dilation:], x[:, :-dilation], weight[0])
-        _add_product(y[:, :-dilation], x[:, dilation:], weight[2])
+        half = len(weight) // 2
+        y = functional.linear(x, weight[half].T, bias)
+        for step in range(1, half + 1):
+            shift = step * dilation
+            _add_product(y[:, shift:], x[:, :-shift], weight[half - step])
+            _add_product(y[:, :-shift], x[:, shift:], weight[half + step])
         return y
 
     @staticmethod
@@ -50,20 +67,18 @@ class _DilatedConvolution(torch.autograd.Function):
         gradient: Tensor,
     ) -> tuple[Tensor | None, Tensor, Tensor, None]:
         x, weight = ctx.saved_tensors
-        dilation: int = ctx.dilation
-        early, late = gradient[:, :-dilation], gradient[:, dilation:]
-        d_weight = torch.stack(
-            (
-                _outer(x[:, :-dilation], late),
-                _outer(x, gradient),
-                _outer(x[:, dilation:], early),
-            )
-        )
-        d_x = None
-        if ctx.needs_input_grad[0]:
-            d_x = torch.matmul(gradient, weight[1].T)
-            _add_product(d_x[:, :-dilation], late, weight[0].T)
-            _add_product(d_x[:, dilation:], early, weight[2].T)
+        half = len(weight) // 2
+        d_x = torch.matmul(gradient, weight[half].T) if ctx.needs_input_grad[0] else None
+        d_weight = torch.empty_like(weight)
+        d_weight[half] = _outer(x, gradient)
+        for step in range(1, half + 1):
+            shift = step * ctx.dilation
+            early, late = gradient[:, :-shift], gradient[:, shift:]
+            d_weight[half - step] = _outer(x[:, :-shift], late)
+            d_weight[half + step] = _outer(x[:, shift:], early)
+            if d_x is not None:
+                _add_product(d_x[:, :-shift], late, weight[half - step].T)
+                _add_product(d_x[:, shift:], early, weight[half + step].T)
         return d_x, d_weight, gradient.sum((0, 1)), None
 
 

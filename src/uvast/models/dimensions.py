@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from uvast.config import EncoderKind, WindowKind
 from uvast.errors import ConfigError
+from uvast.files import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from uvast.config import ModelConfig
 
 CHOICES = {"encoder": get_args(EncoderKind), "window": get_args(WindowKind)}
@@ -33,8 +36,46 @@ def check_dimensions(dimensions: Any) -> None:
         if name.endswith("dropout") and not 0 <= value < 1:
             raise ConfigError(f"{name} is {value}", remedy="it must lie in [0, 1)")
         most = next((n for end, n in MOST.items() if name.endswith(end)), WIDEST)
+        if name == "dilations":
+            _check_dilations(value)
         if type(value) is int and not 1 <= value <= most:
             raise ConfigError(f"{name} is {value}", remedy=f"it must lie in 1 to {most}")
+
+
+def stage_dilations(
+    dilations: Sequence[int], n_layers: int, n_stages: int
+) -> tuple[tuple[int, ...], ...]:
+    """The dilations of each stage's layers: doubling if none are given.
+
+    Args:
+        dilations: one for each layer of a stage, which all stages share, or one for each layer of
+            every stage.
+        n_layers: of a stage.
+        n_stages: that have dilations to set.
+    """
+    if not dilations:
+        return (tuple(2**index for index in range(n_layers)),) * n_stages
+    if len(dilations) == n_layers and n_stages:
+        return (tuple(dilations),) * n_stages
+    if len(dilations) != n_layers * n_stages:
+        raise ConfigError(
+            f"{len(dilations)} dilations do not fit {n_stages} stages of {n_layers} layers",
+            where="model.dilations",
+            remedy=f"give {n_layers}, {n_layers * n_stages} or none" if n_stages else "give none",
+        )
+    return tuple(
+        tuple(dilations[start : start + n_layers]) for start in range(0, len(dilations), n_layers)
+    )
+
+
+def _check_dilations(dilations: Any) -> None:
+    """Whole numbers; they may come from a checkpoint."""
+    most = 2 ** MOST["layers"]
+    is_list = isinstance(dilations, list | tuple)
+    if not is_list or not all(type(one) is int and 1 <= one <= most for one in dilations):
+        raise ConfigError(
+            f"dilations are {shown(dilations)}", remedy=f"each must lie in 1 to {most}"
+        )
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ import torch
 from torch import Tensor, nn
 
 from uvast.models.convolution import DilatedConvolution
-from uvast.models.dimensions import check_dimensions
+from uvast.models.dimensions import check_dimensions, stage_dilations
 from uvast.models.encoded import Encoded
 from uvast.models.encoder import checked_mask, clear_padding
 from uvast.models.layers import InputProjection, dropout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from uvast.config import ModelConfig
 
@@ -33,10 +33,11 @@ class MsTcnDimensions:
         n_features: F, the width of the input features.
         n_classes: C.
         width: D, the width of every layer.
-        n_layers: layers of a stage; layer i has dilation 2**i.
+        n_layers: layers of a stage.
         n_stages: stages, the first included.
         dropout: rate inside every layer.
         channel_dropout: rate at which whole input channels are dropped.
+        dilations: of the layers, see `stage_dilations`; layer i has 2**i if there are none.
     """
 
     n_features: int
@@ -46,9 +47,17 @@ class MsTcnDimensions:
     n_stages: int = 4
     dropout: float = 0.5
     channel_dropout: float = 0.0
+    dilations: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         check_dimensions(self)
+        object.__setattr__(self, "dilations", tuple(self.dilations))
+        stage_dilations(self.dilations, self.n_layers, self.n_stages)
+
+    @property
+    def dilations_of_stages(self) -> tuple[tuple[int, ...], ...]:
+        """Of each stage's layers."""
+        return stage_dilations(self.dilations, self.n_layers, self.n_stages)
 
     @classmethod
     def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> MsTcnDimensions:
@@ -61,15 +70,16 @@ class MsTcnDimensions:
             n_stages=config.n_stages,
             dropout=config.encoder_dropout,
             channel_dropout=config.channel_dropout,
+            dilations=config.dilations,
         )
 
 
 class DilatedResidualLayer(nn.Module):
     """Dilated convolution, ReLU, 1x1 convolution, dropout; added to the input."""
 
-    def __init__(self, width: int, dilation: int, rate: float) -> None:
+    def __init__(self, width: int, dilation: int, rate: float, kernel: int = 3) -> None:
         super().__init__()
-        self.convolution = DilatedConvolution(width, dilation)
+        self.convolution = DilatedConvolution(width, dilation, kernel=kernel)
         self.mix = nn.Linear(width, width)
         self.rate = rate
 
@@ -104,9 +114,18 @@ class Stage(nn.Module):
 class Refinement(nn.Module):
     """A stage after the first: sees nothing but the class probabilities before it."""
 
-    def __init__(self, *, width: int, n_classes: int, n_layers: int, dropout: float) -> None:
+    def __init__(
+        self,
+        *,
+        width: int,
+        n_classes: int,
+        n_layers: int,
+        dropout: float,
+        dilations: Sequence[int] = (),
+    ) -> None:
         super().__init__()
-        embed, layers = nn.Linear(n_classes, width), residual_layers(width, n_layers, dropout)
+        embed = nn.Linear(n_classes, width)
+        layers = residual_layers(width, n_layers, dropout, dilations)
         self.stage = Stage(embed, layers, width=width, n_classes=n_classes)
 
     def forward(self, before: Encoded, mask: Tensor | None) -> Encoded:
@@ -144,28 +163,41 @@ class MultiStageNetwork(nn.Module):
 
 def ms_tcn(dimensions: MsTcnDimensions) -> MultiStageNetwork:
     """The network of the paper: the first stage is built like the others, on the input features."""
-    layers = residual_layers(dimensions.width, dimensions.n_layers, dimensions.dropout)
-    return refined(dimensions, layers)
+    first, *others = dimensions.dilations_of_stages
+    layers = residual_layers(dimensions.width, dimensions.n_layers, dimensions.dropout, first)
+    return refined(dimensions, layers, others)
 
 
-def refined(dimensions: Any, layers: Iterable[nn.Module]) -> MultiStageNetwork:
-    """A first stage of `layers` on the input features, refined by stages of residual layers."""
-    width, n_classes = dimensions.width, dimensions.n_classes
+def refined(
+    dimensions: Any, layers: Iterable[nn.Module], dilations: Sequence[Sequence[int]]
+) -> MultiStageNetwork:
+    """A first stage of `layers` on the input features, refined by stages of these dilations."""
+    prediction = first_stage(dimensions, layers)
+    return MultiStageNetwork(dimensions, prediction, refinements(dimensions, dilations))
+
+
+def first_stage(dimensions: Any, layers: Iterable[nn.Module]) -> Stage:
+    """A stage of `layers` on the input features."""
+    width = dimensions.width
     embed = InputProjection(dimensions.n_features, width, dimensions.channel_dropout)
-    prediction = Stage(embed, layers, width=width, n_classes=n_classes)
-    refinements = (
-        Refinement(
-            width=width,
-            n_classes=n_classes,
+    return Stage(embed, layers, width=width, n_classes=dimensions.n_classes)
+
+
+def refinements(dimensions: Any, dilations: Sequence[Sequence[int]]) -> Iterator[Refinement]:
+    """A stage of residual layers for each list of dilations, one for each layer."""
+    for one in dilations:
+        yield Refinement(
+            width=dimensions.width,
+            n_classes=dimensions.n_classes,
             n_layers=dimensions.n_layers,
             dropout=dimensions.dropout,
+            dilations=one,
         )
-        for _ in range(dimensions.n_stages - 1)
-    )
-    return MultiStageNetwork(dimensions, prediction, refinements)
 
 
-def residual_layers(width: int, n_layers: int, rate: float) -> Iterator[nn.Module]:
-    """Layers whose dilations double, with dropout at a rate."""
-    for index in range(n_layers):
-        yield DilatedResidualLayer(width, 2**index, rate)
+def residual_layers(
+    width: int, n_layers: int, rate: float, dilations: Sequence[int] = (), *, kernel: int = 3
+) -> Iterator[nn.Module]:
+    """Layers with the given dilations, one each, or else doubling ones; with dropout at a rate."""
+    for dilation in dilations or [2**index for index in range(n_layers)]:
+        yield DilatedResidualLayer(width, dilation, rate, kernel)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from uvast.models.convolution import DilatedConvolution
-from uvast.models.dimensions import check_dimensions
+from uvast.models.dimensions import check_dimensions, stage_dilations
 from uvast.models.encoder import clear_padding
 from uvast.models.layers import dropout
 from uvast.models.ms_tcn import MultiStageNetwork, refined
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MsTcnPlusPlusDimensions:
-    """Those of `MsTcnDimensions`, and the number of dual dilated layers of the first stage."""
+    """Those of `MsTcnDimensions`, and the number of dual dilated layers of the first stage.
+
+    The dilations are those of the stages after it.
+    """
 
     n_features: int
     n_classes: int
@@ -34,9 +37,12 @@ class MsTcnPlusPlusDimensions:
     n_stages: int = 4
     dropout: float = 0.5
     channel_dropout: float = 0.0
+    dilations: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         check_dimensions(self)
+        object.__setattr__(self, "dilations", tuple(self.dilations))
+        stage_dilations(self.dilations, self.n_layers, self.n_stages - 1)
 
     @classmethod
     def from_config(
@@ -52,6 +58,7 @@ class MsTcnPlusPlusDimensions:
             n_stages=config.n_stages,
             dropout=config.encoder_dropout,
             channel_dropout=config.channel_dropout,
+            dilations=config.dilations,
         )
 
 
@@ -78,4 +85,6 @@ def ms_tcn_plus_plus(dimensions: MsTcnPlusPlusDimensions) -> MultiStageNetwork:
         DualDilatedLayer(dimensions.width, (2 ** (last - index), 2**index), dimensions.dropout)
         for index in range(last + 1)
     ]
-    return refined(dimensions, layers)
+    n_refinements = dimensions.n_stages - 1
+    dilations = stage_dilations(dimensions.dilations, dimensions.n_layers, n_refinements)
+    return refined(dimensions, layers, dilations)

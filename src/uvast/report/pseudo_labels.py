@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_VIDEOS = 40
 """Clustering takes time: of more videos, so many are taken, evenly spread over their names."""
 
-_CHEAP = ("midpoint", "unconstrained", "k-medoids")
+_CHEAP = ("midpoint", "unconstrained", "k-medoids", "energy")
 """Methods that look at one video at a time; class models, which look at all, are not."""
 
 
@@ -45,7 +45,7 @@ def compare_pseudo_labels(
     # where some have labels, only these are taken: they can be scored
     labelled = [name for name in known if dataset.has_labels(name)]
     chosen = evenly(labelled or list(known), MAX_VIDEOS)
-    used = PseudoLabelOptions(config.method, config.metric, config.prior)
+    used = PseudoLabelOptions.from_config(config)
     methods = {
         row: options
         for row, options in methods_to_compare(used).items()

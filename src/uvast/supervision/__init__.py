@@ -12,6 +12,7 @@ from uvast.supervision.class_model import (
     fit_class_model,
 )
 from uvast.supervision.cut_posterior import CutPosterior, cut_posteriors
+from uvast.supervision.energy import energy_durations
 from uvast.supervision.k_medoids import constrained_k_medoids, unconstrained_k_medoids
 from uvast.supervision.targets import (
     JoinedFeatures,
@@ -30,6 +31,7 @@ __all__ = [
     "constrained_k_medoids",
     "cut_again",
     "cut_posteriors",
+    "energy_durations",
     "fit_class_model",
     "full_segmentations",
     "pseudo_segmentations",

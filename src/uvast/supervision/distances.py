@@ -34,12 +34,18 @@ def metric_of(features: ArrayLike, name: MetricName) -> Metric:
         raise InputError(
             f"metric {name!r}", remedy=f"choose from {', '.join(get_args(MetricName))}"
         )
+    frames = checked_frames(features)
+    return Euclidean(frames) if name == "euclidean" else Cosine(frames)
+
+
+def checked_frames(features: ArrayLike) -> FloatArray:
+    """A copy of a video's features `(T, F)`, all finite."""
     frames = np.array(features, dtype=np.float64, order="C")
     if frames.ndim != 2 or not frames.size:
         raise InputError(f"features of shape {frames.shape}, not (T, F) with at least one frame")
     if not np.isfinite(frames).all():
         raise InputError("features with NaN or infinite values")
-    return Euclidean(frames) if name == "euclidean" else Cosine(frames)
+    return frames
 
 
 class Euclidean:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from uvast.config import MetricName, SupervisionConfig, TargetMethod
+from uvast.config import CutMethod, MetricName, SupervisionConfig
 from uvast.errors import InputError, TimestampError
 from uvast.segments import Segmentation, midpoint_durations
 from uvast.supervision.class_model import class_model_durations
+from uvast.supervision.energy import energy_durations
 from uvast.supervision.k_medoids import constrained_k_medoids, unconstrained_k_medoids
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from uvast.data import Dataset, Timestamps
 
 Features = NDArray[np.floating[Any]]
-Method = Literal[TargetMethod, "unconstrained"]
+Method = Literal[CutMethod, "unconstrained"]
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,16 @@ class PseudoLabelOptions:
 
     Args:
         method: `k-medoids` (the paper's, with a prior), `class-model` (models of the classes
-            shared by all videos), `midpoint` (half-way between neighbouring timestamps, no
-            features), or `unconstrained`, k-medoids without order, for comparison only.
+            shared by all videos), `energy` (see `energy_durations`), `midpoint` (half-way
+            between neighbouring timestamps, no features), or `unconstrained`, k-medoids without
+            order, for comparison only.
         metric: `euclidean` or `cosine`.
         prior: the weight of the pull to the midpoint, or with `class-model` to where the classes'
-            mean lengths divide a gap; 0 with `k-medoids` is the paper's algorithm.
+            mean lengths divide a gap; 0 with `k-medoids` is the paper's algorithm. `energy` has
+            none.
     """
 
-    method: Method = SupervisionConfig.method
+    method: Method = "class-model"
     metric: MetricName = SupervisionConfig.metric
     prior: float = SupervisionConfig.prior
 
@@ -45,6 +48,12 @@ class PseudoLabelOptions:
         for value, kind in ((self.method, Method), (self.metric, MetricName)):
             if value not in get_args(kind):
                 raise InputError(f"{value!r}", remedy=f"choose from {', '.join(get_args(kind))}")
+
+    @classmethod
+    def from_config(cls, config: SupervisionConfig) -> PseudoLabelOptions:
+        """Those of a run's first targets."""
+        method: Method = "midpoint" if config.method == "clicks" else config.method
+        return cls(method, config.metric, config.prior)
 
 
 @dataclass(frozen=True)
@@ -146,6 +155,8 @@ def _clustered(
     if options.method == "unconstrained":
         clusters = unconstrained_k_medoids(features, frames, options.metric)
         return Segmentation.from_labels(transcript[clusters.assignment])
+    if options.method == "energy":
+        return Segmentation(transcript, energy_durations(features, frames, options.metric))
     found = constrained_k_medoids(features, frames, options.metric, options.prior)
     return Segmentation(transcript, found.durations)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from uvast.data import SampleAugmentation, VideoLoader
 from uvast.training.augmentation import augment
+from uvast.training.clicks import frames_to_keep, learns_clicks_alone, of_clicks_alone
 from uvast.training.loop import epoch_seed
 from uvast.training.margins import without_margins
 
@@ -92,13 +93,15 @@ def draw_epoch(
     epoch: int,
     device: torch.device,
     processes: Processes,
+    timestamps: Mapping[str, Timestamps] | None = None,
     scaling: Scaling | None = None,
     augmentation: SampleAugmentation | None = None,
     mask_token: Tensor | None = None,
 ) -> EpochBatches:
     """Draws an epoch (counted from 0) over the samples that have targets.
 
-    Chunks and all augmentation but dropped frames are for stage 1 alone.
+    Batches hold the timestamps of these where a loss of the epoch asks for them. Chunks and all
+    augmentation but dropped frames are for stage 1 alone.
     """
     train = config.train
     first = stage == 1
@@ -106,6 +109,7 @@ def draw_epoch(
         dataset,
         tuple(targets),
         targets,
+        timestamps=frames_to_keep(timestamps or {}, config, epoch) if first else None,
         batch_size=train.batch_size,
         shuffle=True,
         seed=epoch_seed(train.seed, stage, 0),
@@ -119,6 +123,7 @@ def draw_epoch(
         rank=processes.rank,
         n_ranks=processes.count,
     )
+    n_steps = -(-len(loader) // (processes.count * train.accumulation))
     batches: Iterator[Batch] = (
         batch.to(device, non_blocking=True) for batch in loader.epoch(epoch)
     )
@@ -131,7 +136,9 @@ def draw_epoch(
             mask_token=mask_token,
         )
         batches = map(change, batches)
+    if first and learns_clicks_alone(epoch, config.supervision):
+        return EpochBatches(n_steps, map(of_clicks_alone, batches))
     margin = config.supervision.margin if first and config.supervision.kind != "full" else 0.0
     if margin:
         batches = (without_margins(batch, margin) for batch in batches)
-    return EpochBatches(-(-len(loader) // (processes.count * train.accumulation)), batches)
+    return EpochBatches(n_steps, batches)

@@ -14,7 +14,7 @@ from torch import distributed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from torch import nn
+    from torch import Tensor, nn
 
 T = TypeVar("T")
 
@@ -75,6 +75,24 @@ class Processes:
             parameter.grad = (piece / total).view_as(parameter)
             start += parameter.numel()
         return total
+
+    def average_statistics(self, statistics: Sequence[Tensor], weight: float) -> None:
+        """Averages, in place, what models measure as they train, weighted by numbers of videos.
+
+        So every process goes on with the same running statistics, and they are the ones that the
+        first process writes. One message carries all of them.
+        """
+        if self.count == 1 or not statistics:
+            return
+        device = statistics[0].device
+        pieces = [one.flatten() * weight for one in statistics]
+        message = torch.cat([*pieces, torch.tensor([weight], device=device)])
+        distributed.all_reduce(message)
+        start = 0
+        for one in statistics:
+            piece = message[start : start + one.numel()]
+            one.copy_((piece / message[-1]).view_as(one))
+            start += one.numel()
 
 
 def own_device(device: torch.device) -> torch.device:

@@ -58,10 +58,11 @@ class Loop:
         self._processes = processes
         named = objective.parameters()
         self._parameters = list(named.values())
+        self._statistics = objective.statistics()
         self._optimiser = build_optimiser(
             self._parameters, learning_rate=config.learning_rate, weight_decay=config.weight_decay
         )
-        self.average = WeightAverage(named, config.averaging)
+        self.average = WeightAverage({**named, **self._statistics}, config.averaging)
 
     def run_epoch(self, epoch: int, drawn: EpochBatches, watcher: Watcher) -> EpochReport:
         """One pass over this process's batches; `epoch` counts from 0."""
@@ -99,6 +100,7 @@ class Loop:
         if self._config.clip_norm:
             clip_grads_with_norm_(self._parameters, self._config.clip_norm, norm)
         self._optimiser.step()
+        self._processes.average_statistics(list(self._statistics.values()), weight)
         self.average.update()
 
     def _not_finite(self, meters: list[_Meter], epoch: int) -> TrainingError:

@@ -13,6 +13,7 @@ import torch
 from uvast.data.batching import PADDING
 from uvast.training.losses import (
     boundary_loss,
+    confidence_loss,
     cross_attention_loss,
     cross_entropy,
     duration_loss,
@@ -90,6 +91,7 @@ def stage_one_losses(
         )
     if config.smoothing:
         terms["smoothing"] = _smoothing_term(encoded, targets, config, likeness)
+    terms |= _confidence_term(encoded, targets, config)
     terms |= _boundary_term(encoded, targets, config, weights)
     if decoded is not None:
         terms |= _decoder_terms(decoded, targets, config, n_classes=encoded.logits.shape[-1])
@@ -139,7 +141,7 @@ def framewise_losses(
     *,
     features: Tensor | None = None,
 ) -> Losses:
-    """The objective of a frame-wise model: cross-entropy and smoothing, and that of boundaries.
+    """The objective of a frame-wise model: that of frames, of boundaries and of timestamps.
 
     The arguments are those of `stage_one_losses`.
     """
@@ -148,6 +150,7 @@ def framewise_losses(
         {
             "frame": _frame_term(encoded, targets, weights),
             "smoothing": _smoothing_term(encoded, targets, config, likeness),
+            **_confidence_term(encoded, targets, config),
             **_boundary_term(encoded, targets, config, weights),
         }
     )
@@ -166,6 +169,15 @@ def _smoothing_term(
     return config.smoothing * _over_stages(
         encoded, lambda one: smoothing_loss(one.logits, valid, clip=clip, likeness=likeness)
     )
+
+
+def _confidence_term(encoded: Encoded, targets: Targets, config: LossConfig) -> dict[str, Tensor]:
+    """Of every stage; no term without timestamps."""
+    if not config.confidence or targets.is_timestamp is None:
+        return {}
+    labels, is_timestamp = targets.labels, targets.is_timestamp
+    total = _over_stages(encoded, lambda one: confidence_loss(one.logits, labels, is_timestamp))
+    return {"confidence": config.confidence * total}
 
 
 def _boundary_term(

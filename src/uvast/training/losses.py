@@ -127,6 +127,36 @@ def smoothing_loss(
     return _video_mean(losses, valid[:, 1:] & valid[:, :-1])
 
 
+def confidence_loss(logits: Tensor, labels: Tensor, is_timestamp: Tensor) -> Tensor:
+    """How much the class of a timestamp gets likelier away from it (Li et al. 2021).
+
+    From each timestamp to the next ones on either side, a rise of its class's log-probability from
+    frame to frame costs as much as it is. A video's loss is the mean over all such steps: two for
+    each frame between its first and its last timestamp, one for either neighbour's class. Between
+    timestamps of one class nothing is asked.
+
+    Args:
+        logits: `(B, T, C)`.
+        labels: the classes of the timestamps, and of any other frames `(B, T)`.
+        is_timestamp: which frames are annotated `(B, T)`.
+    """
+    n_frames = labels.shape[1]
+    places = _positions(n_frames, labels).expand_as(labels)
+    # of the step from frame t to t + 1: the last timestamp up to t, the first from t + 1 on
+    left = places.where(is_timestamp, PADDING).cummax(1).values[:, :-1]
+    right = places.where(is_timestamp, n_frames).flip(1).cummin(1).values.flip(1)[:, 1:]
+    between = (left != PADDING) & (right != n_frames)
+    both = torch.stack((left, right), 2).clamp(0, n_frames - 1)  # (B, T - 1, 2)
+    classes = labels.gather(1, both.flatten(1)).view_as(both)
+    asked = between & (classes[..., 0] != classes[..., 1])
+    classes = classes.clamp(min=0)
+    log_probabilities = logits.log_softmax(2)
+    before = log_probabilities[:, :-1].gather(2, classes)
+    after = log_probabilities[:, 1:].gather(2, classes)
+    rises = (after - before) * logits.new_tensor((1.0, -1.0))
+    return _video_mean(rises.relu().mean(2), asked)
+
+
 def likeness_of_neighbours(features: Tensor, distance: float) -> Tensor:
     """`exp(-d / distance)` of frames whose features are d apart: `(B, T, F)` -> `(B, T - 1)`."""
     apart: Tensor = torch.linalg.vector_norm(features[:, 1:] - features[:, :-1], dim=2)

@@ -27,6 +27,10 @@ class Objective(Protocol):
         """The weights that this stage trains, by name."""
         ...
 
+    def statistics(self) -> dict[str, Tensor]:
+        """What the model measures as it trains, by name: a batch norm's running statistics."""
+        ...
+
     def train_mode(self) -> None:
         """Switches dropout on where this stage trains."""
         ...
@@ -57,6 +61,10 @@ class StageOne:
         """All but the alignment decoder's."""
         named = self._model.named_parameters()
         return {name: value for name, value in named if not name.startswith("alignment.")}
+
+    def statistics(self) -> dict[str, Tensor]:
+        """None: a `Uvast` normalises each video by itself."""
+        return {}
 
     def train_mode(self) -> None:
         """The whole model trains."""
@@ -90,6 +98,10 @@ class StageTwo:
     def parameters(self) -> dict[str, nn.Parameter]:
         """The alignment decoder's."""
         return {f"alignment.{n}": p for n, p in self._alignment.named_parameters()}
+
+    def statistics(self) -> dict[str, Tensor]:
+        """None, as in stage 1."""
+        return {}
 
     def train_mode(self) -> None:
         """Dropout only in the alignment decoder."""
@@ -125,6 +137,10 @@ class FrameWise:
     def parameters(self) -> dict[str, nn.Parameter]:
         """All of them."""
         return dict(self._module.named_parameters())
+
+    def statistics(self) -> dict[str, Tensor]:
+        """Its buffers that are floats."""
+        return {n: b for n, b in self._module.named_buffers() if b.is_floating_point()}
 
     def train_mode(self) -> None:
         """The whole model trains."""

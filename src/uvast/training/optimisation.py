@@ -71,14 +71,16 @@ def _fitting(tensors: Mapping[str, Tensor], name: str, shape: torch.Size) -> Ten
 class WeightAverage:
     """An exponential moving average of the trained weights; `decay` 0 switches it off.
 
-    Early on the average follows faster, so that it never remembers the random start.
+    Early on the average follows faster, so that it never remembers the random start. What a model
+    measures as it learns, such as a batch norm's running statistics, is averaged with them: it
+    belongs to the weights it was measured with.
     """
 
-    def __init__(self, parameters: dict[str, nn.Parameter], decay: float) -> None:
-        self._parameters = parameters
+    def __init__(self, weights: Mapping[str, Tensor], decay: float) -> None:
+        self._weights = weights
         self._decay = decay
         self._n_updates = 0
-        self._average = {n: p.detach().clone() for n, p in parameters.items()} if decay else {}
+        self._average = {n: w.detach().clone() for n, w in weights.items()} if decay else {}
 
     @torch.no_grad()
     def update(self) -> None:
@@ -89,7 +91,7 @@ class WeightAverage:
         decay = min(self._decay, self._n_updates / (self._n_updates + 10))
         torch._foreach_lerp_(
             list(self._average.values()),
-            [self._parameters[name].detach() for name in self._average],
+            [self._weights[name].detach() for name in self._average],
             1 - decay,
         )
 
@@ -97,7 +99,7 @@ class WeightAverage:
     def swap(self) -> None:
         """Exchanges weights and average: before and after an evaluation or a save."""
         for name, average in self._average.items():
-            weight = self._parameters[name]
+            weight = self._weights[name]
             kept = weight.detach().clone()
             weight.copy_(average)
             average.copy_(kept)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from uvast.data import fit_scaling
 from uvast.errors import CheckpointError, LabelError, SplitError
 from uvast.models.checkpoint import read_scaling
-from uvast.supervision import full_segmentations, pseudo_segmentations
+from uvast.supervision import PseudoLabelOptions, full_segmentations, pseudo_segmentations
 from uvast.training.batches import TrainingData
-from uvast.training.refresh import pseudo_label_options
 from uvast.training.session import Session
 from uvast.training.watching import Silent
 
@@ -83,7 +82,7 @@ def _training_data(
             dataset,
             names,
             timestamps,
-            pseudo_label_options(config.supervision),
+            PseudoLabelOptions.from_config(config.supervision),
             progress=watcher.pseudo_labels,
         )
     scaling = _scaling(folder, dataset, config, train)

@@ -22,15 +22,12 @@ if TYPE_CHECKING:
     from uvast.inference.segmenter import Segmenter
 
 
-def pseudo_label_options(config: SupervisionConfig) -> PseudoLabelOptions:
-    """The first targets of a run."""
-    return PseudoLabelOptions(config.method, config.metric, config.prior)
-
-
 def is_refreshed(epoch: int, config: SupervisionConfig) -> bool:
     """Whether targets are cut again before this epoch, counted from 0."""
+    if not config.refresh_every or config.kind == "full":
+        return False
     since = epoch - config.refresh_after
-    return bool(config.refresh_every) and since >= 0 and since % config.refresh_every == 0
+    return since >= 0 and since % config.refresh_every == 0
 
 
 def refreshed_targets(
@@ -42,13 +39,13 @@ def refreshed_targets(
 ) -> dict[str, Segmentation]:
     """Cuts between the timestamps again, by what the model has learned.
 
-    `k-medoids` clusters its encoder features; `viterbi` is an EM step: the likeliest boundaries
-    under its frame posteriors and the lengths of the present targets, every annotated frame held
-    in its segment.
+    `k-medoids` and `energy` cut by its encoder features; `viterbi` is an EM step: the likeliest
+    boundaries under its frame posteriors and the lengths of the present targets, every annotated
+    frame held in its segment.
     """
-    if config.refresh_by == "k-medoids":
+    if config.refresh_by != "viterbi":
         features = {n: segmenter.encode(dataset.video(n, labels=False).features) for n in names}
-        options = replace(pseudo_label_options(config), method="k-medoids")
+        options = replace(PseudoLabelOptions.from_config(config), method=config.refresh_by)
         return pseudo_segmentations(dataset, names, timestamps, options, features=features)
     return {name: _held_viterbi(segmenter, dataset, name, timestamps[name]) for name in names}
 

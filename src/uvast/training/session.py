@@ -15,6 +15,7 @@ from uvast.models import Uvast
 from uvast.models.build import build_model, mask_token
 from uvast.training.batches import draw_epoch, longest_chunk, sample_augmentation
 from uvast.training.checkpoints import Checkpoints
+from uvast.training.clicks import check_clicks
 from uvast.training.drawn_targets import check_soft, drawn_targets, uncertain_cuts
 from uvast.training.loop import Loop, epoch_seed
 from uvast.training.objectives import StageTwo, stage_one_objective
@@ -84,6 +85,7 @@ class Session:
         )
         _check(config, self._model)
         check_soft(config.supervision)
+        check_clicks(config)
         self._cuts = uncertain_cuts(data, config.supervision)
 
     def run(self, inner: InnerRuns | None = None) -> None:
@@ -172,6 +174,7 @@ class Session:
             epoch=epoch,
             device=self._device,
             processes=self._processes,
+            timestamps=self._data.timestamps,
             scaling=self._data.scaling,
             augmentation=self._augmentation,
             mask_token=mask_token(self._model),
@@ -244,7 +247,10 @@ def _fitted_priors(
 
 def _check(config: Config, model: nn.Module) -> None:
     """Refuses settings that would fail epochs later, or only after training."""
-    if config.supervision.refresh_every and config.supervision.kind == "full":
+    supervision = config.supervision
+    # `clicks` alone come with refreshing, and full labels ask for neither
+    is_asked = supervision.refresh_every and supervision.method != "clicks"
+    if is_asked and supervision.kind == "full":
         raise ConfigError(
             "only pseudo-labels can be refreshed, and this run has full labels",
             where="supervision.refresh_every",
