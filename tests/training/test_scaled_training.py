@@ -24,6 +24,7 @@ from uvast.training import EpochReport, resume, train
 from uvast.training.watching import Silent
 
 PUBLISHED = {"50salads", "asformer", "asrf", "breakfast", "gtea", "ms-tcn", "ms-tcn++", "uvast"}
+PUBLISHED |= {"c2f-tcn"}
 
 
 class StopAtOnce(Silent):

@@ -35,8 +35,6 @@ from uvast.models.normalisation import BatchNorm
 from uvast.models.resampling import Rate, max_pool, pool_chunks, repeat_chunks, stretch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from uvast.config import ModelConfig
 
 KERNEL = 5
