@@ -56,7 +56,8 @@ def max_pool(x: Tensor, factor: int) -> Tensor:
     missing = -x.shape[1] % factor
     if missing:
         x = functional.pad(x, (0, 0, 0, missing))
-    return x.unflatten(1, (-1, factor)).amax(2)
+    n_videos, n_frames, width = x.shape
+    return x.view(n_videos, n_frames // factor, factor, width).amax(2)
 
 
 def stretch(x: Tensor, mask: Tensor | None, factor: int, n_frames: int) -> Tensor:
@@ -108,5 +109,5 @@ def _chunk_maxima(frames: Tensor, size: int) -> Tensor:
     """`(T, F)` -> `(ceil(T / size), F)`."""
     n_whole = len(frames) // size
     whole, rest = frames[: n_whole * size], frames[n_whole * size :]
-    pooled = whole.unflatten(0, (n_whole, size)).amax(1)
+    pooled = whole.view(n_whole, size, frames.shape[1]).amax(1)
     return torch.cat((pooled, rest.amax(0, keepdim=True))) if len(rest) else pooled
