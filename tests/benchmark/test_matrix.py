@@ -97,7 +97,7 @@ def test_frame_wise_models_read_the_transcript_off_their_frames() -> None:
 
 
 def test_what_is_run_by_default_fits() -> None:
-    for kind in ("uvast", "ms-tcn", "ms-tcn++", "asformer", "asrf"):
+    for kind in ("uvast", "ms-tcn", "ms-tcn++", "asformer", "asrf", "c2f-tcn"):
         for alignment, boundaries in product((True, False), repeat=2):
             given = {"alignment": alignment, "boundaries": boundaries}
             names = decodings_of(kind, **given)

@@ -28,6 +28,7 @@ PUBLISHED = {
     "asformer",
     "asrf",
     "breakfast",
+    "c2f-tcn",
     "gtea",
     "li",
     "ms-tcn",

@@ -76,7 +76,7 @@ class ModelConfig:
     """The network (docs/method.md). Defaults are the paper's."""
 
     kind: Annotated[str, Field(max_length=100)] = "uvast"
-    """`uvast`, a baseline (`ms-tcn`, `ms-tcn++`, `asformer`, `asrf`, `li`), or a model of your
+    """`uvast`, another system (all of them: `ms-tcn`, `asrf`, …), or a model of your
     own"""
     encoder: EncoderKind = "uvast"
     """frame encoder: `uvast`, `asformer` (ReLU, no second convolution), `plain` (a Transformer)"""
@@ -123,6 +123,13 @@ class ModelConfig:
     """rate before the transcript decoder's output layer"""
     n_stages: Annotated[Positive, Field(le=MAX_LAYERS)] = 4
     """stages of a baseline"""
+    chunk: Annotated[Positive, Field(le=1000)] = 4
+    """frames that `c2f-tcn` pools into one; half of the videos it learns from are pooled by
+    another number, from half to double"""
+    test_chunk_least: Annotated[Positive, Field(le=1000)] = 3
+    """at test it averages over several such numbers, from this one"""
+    test_chunk_most: Annotated[Positive, Field(le=1000)] = 5
+    """to this one"""
     mask_token: bool = False
     """frames that `train.time_masking` hides are a learned vector instead of 0"""
 

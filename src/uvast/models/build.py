@@ -15,6 +15,7 @@ from torch import nn
 from uvast.errors import CheckpointError, ConfigError
 from uvast.models.asformer import AsformerDimensions, asformer
 from uvast.models.asrf import Asrf, AsrfDimensions
+from uvast.models.c2f_tcn import C2fTcn, C2fTcnDimensions
 from uvast.models.li import LiDimensions, li
 from uvast.models.ms_tcn import MsTcnDimensions, ms_tcn
 from uvast.models.ms_tcn_plus_plus import MsTcnPlusPlusDimensions, ms_tcn_plus_plus
@@ -80,6 +81,7 @@ BUILDERS: dict[str, Builder] = {
     "asformer": Builder(AsformerDimensions, asformer, AsformerDimensions.from_config),
     "li": Builder(LiDimensions, li, LiDimensions.from_config),
     "asrf": Builder(AsrfDimensions, Asrf, AsrfDimensions.from_config),
+    "c2f-tcn": Builder(C2fTcnDimensions, C2fTcn, C2fTcnDimensions.from_config),
 }
 
 

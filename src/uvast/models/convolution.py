@@ -70,12 +70,12 @@ class _DilatedConvolution(torch.autograd.Function):
         half = len(weight) // 2
         d_x = torch.matmul(gradient, weight[half].T) if ctx.needs_input_grad[0] else None
         d_weight = torch.empty_like(weight)
-        d_weight[half] = _outer(x, gradient)
+        _outer(x, gradient, out=d_weight[half])
         for step in range(1, half + 1):
             shift = step * ctx.dilation
             early, late = gradient[:, :-shift], gradient[:, shift:]
-            d_weight[half - step] = _outer(x[:, :-shift], late)
-            d_weight[half + step] = _outer(x[:, shift:], early)
+            _outer(x[:, :-shift], late, out=d_weight[half - step])
+            _outer(x[:, shift:], early, out=d_weight[half + step])
             if d_x is not None:
                 _add_product(d_x[:, :-shift], late, weight[half - step].T)
                 _add_product(d_x[:, shift:], early, weight[half + step].T)
@@ -90,8 +90,9 @@ def _add_product(out: Tensor, x: Tensor, weight: Tensor) -> None:
         out.baddbmm_(x, weight.expand(len(x), -1, -1))
 
 
-def _outer(x: Tensor, y: Tensor) -> Tensor:
-    """Sum over videos and frames of `x[b, t]ᵀ y[b, t]`: `(D, D')`."""
+def _outer(x: Tensor, y: Tensor, *, out: Tensor) -> None:
+    """Sum over videos and frames of `x[b, t]ᵀ y[b, t]` into `out (D, D')`."""
     if len(x) == 1:
-        return x[0].T @ y[0]
-    return torch.bmm(x.transpose(1, 2), y).sum(0)
+        torch.mm(x[0].T, y[0], out=out)
+    else:
+        torch.sum(torch.bmm(x.transpose(1, 2), y), 0, out=out)

@@ -1,0 +1,207 @@
+"""C2F-TCN: a U-Net over time whose answer is an ensemble of its finer resolutions.
+
+Singhania, Rahaman and Yao, "Coarse to Fine Multi-Resolution Temporal Convolutional Network", 2021.
+As published: the input is max-pooled in chunks, at random other sizes in training and at several at
+test; seven blocks of two convolutions (kernel 5), batch norms and ReLUs with six max-pools between
+them; maxima over 2, 3, 5 and 6 of the coarsest frames beside them; six linear up-steps, each joined
+with the block of its resolution; the mean softmax of the four finest.
+
+What is ours, where the facts we build on are silent:
+
+- A pool's last run may be shorter than 2, so that a video of any length works.
+- The maxima over 2, 3, 5 and 6 frames share one linear layer down to one channel each.
+- Coarse logits are interpolated before the softmax. The two coarsest up-steps have no classifier:
+  no loss and no answer would look at it.
+- Every video of a batch draws a chunk size of its own.
+- Frames get what is said of their chunk, and losses count frames. Neighbours within a chunk are
+  alike, so that a smoothing of 0.15 from chunk to chunk is one of 0.15 x chunk from frame to frame.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from uvast.errors import ConfigError
+from uvast.models.convolution import DilatedConvolution
+from uvast.models.dimensions import check_dimensions
+from uvast.models.encoded import Encoded
+from uvast.models.encoder import checked_mask, clear_padding
+from uvast.models.normalisation import BatchNorm
+from uvast.models.resampling import Rate, max_pool, pool_chunks, repeat_chunks, stretch
+
+if TYPE_CHECKING:
+    from uvast.config import ModelConfig
+
+KERNEL = 5
+ENCODER_WIDTHS = (2, 2, 2, 1, 1, 1, 1)
+"""Of the blocks on the way down, in widths of the decoder; a max-pool is between two of them."""
+PYRAMID = (2, 3, 5, 6)
+N_ANSWERS = 4
+"""Finest resolutions that have a say."""
+
+
+@dataclass(frozen=True)
+class C2fTcnDimensions:
+    """All a C2F-TCN is built from; a checkpoint holds it beside the weights.
+
+    Args:
+        n_features: F, the width of the input features.
+        n_classes: C.
+        width: D, the width of the decoder; the encoder's three finest blocks are twice as wide.
+        chunk: frames that are pooled into one in training, half of the time.
+        test_chunk_least: the smallest chunk of those averaged at test.
+        test_chunk_most: the largest one.
+    """
+
+    n_features: int
+    n_classes: int
+    width: int = 128
+    chunk: int = 4
+    test_chunk_least: int = 3
+    test_chunk_most: int = 5
+
+    def __post_init__(self) -> None:
+        check_dimensions(self)
+        if self.test_chunk_least > self.test_chunk_most:
+            raise ConfigError(
+                f"test_chunk_least is {self.test_chunk_least}, above test_chunk_most, which is "
+                f"{self.test_chunk_most}",
+                remedy="set both to one size, or swap them",
+            )
+
+    @classmethod
+    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> C2fTcnDimensions:
+        """Those that the settings describe."""
+        return cls(
+            n_features=n_features,
+            n_classes=n_classes,
+            width=config.width,
+            chunk=config.chunk,
+            test_chunk_least=config.test_chunk_least,
+            test_chunk_most=config.test_chunk_most,
+        )
+
+
+class ConvolutionBlock(nn.Module):
+    """Twice a convolution, a batch norm and a ReLU."""
+
+    def __init__(self, width_in: int, width: int) -> None:
+        super().__init__()
+        self.convolutions = nn.ModuleList(
+            DilatedConvolution(n_in, 1, width_out=width, kernel=KERNEL)
+            for n_in in (width_in, width)
+        )
+        self.norms = nn.ModuleList(BatchNorm(width) for _ in self.convolutions)
+
+    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        """Frames `(B, T, D)`, zero on padding, valid ones `(B, T)` or None -> `(B, T, D')`."""
+        for convolution, norm in zip(self.convolutions, self.norms, strict=True):
+            x = torch.relu(norm(convolution(x), mask))
+        return x
+
+
+class PyramidPooling(nn.Module):
+    """Frames, and beside them maxima over several numbers of them, each in one channel."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.squeeze = nn.Linear(width, 1)
+
+    def forward(self, x: Tensor, rate: Rate) -> Tensor:
+        """Frames `(B, T, D)`, zero on padding and never below -> `(B, T, D + 4)`."""
+        channels = [x]
+        for factor in PYRAMID:
+            squeezed = self.squeeze(max_pool(x, factor))
+            mask = rate.lower(factor).mask
+            channels.append(stretch(squeezed, mask, factor, x.shape[1]))
+        return clear_padding(torch.cat(channels, 2), rate.mask)
+
+
+class C2fTcn(nn.Module):
+    """Encoder, pyramid pooling and decoder; one answer of several resolutions.
+
+    Padding never takes part: in eval mode a video's outputs are the same alone and in a batch.
+    """
+
+    def __init__(self, dimensions: C2fTcnDimensions) -> None:
+        super().__init__()
+        self.dimensions = dimensions
+        width = dimensions.width
+        widths = [width * share for share in ENCODER_WIDTHS]
+        inputs = (dimensions.n_features, *widths)
+        self.down = nn.ModuleList(
+            ConvolutionBlock(n_in, n_out) for n_in, n_out in zip(inputs, widths, strict=False)
+        )
+        self.pyramid = PyramidPooling(widths[-1])
+        below = [widths[-1] + len(PYRAMID)] + [width] * (len(widths) - 2)
+        self.up = nn.ModuleList(
+            ConvolutionBlock(skip + coarse, width)
+            for skip, coarse in zip(widths[-2::-1], below, strict=True)
+        )
+        self.classifiers = nn.ModuleList(
+            nn.Linear(width, dimensions.n_classes) for _ in range(N_ANSWERS)
+        )
+
+    def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:
+        """Features `(B, T, F)`, valid frames `(B, T)` -> features and log-probabilities."""
+        mask = checked_mask(features, mask, self.dimensions.n_features)
+        n_videos, n_frames, _ = features.shape
+        lengths = [n_frames] * n_videos if mask is None else mask.sum(1).tolist()
+        rate = Rate.of(lengths, features.device)
+        found = []
+        for sizes in self._chunk_sizes(n_videos):
+            chunks = pool_chunks(features, rate, sizes)
+            answer = self._answer(chunks, rate.lower(sizes))
+            found.append([repeat_chunks(one, sizes, n_frames) for one in answer])
+        hidden, answers = (torch.stack(part) for part in zip(*found, strict=True))
+        return Encoded(clear_padding(hidden.mean(0), mask), _log_mean(answers))
+
+    def _chunk_sizes(self, n_videos: int) -> list[list[int]]:
+        """Of each video, one drawn size in training, at test every one in turn."""
+        least, most = self.dimensions.test_chunk_least, self.dimensions.test_chunk_most
+        if self.training:
+            return [drawn_chunks(self.dimensions.chunk, n_videos)]
+        return [[size] * n_videos for size in range(least, most + 1)]
+
+    def _answer(self, x: Tensor, rate: Rate) -> tuple[Tensor, Tensor]:
+        """Chunks `(B, t, F)` -> features `(B, t, D)` and log-probabilities `(B, t, C)`."""
+        skips: list[Tensor] = []
+        rates = [rate]
+        for block in self.down:
+            if skips:
+                x = max_pool(x, 2)
+                rates.append(rates[-1].lower(2))
+            x = block(x, rates[-1].mask)
+            skips.append(x)
+        x = self.pyramid(skips.pop(), rates[-1])
+        logits = []
+        for level, block in zip(reversed(range(len(skips))), self.up, strict=True):
+            skip, mask = skips[level], rates[level].mask
+            x = stretch(x, rates[level + 1].mask, 2, skip.shape[1])
+            x = block(torch.cat((skip, clear_padding(x, mask)), 2), mask)
+            if level < N_ANSWERS:
+                coarse = self.classifiers[level](x)
+                logits.append(stretch(coarse, mask, 2**level, skips[0].shape[1]))
+        return x, _log_mean(torch.stack(logits).log_softmax(-1))
+
+
+def drawn_chunks(base: int, n_videos: int) -> list[int]:
+    """Chunk sizes for training: half of them `base`, the others log-uniform in its half to double.
+
+    From torch's global generator, which every epoch seeds anew.
+    """
+    coins, powers = torch.rand(2, n_videos).tolist()
+    return [
+        base if coin < 0.5 else max(1, round(base * 2 ** (2 * power - 1)))
+        for coin, power in zip(coins, powers, strict=True)
+    ]
+
+
+def _log_mean(log_probabilities: Tensor) -> Tensor:
+    """Logarithm of the mean probability over the first axis: `(N, …)` -> `(…)`."""
+    return log_probabilities.logsumexp(0) - math.log(len(log_probabilities))
