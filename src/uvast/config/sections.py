@@ -62,6 +62,7 @@ GroupForm = Literal["off", GroupMean]
 ClassWeights = Literal["equal", "median-frequency"]
 TargetMethod = Literal["class-model", "k-medoids", "midpoint"]
 MetricName = Literal["euclidean", "cosine"]
+UnlabelledVideos = Literal["none", "test", "rest"]
 LengthKind = Literal["poisson", "gamma", "none"]
 FifaOptimiser = Literal["gradient-descent", "fast"]
 
@@ -74,7 +75,7 @@ class ModelConfig:
     """The network (docs/method.md). Defaults are the paper's."""
 
     kind: Annotated[str, Field(max_length=100)] = "uvast"
-    """`uvast`, a baseline (`ms-tcn`, `ms-tcn++`, `asformer`, `asrf`), or a model of your own"""
+    """`uvast`, a baseline (`ms-tcn`, `ms-tcn++`, `asformer`, `asrf`, `sstda`), or a model of your own"""
     encoder: EncoderKind = "uvast"
     """frame encoder: `uvast`, `asformer` (ReLU, no second convolution), `plain` (a Transformer)"""
     window: WindowKind = "neighbourhood"
@@ -223,6 +224,9 @@ class TrainConfig:
     run learns from all of them; they take (folds - 1) times as long again; 0 for none"""
     fold_epochs: Annotated[Above, Field(le=1000)] = 1.0
     """epochs of such an inner run, as a share of `epochs`"""
+    unlabelled: UnlabelledVideos = "none"
+    """videos that `sstda` also learns from, without their labels: `none`, the `test` side of the
+    split (a run is transductive then), or the `rest`, every other video that has features"""
     checkpoint_seconds: NonNegative = 30.0
     """least time from one checkpoint to the next; 0 writes one each epoch"""
     workers: Annotated[Count, Field(le=256)] = 0
