@@ -201,6 +201,8 @@ def _each(record: Record, change: Callable[[Tensor], Tensor]) -> Record:
     for name, value in vars(record).items():
         if isinstance(value, torch.Tensor):
             changed[name] = change(value)
-        elif isinstance(value, Targets | Unlabelled):
+        elif isinstance(value, Targets):
+            changed[name] = _each(value, change)
+        elif isinstance(value, Unlabelled):
             changed[name] = _each(value, change)
     return replace(record, **changed)

@@ -228,9 +228,10 @@ def mixed_segments(source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
 def order_class(order: Tensor) -> Tensor:
     """Which of `ORDERS` it is: segments `(B, 2 * N_SEGMENTS)`, labelled ones first -> `(B,)`."""
-    places = (order >= N_SEGMENTS).long().argsort(1, stable=True)[:, :N_SEGMENTS]
+    places = (order >= N_SEGMENTS).long().argsort(dim=1, stable=True)[:, :N_SEGMENTS]
     known = torch.tensor(ORDERS, device=order.device)  # (6, N_SEGMENTS)
-    return (places[:, None] == known).all(2).long().argmax(1)
+    found: Tensor = (places[:, None] == known).all(2).long()
+    return found.argmax(1)
 
 
 def video_mean(values: Tensor, mask: Tensor) -> Tensor:
