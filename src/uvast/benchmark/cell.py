@@ -119,6 +119,7 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreC
             videos=None if cell.fold is None else cell.fold.train,
             timestamps=cell.timestamps,
             device=device,
+            held_out=None if cell.fold is None else cell.fold.held_out,
         )
     record = _read_record(cell, out) or _Record(cell, {})
     record = _Record(with_decodings(cell, record.cell), record.of(cell))

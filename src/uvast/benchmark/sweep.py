@@ -85,6 +85,12 @@ class Sweep:
     def trial_config(self, values: Mapping[str, object]) -> Config:
         """A trial's settings. Stage 2 is trained only where its durations are what is judged."""
         config = self.config.replaced(**{"train.validation": self.validation, **values})
+        if config.train.unlabelled == "test":
+            raise ConfigError(
+                'is "test", and a sweep never opens the test side',
+                where="train.unlabelled",
+                remedy="set it to rest or none",
+            )
         if config.decode.durations == "alignment":
             return config
         return config.replaced(**{"train.alignment_epochs": 0})

@@ -12,6 +12,7 @@ from uvast.supervision import full_segmentations, pseudo_segmentations
 from uvast.training.batches import TrainingData
 from uvast.training.refresh import pseudo_label_options
 from uvast.training.session import Session
+from uvast.training.unlabelled import unlabelled_notes
 from uvast.training.watching import Silent
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def _training_data(
                 where=dataset.path,
                 remedy="restore them or start a new run",
             )
+    for video in info.unlabelled:
+        dataset.source_frames_of_features(video)
     train, validation = samples.of(info.train), samples.of(info.validation)
     names = (*train, *validation)
     timestamps: dict[str, Timestamps] = {}
@@ -87,7 +90,8 @@ def _training_data(
             progress=watcher.pseudo_labels,
         )
     scaling = _scaling(folder, dataset, config, train)
-    return TrainingData(dataset, targets, timestamps, train, validation, samples.notes, scaling)
+    notes = (*samples.notes, *unlabelled_notes(config, info.unlabelled))
+    return TrainingData(dataset, targets, timestamps, train, validation, notes, scaling)
 
 
 def _scaling(

@@ -12,7 +12,7 @@ from uvast.inference.decoder import check_options
 from uvast.inference.priors import Priors
 from uvast.inference.segmenter import Segmenter
 from uvast.models import Uvast
-from uvast.models.build import build_model, mask_token
+from uvast.models.build import build_model, learns_unlabelled, mask_token
 from uvast.training.batches import draw_epoch, longest_chunk, sample_augmentation
 from uvast.training.checkpoints import Checkpoints
 from uvast.training.drawn_targets import check_soft, drawn_targets, uncertain_cuts
@@ -101,7 +101,12 @@ class Session:
         folds: dict[int, int] = {}
         if inner is not None:
             notes, folds = (*notes, *inner.notes), inner.left()
-        self._watcher.begin(Plan(kind, n_videos, device, left, n_validation, notes, folds))
+        plan = Plan(kind, n_videos, device, left, n_validation, notes, folds)
+        unlabelled = {
+            "n_unlabelled": len(self._info.unlabelled),
+            "transductive": self._info.transductive,
+        }
+        self._watcher.begin(replace(plan, **unlabelled))
         if inner is not None and (found := inner.calibration(self._data)) is not None:
             self._state = replace(self._state, priors=found.applied(self._state.priors))
         if 1 in left:
@@ -175,6 +180,7 @@ class Session:
             scaling=self._data.scaling,
             augmentation=self._augmentation,
             mask_token=mask_token(self._model),
+            unlabelled=self._info.unlabelled,
         )
         report = loop.run_epoch(epoch, drawn, self._watcher)
         self._state = self._state.having(epoch=epoch + 1)
@@ -249,6 +255,12 @@ def _check(config: Config, model: nn.Module) -> None:
             "only pseudo-labels can be refreshed, and this run has full labels",
             where="supervision.refresh_every",
             remedy="set supervision.kind=timestamps, or refresh_every=0",
+        )
+    if config.train.unlabelled != "none" and not learns_unlabelled(model):
+        raise ConfigError(
+            f"{config.model.kind} does not learn from unlabelled videos",
+            where="train.unlabelled",
+            remedy="set it to none, or model.kind=sstda",
         )
     loss = config.loss
     terms = (loss.frame, loss.segment, loss.cross_attention, loss.smoothing)
