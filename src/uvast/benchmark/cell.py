@@ -88,6 +88,11 @@ class Cell:
         return Path(self.dataset).name
 
     @property
+    def note(self) -> str:
+        """What every row of its scores must say; empty if nothing."""
+        return "transductive" if self.config.train.unlabelled == "test" else ""
+
+    @property
     def training(self) -> Config:
         """The config with the cell's seed; what it scores is what it holds out."""
         validation = self.config.train.validation

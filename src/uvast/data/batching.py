@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PADDING = -1
 
-Record = TypeVar("Record", "Batch", "Targets", "Unlabelled")
+Record = TypeVar("Record", bound="Batch | Targets | Unlabelled")
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,8 +201,6 @@ def _each(record: Record, change: Callable[[Tensor], Tensor]) -> Record:
     for name, value in vars(record).items():
         if isinstance(value, torch.Tensor):
             changed[name] = change(value)
-        elif isinstance(value, Targets):
-            changed[name] = _each(value, change)
-        elif isinstance(value, Unlabelled):
+        elif isinstance(value, Targets | Unlabelled):
             changed[name] = _each(value, change)
     return replace(record, **changed)

@@ -96,17 +96,22 @@ class Session:
         if isinstance(self._model, Uvast) and train.alignment_epochs:
             epochs[2] = train.alignment_epochs
         left = self._state.progress.left_of(epochs)
-        n_videos, n_validation = len(self._info.train), len(self._info.validation)
-        device, notes = str(self._device), self._data.notes
+        notes, info = self._data.notes, self._info
         folds: dict[int, int] = {}
         if inner is not None:
             notes, folds = (*notes, *inner.notes), inner.left()
-        plan = Plan(kind, n_videos, device, left, n_validation, notes, folds)
-        unlabelled = {
-            "n_unlabelled": len(self._info.unlabelled),
-            "transductive": self._info.transductive,
-        }
-        self._watcher.begin(replace(plan, **unlabelled))
+        plan = Plan(
+            model=kind,
+            n_videos=len(info.train),
+            device=str(self._device),
+            epochs=left,
+            n_validation=len(info.validation),
+            notes=notes,
+            folds=folds,
+            n_unlabelled=len(info.unlabelled),
+            transductive=info.transductive,
+        )
+        self._watcher.begin(plan)
         if inner is not None and (found := inner.calibration(self._data)) is not None:
             self._state = replace(self._state, priors=found.applied(self._state.priors))
         if 1 in left:
