@@ -113,7 +113,7 @@ def evaluate(
     if confusion is not None and found.scores.confusion is not None:
         _write_confusion(confusion, found.scores.confusion, opened.vocabulary)
     if as_json:
-        print_json(_as_json(found, per_video=per_video))
+        print_json({**_as_json(found, per_video=per_video), "transductive": n_seen})
         return
     title = f"{opened.name}, {found.scores.n_videos} videos, {protocol.value} protocol"
     headings = list(HEADINGS.values())
