@@ -23,7 +23,17 @@ from uvast.runs import RunFolder
 from uvast.training import EpochReport, resume, train
 from uvast.training.watching import Silent
 
-PUBLISHED = {"50salads", "asformer", "asrf", "breakfast", "gtea", "ms-tcn", "ms-tcn++", "uvast"}
+PUBLISHED = {
+    "50salads",
+    "asformer",
+    "asrf",
+    "breakfast",
+    "gtea",
+    "ms-tcn",
+    "ms-tcn++",
+    "sstda",
+    "uvast",
+}
 
 
 class StopAtOnce(Silent):
