@@ -66,6 +66,7 @@ LOG_COLUMNS = (
     *("frame", "confidence", "segment", "group_frame", "group_segment"),
     *("cross_attention", "durations"),
     *("smoothing", "boundary", "alignment"),
+    *("frame_domain", "video_domain", "attentive_entropy"),
     *(f"validation_{name}" for name in SCORES),
 )
 
@@ -94,7 +95,9 @@ class MemberInfo:
 class RunInfo:
     """What a run was made from.
 
-    `extractor` made its features, if that is known; `members` are those of an ensemble.
+    `extractor` made its features, if that is known; `members` are those of an ensemble. From the
+    videos `unlabelled` it learned without their labels; it is `transductive` if those are the
+    videos that it is to be scored on.
     """
 
     dataset: str
@@ -107,6 +110,8 @@ class RunInfo:
     versions: dict[str, str]
     extractor: ExtractorRecord | None = None
     members: Annotated[tuple[MemberInfo, ...], Field(max_length=MOST_MEMBERS)] = ()
+    unlabelled: tuple[str, ...] = ()
+    transductive: bool = False
 
 
 def is_run(path: Path) -> bool:

@@ -188,6 +188,18 @@ def test_differences_are_paired_and_the_mean_over_datasets_follows(
     assert len((out / "comparison.csv").read_text().splitlines()) == len(rows) + 1
 
 
+def test_rows_of_transductive_runs_say_so(tiny_path: Path, tmp_path: Path) -> None:
+    change = "model.kind=sstda train.unlabelled=test"
+    comparison = Comparison(matrix(tiny_path), [change], n_folds=2)
+    for cell in comparison.cells():
+        plant(tmp_path, cell, 10.0)
+    rows = compared_rows(comparison.variants, tmp_path)
+    assert {(row.change, row.note) for row in rows} == {(BASE, ""), (change, "transductive")}
+    table = as_text(compared_tables(rows)[0])
+    assert f"{BASE} [2 runs]" in table
+    assert f"{change} [transductive, 2 runs]" in table
+
+
 def test_equal_settings_share_their_runs_whatever_they_are_called(tiny_path: Path) -> None:
     same = Comparison(matrix(tiny_path), ["train.learning_rate=1e-9"], n_folds=2)
     assert len(same.cells()) == 2

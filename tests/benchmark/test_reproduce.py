@@ -7,6 +7,7 @@ import inspect
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from uvast.benchmark.engine import CellOutcome, SerialEngine
 from uvast.benchmark.layout import OURS
 from uvast.benchmark.paper_tables import find_table, tables
 from uvast.benchmark.reproduce import QUICK, Reproduction, write_table
+from uvast.benchmark.tables import Row, preset_settings
 from uvast.cli.main import app
 from uvast.cli.reproduce import reproduce
 from uvast.config import Config, load_config
@@ -145,6 +147,13 @@ def test_settings_reach_every_row_also_those_that_bring_their_own(tiny: Dataset)
         for cell in Reproduction(table, tiny, settings=settings).cells():
             train = cell.config.train
             assert (train.epochs, train.alignment_epochs, cell.config.model.width) == (50, 75, 8)
+
+
+def test_lines_of_transductive_rows_say_so(tiny: Dataset, tmp_path: Path) -> None:
+    row = Row("SSTDA", settings={"model.kind": "sstda"}, defaults=preset_settings("sstda"))
+    table = replace(find_table("fully-supervised"), rows=(row, Row("UVAST")))
+    remarks = [line.remark for line in Reproduction(table, tiny).layout(tmp_path).lines]
+    assert remarks == ["transductive, failed or not finished", "failed or not finished"]
 
 
 def test_quick_keeps_the_second_stage_where_a_row_has_one(tiny: Dataset) -> None:

@@ -22,6 +22,7 @@ from uvast.benchmark.results import (
     write_results,
 )
 from uvast.inference.named_decodings import DECODINGS
+from uvast.report.of_benchmark import report_benchmark
 
 MARK = "published, I3D features"
 
@@ -218,3 +219,20 @@ def test_results_are_written_as_csv_json_and_markdown(tmp_path: Path) -> None:
     )
     write_results(tmp_path, [])
     assert (tmp_path / "results.csv").read_text() == ""
+
+
+def test_rows_of_a_transductive_run_say_so(make_cell: MakeCell, tmp_path: Path) -> None:
+    settings = {"model__kind": "sstda", "train__unlabelled": "test"}
+    cells = [make_cell(model="sstda", **settings), make_cell(model="ms-tcn")]
+    for cell in cells:
+        plant(tmp_path, cell, 50.0)
+    rows = collect(cells, tmp_path)
+    assert [one.note for one in rows] == ["transductive", ""]
+    write_results(tmp_path, rows)
+    for name in ("results.csv", "results.md", "results.json"):
+        assert (tmp_path / name).read_text().count("transductive") == 1
+    (layout,) = layouts(rows)
+    labels = [line.label for line in layout.lines]
+    assert [one.endswith("[transductive]") for one in labels] == [True, False]
+    labels = [one.labels[1] for one in report_benchmark(tmp_path).benchmark]
+    assert labels == ["sstda [transductive]", "ms-tcn"]

@@ -330,6 +330,7 @@ def test_impossible_sweeps_are_refused(task: Sweep, tmp_path: Path) -> None:
         with pytest.raises(kind, match=sentence):
             list(replace(task, **changes).run(tmp_path / "new", Planted(), n_trials=1))
     for text, sentence in (
+        ("train.unlabelled=test,rest", '"test", and a sweep never opens the test side; set it to'),
         ("train.haste=1..2", "train.haste: no such setting"),
         ("train.averaging=0.5..1.5", "train.averaging is 1.5"),
         ("model.width=8.0..16.0", "model.width is 8.0"),

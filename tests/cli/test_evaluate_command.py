@@ -92,6 +92,7 @@ def test_json_has_the_promised_keys(run):
         "videos": 3,
         "in_training": 0,
         "unlabelled": [],
+        "transductive": 0,
         "splits": {
             "1": {"acc": 75, **shared, "videos": 1},
             "2": {"acc": 100, **shared, "videos": 2},

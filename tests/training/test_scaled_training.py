@@ -33,6 +33,7 @@ PUBLISHED = {
     "li",
     "ms-tcn",
     "ms-tcn++",
+    "sstda",
     "uvast",
 }
 

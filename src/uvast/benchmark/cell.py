@@ -88,6 +88,11 @@ class Cell:
         return Path(self.dataset).name
 
     @property
+    def note(self) -> str:
+        """What every row of its scores must say; empty if nothing."""
+        return "transductive" if self.config.train.unlabelled == "test" else ""
+
+    @property
     def training(self) -> Config:
         """The config with the cell's seed; what it scores is what it holds out."""
         validation = self.config.train.validation
@@ -119,6 +124,7 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreC
             videos=None if cell.fold is None else cell.fold.train,
             timestamps=cell.timestamps,
             device=device,
+            held_out=None if cell.fold is None else cell.fold.held_out,
         )
     record = _read_record(cell, out) or _Record(cell, {})
     record = _Record(with_decodings(cell, record.cell), record.of(cell))

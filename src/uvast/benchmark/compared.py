@@ -51,6 +51,7 @@ class ComparedRow:
         means: column to mean.
         differences: column to paired difference to the base; empty for the base itself.
         folders: where its runs are, relative to the comparison's folder.
+        note: what a reader must know of the model, such as `transductive`.
     """
 
     dataset: str
@@ -63,6 +64,7 @@ class ComparedRow:
     means: Mapping[str, float]
     differences: Mapping[str, Difference]
     folders: tuple[str, ...]
+    note: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Flat, for CSV and JSON."""
@@ -72,6 +74,7 @@ class ComparedRow:
             "model": self.model,
             "change": self.change,
             "decoding": self.decoding,
+            "note": self.note,
             "runs": self.n_runs,
             "runs wanted": self.n_runs_wanted,
         }
@@ -165,6 +168,7 @@ def _paired(variant: Variant, base: Variant, out: Path) -> Iterator[_Paired]:
             },
             differences={one: mean_difference([found]) for one, found in differences.items()},
             folders=tuple(dict.fromkeys(cell.key.rpartition("/")[0] for cell in variant.cells)),
+            note=variant.cells[0].note,
         )
         yield _Paired(row, differences)
 
@@ -202,6 +206,7 @@ def _over_datasets(several: Sequence[_Paired]) -> ComparedRow:
             one: mean_difference([found.differences[one] for found in several]) for one in paired
         },
         folders=(),
+        note=rows[0].note,
     )
 
 
@@ -245,7 +250,8 @@ def _settings(row: ComparedRow) -> str:
     counted = f"{row.n_runs} runs" if row.n_runs > 1 else "1 run"
     if row.n_runs < row.n_runs_wanted:
         counted = f"{row.n_runs} of {row.n_runs_wanted} runs"
-    return f"{row.change} [{counted}]"
+    noted = f"{row.note}, " if row.note else ""
+    return f"{row.change} [{noted}{counted}]"
 
 
 def _number(value: float | None) -> str:

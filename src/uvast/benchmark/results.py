@@ -6,7 +6,7 @@ import csv
 import io
 import statistics
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +66,7 @@ class ResultRow:
         n_seeds_wanted: the seeds asked for.
         mean: column to mean.
         spread: column to standard deviation over seeds; empty for one seed.
+        note: what a reader must know of the model, such as `transductive`.
     """
 
     dataset: str
@@ -79,15 +80,17 @@ class ResultRow:
     n_seeds_wanted: int
     mean: ScoreColumns
     spread: ScoreColumns
+    note: str = ""
 
     @property
     def remark(self) -> str:
-        """What keeps the row from being the whole result."""
+        """The note, and what keeps the row from being the whole result."""
         counts = (
             ("splits", self.n_splits, self.n_splits_wanted),
             ("seeds", self.n_seeds, self.n_seeds_wanted),
         )
-        return ", ".join(f"{n} of {wanted} {name}" for name, n, wanted in counts if n < wanted)
+        missing = [f"{n} of {wanted} {name}" for name, n, wanted in counts if n < wanted]
+        return ", ".join([*[self.note] * bool(self.note), *missing])
 
     def as_dict(self) -> dict[str, Any]:
         """Flat, for CSV and JSON."""
@@ -97,6 +100,7 @@ class ResultRow:
             "kind": self.kind,
             "supervision": self.supervision,
             "decoding": self.decoding,
+            "note": self.note,
             "splits": self.n_splits,
             "splits wanted": self.n_splits_wanted,
             "seeds": self.n_seeds,
@@ -125,7 +129,8 @@ def collect(cells: Sequence[Cell], out: Path) -> tuple[ResultRow, ...]:
                 if name in scores:
                     seeds[cell.seed][cell.split] = scores[name]
             if any(seeds.values()):
-                rows.append(_row(key, name, len({cell.split for cell in group}), seeds))
+                row = _row(key, name, len({cell.split for cell in group}), seeds)
+                rows.append(replace(row, note=group[0].note))
     return tuple(rows)
 
 

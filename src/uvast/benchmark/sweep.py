@@ -88,6 +88,12 @@ class Sweep:
         """A trial's settings. Stage 2 is trained only where its durations are what is judged."""
         changes = {"train.validation": self.validation, **setting_values(values)}
         config = self.config.replaced(**changes)
+        if config.train.unlabelled == "test":
+            raise ConfigError(
+                'is "test", and a sweep never opens the test side',
+                where="train.unlabelled",
+                remedy="set it to rest or none",
+            )
         if config.decode.durations == "alignment":
             return config
         return config.replaced(**{"train.alignment_epochs": 0})

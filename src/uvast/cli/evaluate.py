@@ -79,6 +79,8 @@ def evaluate(
         learned_by_model,
         manifest_of,
         predicted_split,
+        seen_by_model,
+        transductive_note,
         unfamiliar_files,
     )
 
@@ -105,11 +107,13 @@ def evaluate(
     )
     scored = [one.video for one in found.videos]
     strange = [file for one in manifests.values() for file in unfamiliar_files(one, scored)]
-    _print_notes(opened, found, strange)
+    seen = {number: seen_by_model(one, opened.path) for number, one in manifests.items()}
+    n_seen = sum(one.video in seen.get(one.split, ()) for one in found.videos)
+    _print_notes(opened, found, strange, transductive_note(len(found.videos), n_seen))
     if confusion is not None and found.scores.confusion is not None:
         _write_confusion(confusion, found.scores.confusion, opened.vocabulary)
     if as_json:
-        print_json(_as_json(found, per_video=per_video))
+        print_json({**_as_json(found, per_video=per_video), "transductive": n_seen})
         return
     title = f"{opened.name}, {found.scores.n_videos} videos, {protocol.value} protocol"
     headings = list(HEADINGS.values())
@@ -142,13 +146,15 @@ def _print_videos(found: Evaluation, headings: list[str]) -> None:
     print_table("Videos, the worst first", columns, rows)
 
 
-def _print_notes(dataset: Dataset, found: Evaluation, strange: list[str]) -> None:
+def _print_notes(
+    dataset: Dataset, found: Evaluation, strange: list[str], transductive: str | None
+) -> None:
     """What changes the scores and does not show in them."""
     from uvast.data.labelled import unlabelled_note
     from uvast.report.provenance import training_note, unfamiliar_note
 
     learned = training_note(len(found.videos), found.n_in_training)
-    for sentence in (learned, unfamiliar_note(strange)):
+    for sentence in (learned, transductive, unfamiliar_note(strange)):
         if sentence is not None:
             note(f"warning: {sentence[0].lower()}{sentence[1:]}")
     scored = dict.fromkeys(one.video for one in found.videos)

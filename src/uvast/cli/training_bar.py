@@ -120,6 +120,9 @@ def _sentence(plan: Plan) -> str:
     parts = [f"{_number(n_first, 'epoch')} of stage {first}"]
     parts += [f"{n} of stage {stage}" for stage, n in others]
     videos = _number(plan.n_videos, "video")
+    if plan.n_unlabelled:
+        seen = " (transductive)" if plan.transductive else ""
+        videos += f" and {plan.n_unlabelled} more without their labels{seen}"
     if plan.n_validation:
         videos += f", {plan.n_validation} more held out for validation"
     what, epochs = plan.model, ", ".join(parts)

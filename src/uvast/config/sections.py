@@ -64,6 +64,7 @@ ClassWeights = Literal["equal", "median-frequency"]
 CutMethod = Literal["class-model", "k-medoids", "energy", "midpoint"]
 TargetMethod = Literal[CutMethod, "clicks"]
 MetricName = Literal["euclidean", "cosine"]
+UnlabelledVideos = Literal["none", "test", "rest"]
 LengthKind = Literal["poisson", "gamma", "none"]
 FifaOptimiser = Literal["gradient-descent", "fast"]
 
@@ -239,6 +240,9 @@ class TrainConfig:
     run learns from all of them; they take (folds - 1) times as long again; 0 for none"""
     fold_epochs: Annotated[Above, Field(le=1000)] = 1.0
     """epochs of such an inner run, as a share of `epochs`"""
+    unlabelled: UnlabelledVideos = "none"
+    """videos that `sstda` also learns from, without their labels: `none`, the `test` side of the
+    split (a run is transductive then), or the `rest`, every other video that has features"""
     checkpoint_seconds: NonNegative = 30.0
     """least time from one checkpoint to the next; 0 writes one each epoch"""
     workers: Annotated[Count, Field(le=256)] = 0

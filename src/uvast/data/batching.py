@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PADDING = -1
 
-Record = TypeVar("Record", "Batch", "Targets")
+Record = TypeVar("Record", bound="Batch | Targets | Unlabelled")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +56,21 @@ class Targets:
 
 
 @dataclass(frozen=True, eq=False)
+class Unlabelled:
+    """Videos that a step of training sees beside its own, without their labels.
+
+    Args:
+        features: `(B, T, F)`, padded with 0.
+        mask: `(B, T)`, True where there is a frame.
+        progress: the share of training that is behind, from 0 to 1.
+    """
+
+    features: Tensor
+    mask: Tensor
+    progress: float
+
+
+@dataclass(frozen=True, eq=False)
 class Batch:
     """Videos side by side.
 
@@ -66,6 +81,7 @@ class Batch:
         mask: `(B, T)`, True where there is a frame.
         lengths: frames of each video `(B,)`.
         targets: what to learn, or None.
+        unlabelled: what else a step of training sees, or None.
     """
 
     names: tuple[str, ...]
@@ -73,6 +89,7 @@ class Batch:
     mask: Tensor
     lengths: Tensor
     targets: Targets | None = None
+    unlabelled: Unlabelled | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -192,11 +209,11 @@ def check_fit(videos: Sequence[Video], segmentations: Sequence[Segmentation]) ->
 
 
 def _each(record: Record, change: Callable[[Tensor], Tensor]) -> Record:
-    """A batch, or its targets, with every tensor changed."""
+    """A batch, or a record in it, with every tensor changed."""
     changed: dict[str, Any] = {}
     for name, value in vars(record).items():
         if isinstance(value, torch.Tensor):
             changed[name] = change(value)
-        elif isinstance(value, Targets):
+        elif isinstance(value, Targets | Unlabelled):
             changed[name] = _each(value, change)
     return replace(record, **changed)

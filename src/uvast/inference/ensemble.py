@@ -149,6 +149,7 @@ def ensemble_info(members: Sequence[Member]) -> RunInfo:
     first = infos[0]
     train = tuple(dict.fromkeys(name for one in infos for name in one.train))
     held_out = dict.fromkeys(name for one in infos for name in one.validation)
+    unlabelled = dict.fromkeys(name for one in infos for name in one.unlabelled)
     return dataclasses.replace(
         first,
         split=first.split if len({one.split for one in infos}) == 1 else None,
@@ -156,6 +157,8 @@ def ensemble_info(members: Sequence[Member]) -> RunInfo:
         validation=tuple(name for name in held_out if name not in train),
         versions=versions(),
         members=tuple(one.record for one in members),
+        unlabelled=tuple(name for name in unlabelled if name not in train),
+        transductive=any(one.transductive for one in infos),
     )
 
 

@@ -49,6 +49,7 @@ class Manifest:
         split: of which they are the test side; None for all videos.
         train: the videos the model was trained on; empty if its run folder is not known.
         validation: the videos that chose its epoch.
+        unlabelled: the videos it learned from without their labels.
         unfamiliar: videos whose features are not of the kind that the model was trained on.
     """
 
@@ -63,6 +64,7 @@ class Manifest:
     train: _Names = ()
     validation: _Names = ()
     unfamiliar: _Names = ()
+    unlabelled: _Names = ()
 
     def difference(self, other: Manifest) -> str | None:
         """What makes the other's predictions different, such as `alpha is 0.5 there, 0 here`."""

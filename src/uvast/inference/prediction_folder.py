@@ -47,6 +47,7 @@ def make_manifest(
         split=split,
         train=() if info is None else info.train,
         validation=() if info is None else info.validation,
+        unlabelled=() if info is None else info.unlabelled,
     )
 
 

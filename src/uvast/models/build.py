@@ -19,6 +19,7 @@ from uvast.models.c2f_tcn import C2fTcn, C2fTcnDimensions
 from uvast.models.li import LiDimensions, li
 from uvast.models.ms_tcn import MsTcnDimensions, ms_tcn
 from uvast.models.ms_tcn_plus_plus import MsTcnPlusPlusDimensions, ms_tcn_plus_plus
+from uvast.models.sstda import Sstda, SstdaDimensions
 from uvast.models.uvast import Uvast, UvastDimensions
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from uvast.config import ModelConfig
     from uvast.data import Targets
+    from uvast.data.batching import Unlabelled
     from uvast.models.encoded import Encoded
 
 
@@ -36,7 +38,7 @@ class FrameModel(Protocol):
     """What every model can do: give each frame features and class logits.
 
     A model that also gives boundaries says so by a field `gives_boundaries`, one that has losses of
-    its own by a method `own_terms`.
+    its own by a method `own_terms`, one that learns from unlabelled videos by `adaptation_terms`.
     """
 
     dimensions: Any
@@ -63,6 +65,29 @@ class HasOwnTerms(Protocol):
         ...
 
 
+class LearnsUnlabelled(Protocol):
+    """A model that also learns from videos whose labels it does not see."""
+
+    def adaptation_terms(
+        self,
+        source: Encoded,
+        source_mask: Tensor,
+        target: Encoded,
+        target_mask: Tensor,
+        progress: float,
+    ) -> Mapping[str, Tensor]:
+        """Scalars by name, as they enter the sum, weight included.
+
+        Args:
+            source: what `encode` made of the labelled videos just now, in training.
+            source_mask: their valid frames `(B, T)`.
+            target: the same of unlabelled videos, whose number and length may differ.
+            target_mask: their valid frames.
+            progress: the share of training that is behind, from 0 to 1.
+        """
+        ...
+
+
 @dataclasses.dataclass(frozen=True)
 class Builder:
     """How a kind of model comes into being: from config, or from a checkpoint's dimensions."""
@@ -82,6 +107,7 @@ BUILDERS: dict[str, Builder] = {
     "li": Builder(LiDimensions, li, LiDimensions.from_config),
     "asrf": Builder(AsrfDimensions, Asrf, AsrfDimensions.from_config),
     "c2f-tcn": Builder(C2fTcnDimensions, C2fTcn, C2fTcnDimensions.from_config),
+    "sstda": Builder(SstdaDimensions, Sstda, SstdaDimensions.from_config),
 }
 
 
@@ -174,6 +200,23 @@ def own_terms(
     if not hasattr(model, "own_terms"):
         return {}
     return cast("HasOwnTerms", model).own_terms(encoded, features, mask, targets)
+
+
+def learns_unlabelled(model: nn.Module) -> bool:
+    """Whether a model learns from unlabelled videos, too (see `LearnsUnlabelled`)."""
+    return hasattr(model, "adaptation_terms")
+
+
+def adaptation_terms(
+    model: nn.Module, encoded: Encoded, mask: Tensor, unlabelled: Unlabelled | None
+) -> Mapping[str, Tensor]:
+    """What a model learns from unlabelled videos beside a batch; nothing where there are none."""
+    if unlabelled is None:
+        return {}
+    target = as_frame_model(model).encode(unlabelled.features, unlabelled.mask)
+    return cast("LearnsUnlabelled", model).adaptation_terms(
+        encoded, mask, target, unlabelled.mask, unlabelled.progress
+    )
 
 
 def gives_boundaries(model: nn.Module) -> bool:

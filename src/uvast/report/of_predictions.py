@@ -29,8 +29,10 @@ from uvast.report.provenance import (
     learned_by_model,
     manifest_of,
     predicted_split,
+    seen_by_model,
     trained_on,
     training_note,
+    transductive_note,
     unfamiliar_files,
     unfamiliar_note,
 )
@@ -38,7 +40,7 @@ from uvast.segments import UNLABELLED, Segmentation
 from uvast.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from uvast.data import Timestamps
     from uvast.inference.output import Manifest
@@ -85,6 +87,7 @@ def report_predictions(
     manifests = {number: manifest_of(folder_of_split(folder, number)) for number in files}
     strange = [file for one in manifests.values() for file in unfamiliar_files(one, names)]
     learned = {number: learned_by_model(one, data.path) for number, one in manifests.items()}
+    seen = {number: seen_by_model(one, data.path) for number, one in manifests.items()}
     tracks = _read(files, data, truths, Dataset.open(folder) if holds_labels else None)
     truths = _known_to_both(truths, tracks)
     comparison = compare(
@@ -103,7 +106,7 @@ def report_predictions(
             "Videos": videos_in_words(comparison, split),
             **pictures,
         },
-        notes=notes_of(comparison, data, strange),
+        notes=notes_of(comparison, data, strange, seen),
         vocabulary=data.vocabulary,
         frames_per_second=data.spec.frames_per_second,
         comparison=comparison,
@@ -264,11 +267,21 @@ def videos_in_words(comparison: Comparison, split: int | None) -> str:
 
 
 def notes_of(
-    comparison: Comparison, dataset: Dataset | None = None, unfamiliar: Sequence[str] = ()
+    comparison: Comparison,
+    dataset: Dataset | None = None,
+    unfamiliar: Sequence[str] = (),
+    seen: Mapping[int | None, Collection[str]] | None = None,
 ) -> tuple[str, ...]:
-    """Sentences about scores that are no results, strange files, what stays out or was trimmed."""
+    """Sentences about scores that are no results, strange files, what stays out or was trimmed.
+
+    `seen` is split to the videos that the model behind its predictions saw without their labels.
+    """
     scored = [one for one in comparison.videos if one.scores]
-    notes = [training_note(len(scored), sum(one.in_training for one in scored))]
+    n_seen = sum(one.name in (seen or {}).get(one.split, ()) for one in scored)
+    notes = [
+        training_note(len(scored), sum(one.in_training for one in scored)),
+        transductive_note(len(scored), n_seen),
+    ]
     notes.append(unfamiliar_note(unfamiliar))
     if dataset is not None:
         bare = dict.fromkeys(one.name for one in comparison.videos if one.true is None)

@@ -21,7 +21,7 @@ from uvast.report.compare import compare, order_of_videos
 from uvast.report.content import Report
 from uvast.report.film_strips import add_film_strips, features_in
 from uvast.report.of_predictions import clicks_of, notes_of, videos_in_words
-from uvast.report.provenance import learned_by_run
+from uvast.report.provenance import learned_by_run, seen_by_run
 from uvast.report.pseudo_labels import compare_pseudo_labels
 from uvast.report.sources import training_charts
 from uvast.runs import RunFolder
@@ -120,7 +120,12 @@ def report_run(
         | _decoding_facts(segmenter)
         | {"Videos": videos_in_words(comparison, split)}
         | pictures,
-        notes=notes_of(comparison, data, [str(data.features_path(name)) for name in strange]),
+        notes=notes_of(
+            comparison,
+            data,
+            [str(data.features_path(name)) for name in strange],
+            {None: seen_by_run(info, data.path)},
+        ),
         vocabulary=data.vocabulary,
         frames_per_second=data.spec.frames_per_second,
         comparison=comparison,
@@ -254,12 +259,15 @@ def _title(run: Path) -> str:
 
 
 def _facts(run: Path, segmenter: Segmenter, dataset: Dataset, info: RunInfo) -> dict[str, str]:
+    seen = f", and {len(info.unlabelled)} without their labels" if info.unlabelled else ""
     return {
         "Run": str(run),
         "Model": f"{segmenter.config.model.kind}, {segmenter.origin}",
         "Dataset": str(dataset.path),
         "Trained on": f"{len(info.train)} videos, "
-        + ("full labels" if info.supervision == "full" else "timestamps"),
+        + ("full labels" if info.supervision == "full" else "timestamps")
+        + seen
+        + " (transductive)" * info.transductive,
     }
 
 

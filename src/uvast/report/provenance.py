@@ -40,10 +40,12 @@ def learned_by_run(info: RunInfo, dataset: Path) -> frozenset[str]:
     A run knows its videos by name: those of another dataset may have the same names. Only if its
     own dataset is gone, equal names are taken for equal videos.
     """
-    own = Path(info.dataset)
-    if own.exists() and own.resolve() != dataset.resolve():
-        return frozenset()
-    return frozenset((*info.train, *info.validation))
+    return frozenset((*info.train, *info.validation) if _may_be_of(info, dataset) else ())
+
+
+def seen_by_run(info: RunInfo, dataset: Path) -> frozenset[str]:
+    """The videos that a run learned from without their labels: scores on them are transductive."""
+    return frozenset(info.unlabelled if _may_be_of(info, dataset) else ())
 
 
 def learned_by_model(manifest: Manifest | None, dataset: Path) -> frozenset[str]:
@@ -56,12 +58,26 @@ def learned_by_model(manifest: Manifest | None, dataset: Path) -> frozenset[str]
     return frozenset((*manifest.train, *manifest.validation))
 
 
+def seen_by_model(manifest: Manifest | None, dataset: Path) -> frozenset[str]:
+    """As `seen_by_run`, for the model behind a folder of predictions."""
+    if manifest is None:
+        return frozenset()
+    info = _run_info(manifest)
+    return frozenset(manifest.unlabelled) if info is None else seen_by_run(info, dataset)
+
+
 def trained_on(manifest: Manifest) -> Dataset | None:
     """The dataset that the model was trained on, if run and dataset are still there."""
     info = _run_info(manifest)
     if info is None or not Path(info.dataset).is_dir():
         return None
     return Dataset.open(info.dataset)
+
+
+def _may_be_of(info: RunInfo, dataset: Path) -> bool:
+    """Whether a run was trained on this dataset, as far as is known."""
+    own = Path(info.dataset)
+    return not own.exists() or own.resolve() == dataset.resolve()
 
 
 def _run_info(manifest: Manifest) -> RunInfo | None:
@@ -74,10 +90,22 @@ def training_note(n_scored: int, n_learned: int) -> str | None:
     """A sentence about the videos scored that the model learned from; None if there are none."""
     if not n_learned:
         return None
-    which = f"{n_learned} of the {n_scored} videos scored {'was' if n_learned == 1 else 'were'}"
-    if n_learned == n_scored:
-        which = "All videos scored were" if n_scored > 1 else "The video scored was"
+    which = _which(n_scored, n_learned)
     return f"{which} used in training: these scores do not tell how the model does on new videos."
+
+
+def transductive_note(n_scored: int, n_seen: int) -> str | None:
+    """A sentence about those it saw without their labels; None if there are none."""
+    if not n_seen:
+        return None
+    which = _which(n_scored, n_seen)
+    return f"{which} seen in training without labels: these scores are transductive."
+
+
+def _which(n_scored: int, n_found: int) -> str:
+    if n_found == n_scored:
+        return "All videos scored were" if n_scored > 1 else "The video scored was"
+    return f"{n_found} of the {n_scored} videos scored {'was' if n_found == 1 else 'were'}"
 
 
 def unfamiliar_files(manifest: Manifest | None, videos: Iterable[str]) -> list[str]:

@@ -11,9 +11,10 @@ from uvast.training.augmentation import augment
 from uvast.training.clicks import frames_to_keep, learns_clicks_alone, of_clicks_alone
 from uvast.training.loop import epoch_seed
 from uvast.training.margins import without_margins
+from uvast.training.unlabelled import beside, paired
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import torch
     from torch import Tensor
@@ -97,11 +98,12 @@ def draw_epoch(
     scaling: Scaling | None = None,
     augmentation: SampleAugmentation | None = None,
     mask_token: Tensor | None = None,
+    unlabelled: Sequence[str] = (),
 ) -> EpochBatches:
     """Draws an epoch (counted from 0) over the samples that have targets.
 
-    Batches hold the timestamps of these where a loss of the epoch asks for them. Chunks and all
-    augmentation but dropped frames are for stage 1 alone.
+    Batches hold the timestamps of these where a loss of the epoch asks for them. Chunks, unlabelled
+    videos and all augmentation but dropped frames are for stage 1 alone.
     """
     train = config.train
     first = stage == 1
@@ -124,9 +126,7 @@ def draw_epoch(
         n_ranks=processes.count,
     )
     n_steps = -(-len(loader) // (processes.count * train.accumulation))
-    batches: Iterator[Batch] = (
-        batch.to(device, non_blocking=True) for batch in loader.epoch(epoch)
-    )
+    batches = _on(device, loader.epoch(epoch))
     if first:
         change = partial(
             augment,
@@ -136,9 +136,19 @@ def draw_epoch(
             mask_token=mask_token,
         )
         batches = map(change, batches)
+        if unlabelled:
+            seed = epoch_seed(train.seed, stage, epoch)
+            others, progress = beside(
+                loader, unlabelled, seed=seed, epoch=epoch, epochs=train.epochs
+            )
+            batches = paired(batches, map(change, _on(device, others.epoch(0))), progress)
     if first and learns_clicks_alone(epoch, config.supervision):
         return EpochBatches(n_steps, map(of_clicks_alone, batches))
     margin = config.supervision.margin if first and config.supervision.kind != "full" else 0.0
     if margin:
         batches = (without_margins(batch, margin) for batch in batches)
     return EpochBatches(n_steps, batches)
+
+
+def _on(device: torch.device, batches: Iterator[Batch]) -> Iterator[Batch]:
+    return (batch.to(device, non_blocking=True) for batch in batches)

@@ -125,8 +125,7 @@ class InnerRuns:
         if processes.from_first(place.is_finished()):
             return
         if processes.is_first and not is_run(place.path):
-            info = replace(self.info, train=fold.train, validation=())
-            place.create(self._config, info)
+            place.create(self._config, self._info(fold))
         processes.wait()
         _, config, info = RunFolder.open(place.path)
         session = open_session(
@@ -141,6 +140,11 @@ class InnerRuns:
         )
         with held_alone(place, processes):
             session.run()
+
+    def _info(self, fold: Fold) -> RunInfo:
+        """Of an inner run: it never sees a test side, for which its held-out videos stand."""
+        info = replace(self.info, train=fold.train, validation=())
+        return replace(info, unlabelled=fold.held_out) if info.transductive else info
 
     @property
     def _config(self) -> Config:

@@ -62,6 +62,7 @@ def train(
     device: str = "auto",
     watcher: Watcher | None = None,
     members: int = 1,
+    held_out: Sequence[str] | None = None,
 ) -> RunFolder:
     """Trains a model, or several that are asked together.
 
@@ -76,6 +77,8 @@ def train(
         device: `auto`, `cpu`, `cuda`, …
         watcher: told of every step and epoch, for progress.
         members: how many models; the seeds of the others follow `train.seed`.
+        held_out: the videos of the training side that the model will be scored on, where `videos`
+            are only a part of it; they stand for the test side in `train.unlabelled`.
 
     Returns:
         The run folder; `uvast.load(out)` gives the model.
@@ -91,9 +94,10 @@ def train(
             timestamps=timestamps,
             device=device,
             watcher=watcher,
+            held_out=held_out,
         )
     _check_number(members)
-    if videos is not None:
+    if videos is not None or held_out is not None:
         raise ConfigError(
             "members learn from a whole training side",
             where="videos",

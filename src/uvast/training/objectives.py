@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import torch
 
 from uvast.models import Uvast
-from uvast.models.build import as_frame_model, own_terms
+from uvast.models.build import adaptation_terms, as_frame_model, own_terms
 from uvast.training.loss_sums import EQUAL, Losses, framewise_losses, stage_one_losses
 from uvast.training.losses import alignment_loss, decoder_inputs
 
@@ -147,11 +147,16 @@ class FrameWise:
         self._module.train()
 
     def losses(self, batch: Batch) -> Losses:
-        """Every stage against the frame labels, and what the model adds itself."""
+        """Every stage against the frame labels, and what the model adds itself.
+
+        Unlabelled videos beside the batch have the terms that the model makes of them.
+        """
         features, mask, targets = batch.features, batch.mask, _targets(batch)
         encoded = self._model.encode(features, mask)
         common = framewise_losses(encoded, targets, self._config, self._weights, features=features)
-        return Losses({**common.terms, **own_terms(self._module, encoded, features, mask, targets)})
+        own = own_terms(self._module, encoded, features, mask, targets)
+        adapted = adaptation_terms(self._module, encoded, mask, batch.unlabelled)
+        return Losses({**common.terms, **own, **adapted})
 
 
 def stage_one_objective(

@@ -11,6 +11,7 @@ from uvast.models.checkpoint import read_scaling
 from uvast.supervision import PseudoLabelOptions, full_segmentations, pseudo_segmentations
 from uvast.training.batches import TrainingData
 from uvast.training.session import Session
+from uvast.training.unlabelled import unlabelled_notes
 from uvast.training.watching import Silent
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def _training_data(
                 where=dataset.path,
                 remedy="restore them or start a new run",
             )
+    for video in info.unlabelled:
+        dataset.source_frames_of_features(video)
     train, validation = samples.of(info.train), samples.of(info.validation)
     names = (*train, *validation)
     timestamps: dict[str, Timestamps] = {}
@@ -86,7 +89,8 @@ def _training_data(
             progress=watcher.pseudo_labels,
         )
     scaling = _scaling(folder, dataset, config, train)
-    return TrainingData(dataset, targets, timestamps, train, validation, samples.notes, scaling)
+    notes = (*samples.notes, *unlabelled_notes(config, info.unlabelled))
+    return TrainingData(dataset, targets, timestamps, train, validation, notes, scaling)
 
 
 def _scaling(

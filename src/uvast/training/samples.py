@@ -42,7 +42,11 @@ class Samples:
 
 
 def find_samples(
-    dataset: Dataset, videos: Sequence[str], timestamps: Mapping[str, Timestamps] | None
+    dataset: Dataset,
+    videos: Sequence[str],
+    timestamps: Mapping[str, Timestamps] | None,
+    *,
+    bare_stay_out: bool = True,
 ) -> Samples:
     """The samples of some videos; an error if there are none at all.
 
@@ -50,6 +54,8 @@ def find_samples(
         dataset: where the videos are.
         videos: those that are asked for.
         timestamps: by sample, for timestamp supervision; None for full labels.
+        bare_stay_out: whether a note tells of videos without labels; not where a run learns from
+            them all the same.
     """
     found: dict[str, tuple[str, ...]] = {}
     bare, short, unclicked = [], [], []
@@ -75,7 +81,9 @@ def find_samples(
     if videos and not found:
         raise _nothing(dataset, timestamps is None)
     notes = (
-        unlabelled_note(bare, lack="labels" if timestamps is None else "timestamps"),
+        unlabelled_note(
+            bare if bare_stay_out else [], lack="labels" if timestamps is None else "timestamps"
+        ),
         dataset.partial_summary(found),
         _stretches_note(short, f"shorter than {LEAST_FRAMES} frames"),
         _stretches_note(unclicked, "without a timestamp"),

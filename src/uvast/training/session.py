@@ -12,7 +12,7 @@ from uvast.inference.decoder import check_options
 from uvast.inference.priors import Priors
 from uvast.inference.segmenter import Segmenter
 from uvast.models import Uvast
-from uvast.models.build import build_model, mask_token
+from uvast.models.build import build_model, learns_unlabelled, mask_token
 from uvast.training.batches import draw_epoch, longest_chunk, sample_augmentation
 from uvast.training.checkpoints import Checkpoints
 from uvast.training.clicks import check_clicks
@@ -98,12 +98,22 @@ class Session:
         if isinstance(self._model, Uvast) and train.alignment_epochs:
             epochs[2] = train.alignment_epochs
         left = self._state.progress.left_of(epochs)
-        n_videos, n_validation = len(self._info.train), len(self._info.validation)
-        device, notes = str(self._device), self._data.notes
+        notes, info = self._data.notes, self._info
         folds: dict[int, int] = {}
         if inner is not None:
             notes, folds = (*notes, *inner.notes), inner.left()
-        self._watcher.begin(Plan(kind, n_videos, device, left, n_validation, notes, folds))
+        plan = Plan(
+            model=kind,
+            n_videos=len(info.train),
+            device=str(self._device),
+            epochs=left,
+            n_validation=len(info.validation),
+            notes=notes,
+            folds=folds,
+            n_unlabelled=len(info.unlabelled),
+            transductive=info.transductive,
+        )
+        self._watcher.begin(plan)
         if inner is not None and (found := inner.calibration(self._data)) is not None:
             self._state = replace(self._state, priors=found.applied(self._state.priors))
         if 1 in left:
@@ -178,6 +188,7 @@ class Session:
             scaling=self._data.scaling,
             augmentation=self._augmentation,
             mask_token=mask_token(self._model),
+            unlabelled=self._info.unlabelled,
         )
         report = loop.run_epoch(epoch, drawn, self._watcher)
         self._state = self._state.having(epoch=epoch + 1)
@@ -255,6 +266,12 @@ def _check(config: Config, model: nn.Module) -> None:
             "only pseudo-labels can be refreshed, and this run has full labels",
             where="supervision.refresh_every",
             remedy="set supervision.kind=timestamps, or refresh_every=0",
+        )
+    if config.train.unlabelled != "none" and not learns_unlabelled(model):
+        raise ConfigError(
+            f"{config.model.kind} does not learn from unlabelled videos",
+            where="train.unlabelled",
+            remedy="set it to none, or model.kind=sstda",
         )
     loss = config.loss
     terms = (loss.frame, loss.segment, loss.cross_attention, loss.smoothing)

@@ -22,6 +22,7 @@ from uvast.training.inner_runs import InnerRuns
 from uvast.training.preparing import held_alone, open_session
 from uvast.training.resuming import read_state
 from uvast.training.samples import find_samples
+from uvast.training.unlabelled import find_unlabelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,6 +51,7 @@ def train_run(
     timestamps: Path | str | None = None,
     device: str = "auto",
     watcher: Watcher | None = None,
+    held_out: Sequence[str] | None = None,
 ) -> RunFolder:
     """Trains one model; see `uvast.training.train`."""
     if not isinstance(config, Config | None):
@@ -60,8 +62,9 @@ def train_run(
     config = config or plan_training(data, split=split, timestamps=timestamps).config
     data = data.at_rate(config.train.sampling_rate)
     samples = _samples(data, config, _side(data, split, videos), timestamps)
-    share, names, held_out = _parts(samples.videos, data.spec.group_by, split, config.train)
+    share, names, part = _parts(samples.videos, data.spec.group_by, split, config.train)
     config = config.replaced(**{"train.validation": share})
+    unlabelled = find_unlabelled(data, config.train, split, (*names, *part), held_out)
     info = RunInfo(
         dataset=str(data.path.resolve()),
         split=split,
@@ -69,9 +72,11 @@ def train_run(
         supervision=config.supervision.kind,
         timestamps=None if timestamps is None else str(Path(timestamps).resolve()),
         train=names,
-        validation=held_out,
+        validation=part,
         versions=versions(),
         extractor=common_extractor(map(data.features_path, names)),
+        unlabelled=unlabelled,
+        transductive=config.train.unlabelled == "test",
     )
     folder = RunFolder(Path(out))
     chosen = own_device(choose_device(device))
@@ -166,7 +171,8 @@ def _samples(
     """What a run can learn from, of the videos on its side."""
     by_clicks = config.supervision.kind == "timestamps"
     clicks = dataset.timestamps(timestamps, names=names) if by_clicks else None
-    return find_samples(dataset, names, clicks)
+    stay_out = config.train.unlabelled != "rest"
+    return find_samples(dataset, names, clicks, bare_stay_out=stay_out)
 
 
 def _side(dataset: Dataset, split: int | None, videos: Sequence[str] | None) -> tuple[str, ...]:

@@ -39,7 +39,8 @@ class Plan:
     `n_validation` more videos are held out to score and choose the model; `notes` tell which
     videos and stretches stay out; `folds` has the epochs that are left of each inner run. Of
     several members, `member` is the one that begins, counted from 1, and `later_epochs` are those
-    of the members that follow.
+    of the members that follow. From `n_unlabelled` more videos it learns without their labels,
+    and is `transductive` if those are the ones to be scored.
     """
 
     model: str
@@ -52,6 +53,8 @@ class Plan:
     member: int = 1
     n_members: int = 1
     later_epochs: int = 0
+    n_unlabelled: int = 0
+    transductive: bool = False
 
 
 class Watcher(Protocol):
