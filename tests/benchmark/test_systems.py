@@ -64,7 +64,6 @@ def test_every_published_row_of_a_system_has_one_of_ours_beside_it(system: objec
         for decoding in system.decodings:
             row = rows[method_name(system.kind, decoding)]
             assert (row.kind, dict(row.decode)) == ("model", dict(DECODINGS[decoding]))
-            assert row.note == system.note
     for table in TABLES:
         published = [one for one in find_table(table).rows if one.name == system.name]
         assert all(one.kind == "model" for one in published)
@@ -85,6 +84,5 @@ def test_the_page_of_systems_has_a_row_for_each() -> None:
     for system in SYSTEMS:
         (row,) = [line for line in rows if line.startswith(f"| {system.name} |")]
         assert f"`{system.preset}`" in row
-        assert system.note in row
     for name in ABSENT:
         assert any(line.startswith(f"| {name} |") for line in rows), name

@@ -155,7 +155,6 @@ def _system_rows(system: System, settings: Mapping[str, object]) -> Iterator[Row
             settings={**kind, **settings, **own},
             defaults=training,
             decode=DECODINGS[decoding],
-            note=system.note,
         )
 
 

@@ -6,7 +6,7 @@ Rows of equal settings share a training, also those of different tables in one f
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Literal
@@ -169,11 +169,11 @@ class Reproduction:
         runs = tuple(cell.key for cell in cells)
         whole = [one for one in seeds.values() if len(one) == len(self._splits)]
         if not whole:
-            return _noted(row, Line(row.name, remark="failed or not finished", run=runs))
+            return Line(row.name, remark="failed or not finished", run=runs)
         mean, spread = summary(whole)
         missing = len(self.seeds) - len(whole)
         remark = f"{missing} of {len(self.seeds)} seeds failed or not finished" if missing else ""
-        return _noted(row, Line(row.name, scores=mean, spread=spread, remark=remark, run=runs))
+        return Line(row.name, scores=mean, spread=spread, remark=remark, run=runs)
 
     def _pseudo_label_scores(self, options: PseudoLabelOptions) -> ScoreColumns | UvastError:
         try:
@@ -204,11 +204,6 @@ def write_table(out: Path, name: str, layouts: Sequence[Layout]) -> None:
     write_text(out / f"{name}.tex", "\n".join(map(as_latex, layouts)))
     write_text(out / f"{name}.csv", as_csv([row for one in layouts for row in one.records()]))
     write_json(out / f"{name}.json", [one.figure() for one in layouts])
-
-
-def _noted(row: Row, line: Line) -> Line:
-    """The line with what every line of the row says."""
-    return replace(line, remark=", ".join(one for one in (row.note, line.remark) if one))
 
 
 def _decoding_name(row: Row) -> str:

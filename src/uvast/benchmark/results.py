@@ -18,7 +18,7 @@ from uvast.benchmark.cell import (
 from uvast.benchmark.decoded_scores import COLUMNS, ScoreColumns
 from uvast.benchmark.layout import Layout, Line, as_markdown, laid_out
 from uvast.benchmark.paper_tables import find_table
-from uvast.benchmark.systems import method_name, system_of
+from uvast.benchmark.systems import method_name
 from uvast.files import write_json, write_text
 
 if TYPE_CHECKING:
@@ -58,20 +58,13 @@ class ResultRow:
     spread: ScoreColumns
 
     @property
-    def note(self) -> str:
-        """What every row of this kind of model says."""
-        system = system_of(self.kind)
-        return "" if system is None else system.note
-
-    @property
     def remark(self) -> str:
-        """The note, and what keeps the row from being the whole result."""
+        """What keeps the row from being the whole result."""
         counts = (
             ("splits", self.n_splits, self.n_splits_wanted),
             ("seeds", self.n_seeds, self.n_seeds_wanted),
         )
-        missing = [f"{n} of {wanted} {name}" for name, n, wanted in counts if n < wanted]
-        return ", ".join([*[self.note] * bool(self.note), *missing])
+        return ", ".join(f"{n} of {wanted} {name}" for name, n, wanted in counts if n < wanted)
 
     def as_dict(self) -> dict[str, Any]:
         """Flat, for CSV and JSON."""
@@ -81,7 +74,6 @@ class ResultRow:
             "kind": self.kind,
             "supervision": self.supervision,
             "decoding": self.decoding,
-            "note": self.note,
             "splits": self.n_splits,
             "splits wanted": self.n_splits_wanted,
             "seeds": self.n_seeds,

@@ -30,14 +30,12 @@ class System:
         preset: its published settings.
         alone: the decoding that is the system's own, of the row without a suffix.
         tables: those it has rows in.
-        note: what every row must say; empty if nothing.
     """
 
     name: str
     preset: str
     alone: str = "frames"
     tables: tuple[str, ...] = TABLES
-    note: str = ""
 
     @cached_property
     def kind(self) -> str:

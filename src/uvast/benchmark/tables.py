@@ -41,7 +41,6 @@ class Row:
         defaults: what it brings along and a user may change: a baseline's published training.
         decode: changes of the `decode` section: `{"durations": "fifa"}`.
         pseudo_labels: of a row of pseudo-labels, how they are made.
-        note: what our row must say beside its name, such as `transductive`.
         published: dataset to column to number, empty if there are none.
         mark: what is printed beside these; empty without any.
         remark: what a reader of these must know; usually empty.
@@ -54,7 +53,6 @@ class Row:
     defaults: Mapping[str, object] = field(default_factory=dict)
     decode: Mapping[str, Any] = field(default_factory=dict)
     pseudo_labels: PseudoLabelOptions | None = None
-    note: str = ""
     published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     mark: str = ""
     remark: str = ""

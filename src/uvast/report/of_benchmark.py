@@ -27,7 +27,6 @@ class _Row(BaseModel):
     model: _Name
     supervision: _Name
     decoding: _Name
-    note: _Name = ""
     splits: _Count
     seeds: _Count
     f1_10: _Score = Field(alias="f1@10")
@@ -48,9 +47,8 @@ class _Row(BaseModel):
         def scores(suffix: str) -> dict[str, float]:
             return {n: known[key + suffix] for key, n in HEADINGS.items() if key + suffix in known}
 
-        model = f"{self.model} [{self.note}]" if self.note else self.model
         return BenchmarkRow(
-            labels=(self.dataset, model, self.supervision, self.decoding),
+            labels=(self.dataset, self.model, self.supervision, self.decoding),
             n_splits=self.splits,
             n_seeds=self.seeds,
             means=scores(""),
