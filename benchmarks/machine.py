@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +46,21 @@ def gemm_speed(n_calls: int = 5) -> float:
     first, second = torch.rand(2, GEMM_SIZE, GEMM_SIZE)
     times = measure(lambda: first @ second, n_calls)
     return 2 * GEMM_SIZE**3 / times.fastest / 1e6
+
+
+def count_flop(call: Callable[[], object]) -> int:
+    """Floating-point operations of the matrix products of a call, its backward pass included."""
+    aten = torch.ops.aten
+    in_place = {aten.addmm_: _product_flop, aten.baddbmm_: _product_flop}  # torch leaves these out
+    with FlopCounterMode(display=False, custom_mapping=in_place) as counter:
+        call()
+    return int(counter.get_total_flops())
+
+
+def _product_flop(out: torch.Size, first: torch.Size, _: torch.Size, **options: object) -> int:
+    """Of `out += first @ second`, from their shapes."""
+    del options
+    return 2 * out.numel() * first[-1]
 
 
 def peak_memory() -> float:

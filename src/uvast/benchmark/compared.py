@@ -17,6 +17,8 @@ from uvast.benchmark.results import as_csv
 from uvast.errors import printable
 from uvast.evaluation.scores import HEADINGS
 from uvast.files import write_json, write_text
+from uvast.report.content import Compared
+from uvast.report.figures import write_differences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -244,6 +246,28 @@ def write_comparison(out: Path, rows: Sequence[ComparedRow]) -> None:
     write_text(out / "comparison.csv", as_csv(values))
     write_json(out / "comparison.json", values)
     write_text(out / "comparison.md", "\n".join(map(as_markdown, compared_tables(rows))))
+
+
+def write_comparison_figure(out: Path, rows: Sequence[ComparedRow]) -> tuple[Path, ...]:
+    """`comparison.png` and `.svg`, the differences of every change; none without matplotlib."""
+    lines = [
+        Compared(
+            f"{row.dataset}, {row.model}, {row.decoding}: {row.change}",
+            {name: row.differences[column].mean for column, name in _drawn(row)},
+            {
+                name: width
+                for column, name in _drawn(row)
+                if (width := row.differences[column].half_width) is not None
+            },
+        )
+        for row in rows
+        if row.differences
+    ]
+    return write_differences(lines, out, "comparison")
+
+
+def _drawn(row: ComparedRow) -> Iterator[tuple[str, str]]:
+    return ((column, name) for column, name in SHOWN.items() if column in row.differences)
 
 
 def _settings(row: ComparedRow) -> str:

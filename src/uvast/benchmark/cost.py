@@ -11,6 +11,7 @@ from uvast.data.facts import read_facts
 from uvast.devices import choose_device
 from uvast.runs import RunFolder
 from uvast.training import expected_seconds
+from uvast.training.folds import folds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,14 +41,16 @@ def seconds_to_train(cells: Sequence[Cell], device: str) -> float:
 
 
 def _seconds(cell: Cell, device: str) -> float:
-    """The time of one; reads labels, or clicks, of the videos it learns from, and of no other."""
+    """The time of one, inner runs included; reads labels, or clicks, of what it learns from."""
     dataset = Dataset.open(cell.dataset)
     videos = dataset.side(cell.split, "train") if cell.fold is None else cell.fold.train
+    inner = () if cell.training.train.validation else folds_of(cell.training, videos, (), dataset)
     facts = read_facts(
         dataset,
         [sample for video in videos for sample in dataset.samples(video)],
         supervision=cell.config.supervision.kind,
         timestamps=cell.timestamps,
+        n_folds=len(inner),
     )
     config = cell.training.replaced(
         **{"train.sampling_rate": cell.config.train.sampling_rate or dataset.spec.sampling_rate}

@@ -176,7 +176,7 @@ def laid_out(
     lines: list[Line] = []
     for row in table.rows:
         if row.published.get(name):
-            lines.append(Line(row.name, table.mark, row.published[name]))
+            lines.append(Line(row.name, row.mark, row.published[name], remark=row.remark))
         lines += ours.get(row.name, ())
     known = {row.name for row in table.rows}
     lines += [line for row, mine in ours.items() if row not in known for line in mine]

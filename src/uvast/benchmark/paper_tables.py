@@ -1,6 +1,6 @@
 """Every table of the paper and its supplement, row by row.
 
-Rows that the paper does not have are ours: the baselines it leaves out, and what METHOD adds.
+Rows that the paper does not have are ours: the systems and decodings it leaves out.
 """
 
 from __future__ import annotations
@@ -9,21 +9,20 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from uvast.benchmark.systems import SYSTEMS, method_name
 from uvast.benchmark.tables import Row, Table, make_table, preset_settings
 from uvast.errors import ConfigError
-from uvast.inference.named_decodings import FIFA, FRAMES, VITERBI
+from uvast.inference.named_decodings import DECODINGS, FIFA, FRAMES, VITERBI
 from uvast.supervision import PseudoLabelOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from uvast.benchmark.systems import System
     from uvast.supervision.targets import Method
 
 STAGE_ONE = {"train.alignment_epochs": 0}
 """For rows that need no alignment decoder."""
-
-BASELINES = {"MS-TCN": "ms-tcn", "MS-TCN++": "ms-tcn++", "ASFormer": "asformer"}
-"""A baseline's name in the tables, and its preset."""
 
 TIMESTAMPS: dict[str, object] = {
     "supervision.kind": "timestamps",
@@ -57,13 +56,13 @@ def find_table(name: str) -> Table:
 def _main_tables() -> Iterator[Table]:
     yield make_table(
         "fully-supervised",
-        "Full supervision: every way to get durations, and the frame-wise baselines.",
-        _model_rows({}),
+        "Full supervision: every way to get durations, and the other systems.",
+        _model_rows("fully-supervised", {}),
     )
     yield make_table(
         "timestamps",
-        "Timestamp supervision: all models learn from the pseudo-labels of constrained k-medoids.",
-        _model_rows(TIMESTAMPS),
+        "Timestamp supervision: pseudo-labels of constrained k-medoids, or a system's own.",
+        _model_rows("timestamps", TIMESTAMPS),
     )
     yield make_table(
         "k-medoids",
@@ -129,8 +128,8 @@ def _ablations() -> Iterator[Table]:
     )
 
 
-def _model_rows(settings: dict[str, object]) -> Iterator[Row]:
-    """UVAST and the baselines, each by every decoding."""
+def _model_rows(table: str, settings: Mapping[str, object]) -> Iterator[Row]:
+    """UVAST and the other systems, each by every decoding."""
     for name, decode in (
         ("UVAST w/o duration", NO_DURATIONS),
         ("UVAST + alignment decoder", ALIGNMENT),
@@ -140,16 +139,23 @@ def _model_rows(settings: dict[str, object]) -> Iterator[Row]:
         ("UVAST, best candidate", BEST),
     ):
         yield Row(name, settings=settings, decode=decode)
-    for name, preset in BASELINES.items():
-        training = preset_settings(preset)
-        kind = {"model.kind": training.pop("model.kind")}
-        for suffix, decode in (
-            ("", {**FRAMES}),
-            (" + Viterbi", {**FRAMES, **VITERBI}),
-            (" + FIFA", {**FRAMES, **FIFA}),
-            (" + semi-Markov", SEMI_MARKOV),
-        ):
-            yield Row(name + suffix, settings=kind | settings, defaults=training, decode=decode)
+    for system in SYSTEMS:
+        if table in system.tables:
+            yield from _system_rows(system, settings)
+
+
+def _system_rows(system: System, settings: Mapping[str, object]) -> Iterator[Row]:
+    """A system by every decoding; where its preset says how it learns from clicks, it does so."""
+    training = preset_settings(system.preset)
+    kind = {"model.kind": training.pop("model.kind")}
+    own = {name: training.pop(name) for name in tuple(training) if name in settings}
+    for decoding in system.decodings:
+        yield Row(
+            method_name(system.kind, decoding),
+            settings={**kind, **settings, **own},
+            defaults=training,
+            decode=DECODINGS[decoding],
+        )
 
 
 def _pseudo_label_row(name: str, method: Method, *, prior: float = PseudoLabelOptions.prior) -> Row:

@@ -27,20 +27,24 @@ class PublishedTable:
         source: the paper, the table in it, and the splits that its numbers are of.
         columns: `f1@10`, `f1@25`, `f1@50`, `edit`, `acc`, or some of them, in the paper's order.
         rows: row to dataset to column to number, in the paper's order; dashes are left out.
+        remarks: row to what a reader of its numbers must know; most rows have none.
     """
 
     mark: str
     source: str
     columns: tuple[str, ...]
     rows: Mapping[str, Mapping[str, Mapping[str, float]]]
+    remarks: Mapping[str, str]
 
 
 class _Table(pydantic.BaseModel):
     """A table as the file has it; a number that the paper leaves out is `nan`."""
 
+    mark: str = ""
     source: str
     columns: tuple[str, ...]
     rows: dict[str, dict[str, tuple[float, ...]]]
+    remarks: dict[str, str] = {}
 
 
 class _File(pydantic.BaseModel, extra="allow"):
@@ -70,4 +74,4 @@ def _published(mark: str, table: _Table) -> PublishedTable:
         }
         for row, datasets in table.rows.items()
     }
-    return PublishedTable(mark, table.source, table.columns, rows)
+    return PublishedTable(table.mark or mark, table.source, table.columns, rows, table.remarks)

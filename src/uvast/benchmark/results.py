@@ -7,7 +7,6 @@ import io
 import statistics
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from uvast.benchmark.cell import (
@@ -18,7 +17,8 @@ from uvast.benchmark.cell import (
 )
 from uvast.benchmark.decoded_scores import COLUMNS, ScoreColumns
 from uvast.benchmark.layout import Layout, Line, as_markdown, laid_out
-from uvast.benchmark.paper_tables import BASELINES, find_table
+from uvast.benchmark.paper_tables import find_table
+from uvast.benchmark.systems import method_name
 from uvast.files import write_json, write_text
 
 if TYPE_CHECKING:
@@ -27,29 +27,6 @@ if TYPE_CHECKING:
 
 PAPER_TABLES = {"full": "fully-supervised", "timestamps": "timestamps"}
 """Kind of supervision to the table of the paper it belongs beside."""
-
-LABELS = MappingProxyType({"uvast": "UVAST", **{kind: name for name, kind in BASELINES.items()}})
-"""Kind of model to its name in the paper."""
-
-ADDED = MappingProxyType(
-    {
-        "frames": "",
-        "frames + mode filter": ", mode filter",
-        "frames + viterbi": " + Viterbi",
-        "frames + fifa": " + FIFA",
-        "transcript": " w/o duration",
-        "alignment": " + alignment decoder",
-        "viterbi": " + Viterbi",
-        "viterbi + gamma": " + Viterbi, Gamma lengths",
-        "fifa": " + FIFA",
-        "fifa + least energy": " + FIFA, least energy",
-        "explicit": " + explicit durations",
-        "boundaries": ", cut at its boundaries",
-        "semi-markov": " + semi-Markov",
-        "best": ", best",
-    }
-)
-"""What a decoding adds to the model's name; published rows are named the same way."""
 
 
 @dataclass(frozen=True)
@@ -209,8 +186,7 @@ def _place(row: ResultRow, rows: Sequence[ResultRow], rank: Mapping[str, int]) -
 
 
 def _name(row: ResultRow) -> str:
-    head = ", frame head" if row.kind == "uvast" and row.decoding.startswith("frames") else ""
-    return LABELS.get(row.kind, row.kind) + head + ADDED.get(row.decoding, f": {row.decoding}")
+    return method_name(row.kind, row.decoding)
 
 
 def _method(row: ResultRow) -> str:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from uvast.supervision import PseudoLabelOptions
 
-PEERS = "peers-"
-"""Published tables of this prefix hold further rows of the table whose name follows."""
+FURTHER = ("peers-", "later-")
+"""Published tables of these prefixes hold further rows of the table whose name follows: systems of
+the paper's time, and later ones."""
 
 UVAST: Mapping[str, object] = MappingProxyType({"model.kind": "uvast", "supervision.kind": "full"})
 """What a row is unless it says otherwise, whatever the preset below it."""
@@ -41,6 +42,8 @@ class Row:
         decode: changes of the `decode` section: `{"durations": "fifa"}`.
         pseudo_labels: of a row of pseudo-labels, how they are made.
         published: dataset to column to number, empty if there are none.
+        mark: what is printed beside these; empty without any.
+        remark: what a reader of these must know; usually empty.
         in_paper: whether the paper's own table has this row.
     """
 
@@ -51,6 +54,8 @@ class Row:
     decode: Mapping[str, Any] = field(default_factory=dict)
     pseudo_labels: PseudoLabelOptions | None = None
     published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    mark: str = ""
+    remark: str = ""
     in_paper: bool = False
 
     def config(self, base: Config) -> Config:
@@ -75,8 +80,7 @@ class Table:
         rows: in the paper's order, then those that are ours.
         columns: the scores that the paper's table shows, in its order.
         split: the one split it is about, None for the mean over all.
-        mark: what is printed beside published numbers.
-        source: where these are from.
+        source: where published numbers are from.
     """
 
     name: str
@@ -84,7 +88,6 @@ class Table:
     rows: tuple[Row, ...]
     columns: tuple[str, ...]
     split: int | None
-    mark: str
     source: str
 
     @property
@@ -100,21 +103,28 @@ def make_table(name: str, caption: str, rows: Iterable[Row], *, split: int | Non
     the configurations that no paper reports.
     """
     paper = published_tables()[name]
-    peers = published_tables().get(PEERS + name)
     ours = {one.name: one for one in rows}
     merged = [_published(paper, one, ours, in_paper=True) for one in paper.rows]
     source = paper.source
-    if peers is not None:
-        source += f"; {', '.join(peers.rows)}: {peers.source}"
-        merged += [_published(peers, one, ours, in_paper=False) for one in peers.rows]
+    for prefix in FURTHER:
+        further = published_tables().get(prefix + name)
+        if further is not None:
+            source += f"; {', '.join(further.rows)}: {further.source}"
+            merged += [_published(further, one, ours, in_paper=False) for one in further.rows]
     merged += ours.values()
-    return Table(name, caption, tuple(merged), paper.columns, split, paper.mark, source)
+    return Table(name, caption, tuple(merged), paper.columns, split, source)
 
 
 def _published(source: PublishedTable, name: str, ours: dict[str, Row], *, in_paper: bool) -> Row:
     """The row of this name with its numbers; taken out of `ours` if it is there."""
     row = ours.pop(name, Row(name, "published"))
-    return replace(row, published=source.rows[name], in_paper=in_paper)
+    return replace(
+        row,
+        published=source.rows[name],
+        mark=source.mark,
+        remark=source.remarks.get(name, ""),
+        in_paper=in_paper,
+    )
 
 
 def preset_settings(preset: str) -> dict[str, object]:

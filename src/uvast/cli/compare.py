@@ -84,6 +84,7 @@ def compare(
         compared_tables,
         few_pairs,
         write_comparison,
+        write_comparison_figure,
     )
     from uvast.benchmark.comparison import Comparison
     from uvast.benchmark.engine import run_cells
@@ -115,6 +116,7 @@ def compare(
     n_failed = follow(run_cells(cells, out, chosen), len(cells))
     rows = compared_rows(comparison.variants, out)
     write_comparison(out, rows)
+    figures = write_comparison_figure(out, rows)
     if as_json:
         print_json([row.as_dict() for row in rows])
     else:
@@ -122,7 +124,8 @@ def compare(
             results.print(as_text(table))
     if (warning := few_pairs(rows)) is not None:
         note(warning)
-    note(f"also in {out}/comparison.csv, comparison.json and comparison.md")
+    drawn = " (and .png, .svg)" if figures else ""
+    note(f"also in {out}/comparison.csv, comparison.json and comparison.md{drawn}")
     end(n_failed, len(cells))
 
 

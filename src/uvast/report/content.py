@@ -161,3 +161,18 @@ class Report:
     benchmark: tuple[BenchmarkRow, ...] = ()
     agreement: tuple[TextTable, ...] = ()
     timelines_are: str = "Decoding"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One line of the figure.
+
+    Args:
+        label: what is compared with the base.
+        means: score to mean difference.
+        half_widths: score to what the interval reaches to either side; without it there is none.
+    """
+
+    label: str
+    means: Mapping[str, float]
+    half_widths: Mapping[str, float]

@@ -5,16 +5,19 @@ Figures are made without pyplot: no state, no window, and the same file for the 
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from uvast.errors import ConfigError
 from uvast.files import atomic_path, check_absent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from uvast.report.content import Report
+    from matplotlib.figure import Figure
+
+    from uvast.report.content import Compared, Report
     from uvast.report.sources import Kind
 
 FORMATS: Mapping[str, str] = {"png": "Software", "svg": "Date"}
@@ -39,13 +42,29 @@ def check_figures(folder: Path, kind: Kind, *, overwrite: bool) -> None:
 def write_figures(report: Report, folder: Path) -> tuple[Path, ...]:
     """Writes every figure of the report in each format; returns the files."""
     _check_matplotlib()
-    import matplotlib as mpl
-
     from uvast.report.drawing import draw_figures
+
+    return _write(lambda: draw_figures(report), folder)
+
+
+def write_differences(lines: Sequence[Compared], folder: Path, name: str) -> tuple[Path, ...]:
+    """Writes the figure of paired differences in each format; returns the files.
+
+    None without matplotlib, or if there is nothing to compare.
+    """
+    if not lines or find_spec("matplotlib") is None:
+        return ()
+    from uvast.report.differences import draw_differences
+
+    return _write(lambda: {name: draw_differences(lines)}, folder)
+
+
+def _write(draw: Callable[[], Mapping[str, Figure]], folder: Path) -> tuple[Path, ...]:
+    import matplotlib as mpl
 
     paths = []
     with mpl.rc_context({"svg.hashsalt": "uvast", "font.size": 9, "hatch.linewidth": 1.0}):
-        for name, figure in draw_figures(report).items():
+        for name, figure in draw().items():
             for suffix, changing in FORMATS.items():
                 paths.append(folder / f"{name}.{suffix}")
                 with atomic_path(paths[-1]) as temporary:

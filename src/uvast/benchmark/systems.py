@@ -1,0 +1,109 @@
+"""The systems of the paper's tables: which preset each is here, and what its rows are called.
+
+One line in `SYSTEMS` gives a system its rows in the tables of `uvast reproduce` and its name in
+those of `uvast benchmark`. Those that cannot be run here stand in `ABSENT`, with the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from uvast.inference.named_decodings import FRAME_WISE
+from uvast.presets import read_preset
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TABLES = ("fully-supervised", "timestamps")
+"""The tables of the paper that compare systems."""
+
+
+@dataclass(frozen=True)
+class System:
+    """A published system that runs here.
+
+    Args:
+        name: as the paper's tables have it.
+        preset: its published settings.
+        alone: the decoding that is the system's own, of the row without a suffix.
+        tables: those it has rows in.
+    """
+
+    name: str
+    preset: str
+    alone: str = "frames"
+    tables: tuple[str, ...] = TABLES
+
+    @cached_property
+    def kind(self) -> str:
+        """The kind of model that its preset names."""
+        return str(read_preset(self.preset)["model"]["kind"])
+
+    @property
+    def decodings(self) -> tuple[str, ...]:
+        """Its own, then those of every model."""
+        return tuple(dict.fromkeys((self.alone, *FRAME_WISE)))
+
+
+SYSTEMS = (
+    System("MS-TCN", "ms-tcn"),
+    System("MS-TCN++", "ms-tcn++"),
+    System("ASRF", "asrf", alone="boundaries"),
+    System("ASFormer", "asformer"),
+)
+
+ABSENT: Mapping[str, str] = MappingProxyType(
+    {
+        "TDRN": "neither its code nor the text of its paper was within reach",
+        "SSA-GAN": "neither its code nor the text of its paper was within reach",
+        "Gao et al.": "a search of GPU hours for dilations; docs/systems.md has a recipe for it",
+        "MuCon": "is being written",
+        "DTGRM": "is being written",
+        "BCN": "is being written",
+        "SSTDA": "is being written",
+        "Singhania et al.": "is being written",
+        "Li et al.": "is being written",
+    }
+)
+"""A system of the paper's tables to the reason why there is no preset of it."""
+
+ADDED: Mapping[str, str] = MappingProxyType(
+    {
+        "frames": "",
+        "frames + mode filter": ", mode filter",
+        "frames + viterbi": " + Viterbi",
+        "frames + fifa": " + FIFA",
+        "transcript": " w/o duration",
+        "alignment": " + alignment decoder",
+        "viterbi": " + Viterbi",
+        "viterbi + gamma": " + Viterbi, Gamma lengths",
+        "fifa": " + FIFA",
+        "fifa + least energy": " + FIFA, least energy",
+        "explicit": " + explicit durations",
+        "boundaries": ", cut at its boundaries",
+        "semi-markov": " + semi-Markov",
+        "best": ", best",
+    }
+)
+"""What a decoding adds to a system's name; published rows are named the same way."""
+
+
+def system_of(kind: str) -> System | None:
+    """The system that this kind of model is, if it is one of the tables'."""
+    return next((one for one in SYSTEMS if one.kind == kind), None)
+
+
+def method_name(kind: str, decoding: str) -> str:
+    """What tables call a kind of model by a decoding: `ASFormer + FIFA`."""
+    added = ADDED.get(decoding, f": {decoding}")
+    if kind == "uvast":
+        return "UVAST" + ", frame head" * decoding.startswith("frames") + added
+    system = system_of(kind)
+    if system is None:
+        return kind + added
+    if decoding == system.alone:
+        return system.name
+    return system.name + (added or ", frame labels")
