@@ -66,9 +66,10 @@ LOG_COLUMNS = (
     *("frame", "confidence", "segment", "group_frame", "group_segment"),
     *("cross_attention", "durations"),
     *("smoothing", "boundary", "alignment"),
-    *("frame_domain", "video_domain", "attentive_entropy"),
+    *("frame_domain", "video_domain", "attentive_entropy", "other"),
     *(f"validation_{name}" for name in SCORES),
 )
+"""`other` is the sum of the losses without a column: those of a model from another package."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from uvast.runs import LOG_COLUMNS
+
 
 @dataclass(frozen=True)
 class EpochReport:
@@ -21,6 +23,9 @@ class EpochReport:
     def as_row(self) -> dict[str, object]:
         """A row of the log."""
         losses = {"loss" if n == "total" else n: value for n, value in self.losses.items()}
+        others = [losses.pop(name) for name in tuple(losses) if name not in LOG_COLUMNS]
+        if others:
+            losses["other"] = sum(others)
         return {
             "stage": self.stage,
             "epoch": self.epoch,
