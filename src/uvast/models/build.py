@@ -15,6 +15,7 @@ from torch import nn
 from uvast.errors import CheckpointError, ConfigError
 from uvast.models.asformer import AsformerDimensions, asformer
 from uvast.models.asrf import Asrf, AsrfDimensions
+from uvast.models.bcn import Bcn, BcnDimensions
 from uvast.models.dtgrm import Dtgrm, DtgrmDimensions
 from uvast.models.ms_tcn import MsTcnDimensions, ms_tcn
 from uvast.models.ms_tcn_plus_plus import MsTcnPlusPlusDimensions, ms_tcn_plus_plus
@@ -79,6 +80,7 @@ BUILDERS: dict[str, Builder] = {
     ),
     "asformer": Builder(AsformerDimensions, asformer, AsformerDimensions.from_config),
     "asrf": Builder(AsrfDimensions, Asrf, AsrfDimensions.from_config),
+    "bcn": Builder(BcnDimensions, Bcn, BcnDimensions.from_config),
     "dtgrm": Builder(DtgrmDimensions, Dtgrm, DtgrmDimensions.from_config),
 }
 

@@ -26,14 +26,16 @@ from torch.nn import functional
 from uvast.data.batching import PADDING
 from uvast.models.convolution import dilated_convolution
 from uvast.models.dilated_graph import N_PAIRS, cosines, missing_pairs, spread
+from uvast.models.dimensions import check_dimensions
 from uvast.models.encoded import Encoded
 from uvast.models.encoder import checked_mask, clear_padding
 from uvast.models.layers import InputProjection, dropout
-from uvast.models.ms_tcn import MsTcnDimensions, Stage, residual_layers
+from uvast.models.ms_tcn import Stage, residual_layers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from uvast.config import ModelConfig
     from uvast.data import Targets
 
 SWAPPED_SHARE = 0.2
@@ -44,8 +46,42 @@ CORRECTION = 0.5
 
 
 @dataclass(frozen=True)
-class DtgrmDimensions(MsTcnDimensions):
-    """Those of `MsTcnDimensions`; all stages but the first are of graph layers."""
+class DtgrmDimensions:
+    """All a DTGRM is built from; a checkpoint holds it beside the weights.
+
+    Args:
+        n_features: F, the width of the input features.
+        n_classes: C.
+        width: D, the width of every layer.
+        n_layers: layers of a stage; layer i has dilation 2**i.
+        n_stages: stages; all but the first are of graph layers.
+        dropout: rate inside every layer.
+        channel_dropout: rate at which whole input channels are dropped.
+    """
+
+    n_features: int
+    n_classes: int
+    width: int = 64
+    n_layers: int = 10
+    n_stages: int = 4
+    dropout: float = 0.5
+    channel_dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_dimensions(self)
+
+    @classmethod
+    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> DtgrmDimensions:
+        """Those that the settings describe."""
+        return cls(
+            n_features=n_features,
+            n_classes=n_classes,
+            width=config.width,
+            n_layers=config.n_encoder_layers,
+            n_stages=config.n_stages,
+            dropout=config.encoder_dropout,
+            channel_dropout=config.channel_dropout,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,11 +113,16 @@ class GraphLayer(nn.Module):
         self.mix = nn.Linear(width, width)
         self.dilation, self.rate = dilation, rate
 
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        """Frames `(B, T, D)`, zero on padding, valid ones `(B, T)` or None -> `(B, T, D)`."""
+    def forward(self, x: Tensor, mask: Tensor | None, missing: Tensor) -> Tensor:
+        """Frames to frames.
+
+        Args:
+            x: frames `(B, T, D)`, zero on padding.
+            mask: valid ones `(B, T)`, or None if all are.
+            missing: what `missing_pairs` says of the graphs `(B or 1, T, 9)`.
+        """
         learned = dilated_convolution(x, self.link_weight, self.link_bias, self.dilation)
         links = torch.stack((cosines(x, self.dilation), learned))  # (2, B, T, 9)
-        missing = missing_pairs(mask, x.shape[1], self.dilation, x)
         adjacency = links.masked_fill(missing, -torch.inf).softmax(3)
         received = spread(x, adjacency, self.dilation).flatten(1, 2)  # (2, B * T, D)
         hidden = torch.baddbmm(self.bias, received, self.weight).relu().sum(0).view_as(x)
@@ -163,8 +204,13 @@ class Dtgrm(nn.Module):
         for layer in self.prediction.layers:
             hidden = layer(hidden, mask)
         stages = [Encoded(hidden, self.prediction.classify(hidden))]
+        dilations = [2**index for index in range(self.dimensions.n_layers)]
+        missing = [missing_pairs(mask, hidden.shape[1], one, hidden) for one in dilations]
         for stage in self.refinements:
-            stages.append(Encoded(*stage(stages[-1].logits.softmax(2), mask)))
+            hidden = clear_padding(stage.embed(stages[-1].logits.softmax(2)), mask)
+            for layer, absent in zip(stage.layers, missing, strict=True):
+                hidden = layer(hidden, mask, absent)
+            stages.append(Encoded(hidden, stage.classify(hidden)))
         return stages
 
 
