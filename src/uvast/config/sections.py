@@ -74,8 +74,8 @@ class ModelConfig:
     """The network (docs/method.md). Defaults are the paper's."""
 
     kind: Annotated[str, Field(max_length=100)] = "uvast"
-    """`uvast`, a baseline (`ms-tcn`, `ms-tcn++`, `asformer`, `asrf`, `bcn`, `dtgrm`), or a model of your
-    own"""
+    """`uvast`, a baseline (`ms-tcn`, `ms-tcn++`, `asformer`, `asrf`, `bcn`, `dtgrm`), or a model of
+    your own"""
     encoder: EncoderKind = "uvast"
     """frame encoder: `uvast`, `asformer` (ReLU, no second convolution), `plain` (a Transformer)"""
     window: WindowKind = "neighbourhood"

@@ -141,12 +141,13 @@ class Bcn(nn.Module):
         )
 
     def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:
-        """Features `(B, T, F)`, valid frames `(B, T)` -> fused logits, the cascade's last features,
-        and boundaries.
+        """Features `(B, T, F)`, valid frames `(B, T)` -> the fused stage, with boundaries.
+
+        Its features are those of the cascade's last stage.
         """
         mask = checked_mask(features, mask, self.dimensions.n_features)
         embedded = clear_padding(self.embed(features), mask)
-        *inputs, hidden = embedded.split(self.dimensions.width, dim=2)
+        *inputs, hidden = embedded.chunk(self.dimensions.n_stages, dim=2)
         stages: list[Encoded] = []
         for stage, x in zip(self.cascade, inputs, strict=True):
             stages.append(stage(x, stages, mask))

@@ -129,6 +129,26 @@ class GraphLayer(nn.Module):
         return clear_padding(x + dropout(self.mix(hidden), self.rate, self.training), mask)
 
 
+class GraphStage(nn.Module):
+    """Graph layers on the class probabilities before, and a classifier of the frames."""
+
+    def __init__(self, dimensions: DtgrmDimensions) -> None:
+        super().__init__()
+        width, n_classes = dimensions.width, dimensions.n_classes
+        self.embed = nn.Linear(n_classes, width)
+        self.layers = nn.ModuleList(
+            GraphLayer(width, 2**index, dimensions.dropout) for index in range(dimensions.n_layers)
+        )
+        self.classify = nn.Linear(width, n_classes)
+
+    def forward(self, before: Encoded, mask: Tensor | None, missing: Sequence[Tensor]) -> Encoded:
+        """The stage before, valid frames `(B, T)`, missing pairs of each layer -> this stage."""
+        hidden = clear_padding(self.embed(before.logits.softmax(2)), mask)
+        for layer, absent in zip(self.layers, missing, strict=True):
+            hidden = layer(hidden, mask, absent)
+        return Encoded(hidden, self.classify(hidden))
+
+
 class Dtgrm(nn.Module):
     """A stage of residual layers, stages of graph layers, and a detector of swaps for each.
 
@@ -144,19 +164,14 @@ class Dtgrm(nn.Module):
         layers = residual_layers(width, n_layers, rate)
         self.prediction = Stage(embed, layers, width=width, n_classes=n_classes)
         self.refinements = nn.ModuleList(
-            Stage(
-                nn.Linear(n_classes, width),
-                (GraphLayer(width, 2**index, rate) for index in range(n_layers)),
-                width=width,
-                n_classes=n_classes,
-            )
-            for _ in range(dimensions.n_stages - 1)
+            GraphStage(dimensions) for _ in range(dimensions.n_stages - 1)
         )
         self.detectors = nn.ModuleList(nn.Linear(width, 1) for _ in range(dimensions.n_stages))
 
     def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:
-        """Features `(B, T, F)`, valid frames `(B, T)` -> the last stage; a `SwappedEncoded`
-        in training.
+        """Features `(B, T, F)`, valid frames `(B, T)` -> the last stage.
+
+        In training it is a `SwappedEncoded`.
         """
         mask = checked_mask(features, mask, self.dimensions.n_features)
         embedded = clear_padding(self.prediction.embed(features), mask)
@@ -207,10 +222,7 @@ class Dtgrm(nn.Module):
         dilations = [2**index for index in range(self.dimensions.n_layers)]
         missing = [missing_pairs(mask, hidden.shape[1], one, hidden) for one in dilations]
         for stage in self.refinements:
-            hidden = clear_padding(stage.embed(stages[-1].logits.softmax(2)), mask)
-            for layer, absent in zip(stage.layers, missing, strict=True):
-                hidden = layer(hidden, mask, absent)
-            stages.append(Encoded(hidden, stage.classify(hidden)))
+            stages.append(stage(stages[-1], mask, missing))
         return stages
 
 
