@@ -1,4 +1,4 @@
-"""BCN: its size, smoothing up to barriers, and weights of hard frames, each against a plain loop."""
+"""BCN: its size, smoothing up to barriers, weights of hard frames, against plain loops."""
 
 from __future__ import annotations
 

@@ -23,7 +23,8 @@ from uvast.runs import RunFolder
 from uvast.training import EpochReport, resume, train
 from uvast.training.watching import Silent
 
-PUBLISHED = {"50salads", "asformer", "asrf", "breakfast", "gtea", "ms-tcn", "ms-tcn++", "uvast"}
+PUBLISHED = {"50salads", "asformer", "asrf", "bcn", "breakfast", "dtgrm", "gtea", "ms-tcn"}
+PUBLISHED |= {"ms-tcn++", "uvast"}
 
 
 class StopAtOnce(Silent):
