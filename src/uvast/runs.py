@@ -66,7 +66,8 @@ LOG_COLUMNS = (
     *("frame", "confidence", "segment", "group_frame", "group_segment"),
     *("cross_attention", "durations"),
     *("smoothing", "boundary", "alignment"),
-    *("frame_domain", "video_domain", "attentive_entropy", "other"),
+    *("frame_domain", "video_domain", "attentive_entropy"),
+    *("swap_detection", "swap_correction", "other"),
     *(f"validation_{name}" for name in SCORES),
 )
 """`other` is the sum of the losses without a column: those of a model from another package."""

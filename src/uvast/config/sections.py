@@ -107,8 +107,11 @@ class ModelConfig:
     explicit_durations: bool = False
     """the transcript decoder also predicts each segment's share of the video"""
     boundary_output: bool = False
-    """`uvast` also says at which frames segments start, for `decode.boundary_weight`; `asrf` always
-    does"""
+    """`uvast` also says at which frames segments start, for `decode.boundary_weight`; `asrf` and
+    `bcn` always do"""
+    barrier_window: Annotated[Positive, Field(le=10_001), pydantic.AfterValidator(_odd)] = 99
+    """odd width, in frames, over which `bcn` averages its frame logits, up to boundaries; 1 for
+    none"""
     refinement_stages: Annotated[Count, Field(le=MAX_LAYERS)] = 0
     """stages after the encoder of `uvast` that refine its frame logits, each with losses of its
     own; 0 for none"""

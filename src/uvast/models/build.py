@@ -15,7 +15,9 @@ from torch import nn
 from uvast.errors import CheckpointError, ConfigError
 from uvast.models.asformer import AsformerDimensions, asformer
 from uvast.models.asrf import Asrf, AsrfDimensions
+from uvast.models.bcn import Bcn, BcnDimensions
 from uvast.models.c2f_tcn import C2fTcn, C2fTcnDimensions
+from uvast.models.dtgrm import Dtgrm, DtgrmDimensions
 from uvast.models.li import LiDimensions, li
 from uvast.models.ms_tcn import MsTcnDimensions, ms_tcn
 from uvast.models.ms_tcn_plus_plus import MsTcnPlusPlusDimensions, ms_tcn_plus_plus
@@ -108,6 +110,8 @@ BUILDERS: dict[str, Builder] = {
     "asrf": Builder(AsrfDimensions, Asrf, AsrfDimensions.from_config),
     "c2f-tcn": Builder(C2fTcnDimensions, C2fTcn, C2fTcnDimensions.from_config),
     "sstda": Builder(SstdaDimensions, Sstda, SstdaDimensions.from_config),
+    "bcn": Builder(BcnDimensions, Bcn, BcnDimensions.from_config),
+    "dtgrm": Builder(DtgrmDimensions, Dtgrm, DtgrmDimensions.from_config),
 }
 
 

@@ -22,6 +22,8 @@ class Encoded:
         earlier: what the stages before this one made of them, in order. Training gives each its
             loss; nothing else looks at them.
         members: of an ensemble, what each of its members makes of them.
+        frame_weights: what a frame weighs in the cross-entropy of these logits, for each class that
+            it may be of `(B, T, C)`; None if all weigh the same.
     """
 
     features: Tensor
@@ -29,6 +31,7 @@ class Encoded:
     boundaries: Tensor | None = None
     earlier: tuple[Encoded, ...] = ()
     members: tuple[Encoded, ...] = ()
+    frame_weights: Tensor | None = None
 
     @property
     def stages(self) -> tuple[Encoded, ...]:

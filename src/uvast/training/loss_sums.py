@@ -158,7 +158,10 @@ def framewise_losses(
 
 def _frame_term(encoded: Encoded, targets: Targets, weights: TargetWeights) -> Tensor:
     return _over_stages(
-        encoded, lambda one: cross_entropy(one.logits, targets.frame_labels, weights.classes)
+        encoded,
+        lambda one: cross_entropy(
+            one.logits, targets.frame_labels, weights.classes, one.frame_weights
+        ),
     )
 
 

@@ -23,15 +23,25 @@ if TYPE_CHECKING:
     from uvast.config import GroupMean
 
 
-def cross_entropy(logits: Tensor, targets: Tensor, class_weights: Tensor | None = None) -> Tensor:
+def cross_entropy(
+    logits: Tensor,
+    targets: Tensor,
+    class_weights: Tensor | None = None,
+    frame_weights: Tensor | None = None,
+) -> Tensor:
     """Mean over a video's frames (or segments): logits `(B, N, K)`, classes `(B, N)`.
 
-    With weights of the classes `(K,)`, all above 0, it is the weighted mean.
+    With weights of the classes `(K,)`, or of each frame by its class `(B, N, K)`, all above 0, it
+    is the weighted mean.
     """
     losses, valid = _negative_log_probability(logits, targets), targets != PADDING
-    if class_weights is None:
+    if class_weights is None and frame_weights is None:
         return _video_mean(losses, valid)
-    weights = class_weights.to(losses)[targets.clamp(min=0)].where(valid, 0.0)
+    own, weights = targets.clamp(min=0), valid.to(losses)
+    if class_weights is not None:
+        weights = weights * class_weights.to(losses)[own]
+    if frame_weights is not None:
+        weights = weights * frame_weights.take_along_dim(own.unsqueeze(2), 2).squeeze(2)
     return ((losses * weights).sum(1) / weights.sum(1).where(valid.any(1), 1.0)).mean()
 
 
