@@ -65,6 +65,7 @@ LOG_COLUMNS = (
     *("stage", "epoch", "seconds", "learning_rate", "loss"),
     *("frame", "segment", "group_frame", "group_segment", "cross_attention", "durations"),
     *("smoothing", "boundary", "alignment"),
+    *("consistency", "lengths"),
     *(f"validation_{name}" for name in SCORES),
 )
 

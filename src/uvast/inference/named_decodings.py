@@ -43,8 +43,8 @@ DECODINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 FRAME_WISE = ("frames", "frames + viterbi", "frames + fifa", "semi-markov")
 """What every model can do."""
 
-WRITTEN = ("frames", "transcript", "alignment", "viterbi", "viterbi + gamma", "fifa")
-"""What a model that writes transcripts can do, `alignment` after a second stage."""
+WRITTEN = ("frames", "transcript", "alignment", "explicit", "viterbi", "viterbi + gamma", "fifa")
+"""What models that write transcripts can do, some of them."""
 
 JOINT = ("semi-markov", "best")
 
@@ -54,12 +54,15 @@ ON_FRAMES = MappingProxyType(
 """What a way to get durations means where the transcript is read off the frames."""
 
 
-def decodings_of(kind: str, *, alignment: bool, boundaries: bool = False) -> tuple[str, ...]:
-    """The names that fit a kind of model, with or without a second stage and boundaries."""
+def decodings_of(
+    kind: str, *, alignment: bool, explicit: bool = False, boundaries: bool = False
+) -> tuple[str, ...]:
+    """The names that fit a kind of model: with a second stage, lengths of its own, boundaries."""
     own = ("boundaries",) if boundaries else ()
     if not kind_writes(kind):
         return (*own, *FRAME_WISE)
-    return tuple(name for name in (*WRITTEN, *own, *JOINT) if alignment or name != "alignment")
+    given = {"alignment": alignment, "explicit": explicit}
+    return tuple(name for name in (*WRITTEN, *own, *JOINT) if given.get(name, True))
 
 
 def fitting_decodings(

@@ -18,6 +18,7 @@ from uvast.models.asformer import AsformerDimensions, asformer
 from uvast.models.asrf import Asrf, AsrfDimensions
 from uvast.models.ms_tcn import MsTcnDimensions, ms_tcn
 from uvast.models.ms_tcn_plus_plus import MsTcnPlusPlusDimensions, ms_tcn_plus_plus
+from uvast.models.mucon import Mucon, MuconDimensions
 from uvast.models.protocols import as_aligner, as_writer
 from uvast.models.uvast import Uvast, UvastDimensions
 
@@ -79,6 +80,7 @@ BUILDERS: dict[str, Builder] = {
     ),
     "asformer": Builder(AsformerDimensions, asformer, AsformerDimensions.from_config),
     "asrf": Builder(AsrfDimensions, Asrf, AsrfDimensions.from_config),
+    "mucon": Builder(MuconDimensions, Mucon, MuconDimensions.from_config),
 }
 
 

@@ -59,7 +59,10 @@ class Loop:
         named = objective.parameters()
         self._parameters = list(named.values())
         self._optimiser = build_optimiser(
-            self._parameters, learning_rate=config.learning_rate, weight_decay=config.weight_decay
+            self._parameters,
+            kind=config.optimiser,
+            learning_rate=config.learning_rate,
+            weight_decay=config.weight_decay,
         )
         self.average = WeightAverage(named, config.averaging)
 
