@@ -134,7 +134,5 @@ def test_a_model_of_an_installed_package_takes_part(package, tiny_path, tmp_path
     assert matrix.cells()[0].config.train.epochs == 50
     assert set(run_cell(toy, tmp_path / "benchmark")) == {"frames"}
     assert load(tmp_path / "benchmark" / toy.key).config.model.kind == "toy"
-    with pytest.raises(
-        ConfigError, match="choose from uvast, ms-tcn, ms-tcn\\+\\+, asformer, asrf, toy"
-    ):
+    with pytest.raises(ConfigError, match=r"choose from uvast, ms-tcn, .*asrf, .*toy"):
         build_model(ModelConfig(kind="other"), n_features=6, n_classes=3)

@@ -66,7 +66,7 @@ class SegmentBranch(nn.Module):
         self.writer = nn.LSTMCell(2 * width, width)
         self.mix = nn.Linear(2 * width, width)
         self.classify = nn.Linear(width, n_classes + 1)
-        self.regress = nn.Linear(width, 1)
+        self.regress = nn.Linear(width, 1, bias=False)  # what all lengths share changes no share
 
     def read(self, pooled: Tensor, mask: Tensor | None) -> Tensor:
         """Pooled frames `(B, T', D)`, valid ones `(B, T')` -> `(B, T', D)`, zero on padding."""
