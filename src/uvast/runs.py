@@ -67,7 +67,7 @@ LOG_COLUMNS = (
     *("cross_attention", "durations"),
     *("smoothing", "boundary", "alignment"),
     *("frame_domain", "video_domain", "attentive_entropy"),
-    *("swap_detection", "swap_correction", "other"),
+    *("swap_detection", "swap_correction", "consistency", "lengths", "other"),
     *(f"validation_{name}" for name in SCORES),
 )
 """`other` is the sum of the losses without a column: those of a model from another package."""
@@ -305,7 +305,8 @@ def _is_finished(checkpoint: Path) -> bool:
 
 def _log_lines(rows: Iterable[Mapping[str, object]], *, header: bool = False) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, LOG_COLUMNS, lineterminator="\n")
+    # a loss that only another package's model knows has no column; the sum counts it
+    writer = csv.DictWriter(text, LOG_COLUMNS, lineterminator="\n", extrasaction="ignore")
     if header:
         writer.writeheader()
     writer.writerows(rows)

@@ -28,7 +28,7 @@ from uvast.training.watching import Silent
     ("changes", "message"),
     [
         ({"supervision.refresh_every": 2}, "only pseudo-labels can be refreshed"),
-        ({"model.kind": "ms-tcn"}, "needs a uvast model"),
+        ({"model.kind": "ms-tcn"}, "needs a model that writes transcripts"),
         (
             {
                 "model.kind": "ms-tcn",

@@ -13,7 +13,8 @@ from uvast.config import load_config
 from uvast.data import Dataset
 from uvast.errors import ConfigError, SplitError
 from uvast.inference.named_decodings import decodings_of, fitting_decodings, named_decodings
-from uvast.models.build import config_gives_boundaries
+from uvast.models.build import described_model, gives_boundaries
+from uvast.models.protocols import as_aligner, gives_fractions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -130,18 +131,16 @@ class Matrix:
 
     def decodings_for(self, config: Config) -> dict[str, Mapping[str, Any]]:
         """The decodings of a model, by name."""
-        kind, alignment = config.model.kind, config.train.alignment_epochs > 0
-        boundaries = config_gives_boundaries(config.model)
-        known = decodings_of(kind, alignment=alignment, boundaries=boundaries)
+        kind, model = config.model.kind, described_model(config.model)
+        given = {
+            "alignment": config.train.alignment_epochs > 0 and as_aligner(model) is not None,
+            "explicit": gives_fractions(model),
+            "boundaries": gives_boundaries(model),
+        }
+        known = decodings_of(kind, **given)
         if self.decodings is None:
             return named_decodings(known)
-        names = fitting_decodings(
-            self.decodings,
-            kind,
-            alignment=alignment,
-            explicit=config.model.explicit_durations,
-            boundaries=boundaries,
-        )
+        names = fitting_decodings(self.decodings, kind, **given)
         if not names:
             raise ConfigError(
                 f"none of {', '.join(self.decodings)} fits the model {kind}",

@@ -252,9 +252,10 @@ def _second_stage(
 ) -> dict[str, object]:
     """What the options make of the epochs of stage 2."""
     from uvast.config import TrainConfig
+    from uvast.models.build import has_second_stage
 
     own, name = config.train.alignment_epochs, "train.alignment_epochs"
-    if stage in (Stage.two, Stage.both) and config.model.kind != "uvast":
+    if stage in (Stage.two, Stage.both) and not has_second_stage(config.model):
         raise ConfigError(
             f"{config.model.kind} has no second stage",
             where=f"--stage {stage.value}",

@@ -67,6 +67,7 @@ MetricName = Literal["euclidean", "cosine"]
 UnlabelledVideos = Literal["none", "test", "rest"]
 LengthKind = Literal["poisson", "gamma", "none"]
 FifaOptimiser = Literal["gradient-descent", "fast"]
+OptimiserKind = Literal["adam", "sgd"]
 
 STRICT = pydantic.ConfigDict(extra="forbid", allow_inf_nan=False)
 """Of the whole config; its sections inherit it."""
@@ -190,10 +191,12 @@ class TrainConfig:
     """the model sees every so many frames (`--sampling-rate`); 0 is the dataset's own rate"""
     accumulation: Annotated[Positive, Field(le=10_000)] = 1
     """batches in a step of the optimiser"""
+    optimiser: OptimiserKind = "adam"
+    """`adam`, or `sgd`: gradient descent with a momentum of 0.9"""
     learning_rate: Above = 5e-4
-    """of Adam"""
+    """of the optimiser"""
     weight_decay: NonNegative = 1e-5
-    """of Adam"""
+    """of the optimiser"""
     clip_norm: NonNegative = 0.0
     """largest norm of a gradient"""
     schedule: Literal["constant", "cosine"] = "constant"
@@ -296,7 +299,7 @@ class DecodeConfig:
     durations at once), or the `best` of all"""
     durations: Literal["viterbi", "fifa", "alignment", "explicit", "none"] = "viterbi"
     """`viterbi`, `fifa`, `alignment` (needs stage 2), `explicit` (needs
-    `model.explicit_durations`), or `none`; `semi-markov` and `best` have their own"""
+    `model.explicit_durations`, or `mucon`), or `none`; `semi-markov` and `best` have their own"""
     beam_width: Annotated[Count, Field(le=1000)] = 0
     """transcripts that the beam search keeps; 1 is greedy, 0 is the transcript's own: 10 for
     `best`, else 1"""

@@ -37,6 +37,7 @@ from uvast.inference.writing import (
 )
 from uvast.models.build import gives_boundaries
 from uvast.models.ensemble import writers
+from uvast.models.protocols import as_aligner, gives_fractions, has_alignment
 from uvast.segments import IntArray, Segmentation, round_durations
 
 if TYPE_CHECKING:
@@ -239,20 +240,21 @@ def check_options(model: nn.Module, options: DecodeConfig) -> None:
     decoders = writers(model)
     if options.transcript in ("decoder", "best") and not decoders:
         raise ConfigError(
-            f"transcript {options.transcript!r} needs a uvast model, this one is frame-wise",
+            f"transcript {options.transcript!r} needs a model that writes transcripts, "
+            "and this one is frame-wise",
             remedy="pass --transcript frames or --transcript semi-markov",
         )
     if options.transcript in ("semi-markov", "best"):
         return  # they find durations of their own
     if options.durations == "alignment" and not _can_align(model):
         remedy = "pass --durations viterbi"
-        if decoders:
+        if any(map(as_aligner, decoders)):
             remedy = f"train stage 2 with uvast train --resume RUN --stage 2, or {remedy}"
         raise ConfigError(
             "durations 'alignment' need a model with an alignment decoder", remedy=remedy
         )
     explicit = options.durations == "explicit"
-    if explicit and not any(one.dimensions.explicit_durations for one in decoders):
+    if explicit and not any(map(gives_fractions, decoders)):
         raise ConfigError(
             "durations 'explicit' need a model that was trained to predict them",
             remedy="train with --set model.explicit_durations=true or pass --durations viterbi",
@@ -280,4 +282,4 @@ def _check_without_boundaries(options: DecodeConfig) -> None:
 
 
 def _can_align(model: nn.Module) -> bool:
-    return any(one.alignment is not None for one in writers(model))
+    return any(map(has_alignment, writers(model)))

@@ -136,7 +136,7 @@ class HeldOut:
 
     def best(self, alpha: int, durations: int, votes: NDArray[np.float64]) -> NDArray[np.float64]:
         """The scores `(G,)` of `best` for votes `(G, 4)`; the powers are places in `POWERS`."""
-        assert self.ballots is not None, "only a uvast model has ballots"
+        assert self.ballots is not None, "only a model that writes has ballots"
         found = self.ballots.results(alpha, durations, votes)
         return np.full(len(votes), self.alone[alpha]) if found is None else found
 

@@ -10,8 +10,8 @@ import numpy as np
 from uvast.durations import LengthModel, Transitions
 from uvast.inference.priors import Priors
 from uvast.inference.weights import DecodingWeights
-from uvast.models import Uvast
 from uvast.models.ensemble import members_of
+from uvast.models.protocols import as_writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ def mean_priors(priors: Sequence[Priors], ensemble: nn.Module) -> Priors:
     Of equal priors, the mean is the same.
     """
     pairs = zip(priors, members_of(ensemble), strict=True)
-    writing = [one for one, member in pairs if isinstance(member, Uvast)] or list(priors)
+    writing = [one for one, member in pairs if as_writer(member) is not None] or list(priors)
     return Priors(
         poisson=_median_lengths([one.poisson for one in priors]),
         gamma=_median_lengths([one.gamma for one in priors]),

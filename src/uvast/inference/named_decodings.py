@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from uvast.config import parse_setting
 from uvast.errors import ConfigError
+from uvast.models.build import kind_writes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,7 +43,9 @@ DECODINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 FRAME_WISE = ("frames", "frames + viterbi", "frames + fifa", "semi-markov")
 """What every model can do."""
 
-UVAST = ("frames", "transcript", "alignment", "viterbi", "viterbi + gamma", "fifa")
+WRITTEN = ("frames", "transcript", "alignment", "explicit", "viterbi", "viterbi + gamma", "fifa")
+"""What models that write transcripts can do, some of them."""
+
 JOINT = ("semi-markov", "best")
 
 ON_FRAMES = MappingProxyType(
@@ -51,12 +54,15 @@ ON_FRAMES = MappingProxyType(
 """What a way to get durations means where the transcript is read off the frames."""
 
 
-def decodings_of(kind: str, *, alignment: bool, boundaries: bool = False) -> tuple[str, ...]:
-    """The names that fit a kind of model, with or without a second stage and boundaries."""
+def decodings_of(
+    kind: str, *, alignment: bool, explicit: bool = False, boundaries: bool = False
+) -> tuple[str, ...]:
+    """The names that fit a kind of model: with a second stage, lengths of its own, boundaries."""
     own = ("boundaries",) if boundaries else ()
-    if kind != "uvast":
+    if not kind_writes(kind):
         return (*own, *FRAME_WISE)
-    return tuple(name for name in (*UVAST, *own, *JOINT) if alignment or name != "alignment")
+    given = {"alignment": alignment, "explicit": explicit}
+    return tuple(name for name in (*WRITTEN, *own, *JOINT) if given.get(name, True))
 
 
 def fitting_decodings(
@@ -73,12 +79,12 @@ def fitting_decodings(
     transcript read off the frames; what does not fit the model is left out.
     """
     given = {"alignment": alignment, "explicit": explicit, "boundaries": boundaries}
-    chosen = []
+    writes, chosen = kind_writes(kind), []
     for name in names:
         if name != "none" and name not in DECODINGS:
             known = ", ".join(("none", *DECODINGS))
             raise ConfigError(f"no decoding {name!r}", remedy=f"choose from {known}")
-        if kind == "uvast":
+        if writes:
             name = "transcript" if name == "none" else name
             fits = given.get(name, True)
         else:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from uvast.models import Encoded, Uvast
+    from uvast.models import Encoded
+    from uvast.models.protocols import Writer
     from uvast.vocabulary import Vocabulary
 
 
@@ -44,7 +45,7 @@ class Transcript:
 
 
 def greedy_transcripts(
-    model: Uvast, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, *, max_segments: int
+    model: Writer, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, *, max_segments: int
 ) -> tuple[Transcript, ...]:
     """The likeliest token at each step, for all videos of a batch at once.
 
@@ -79,7 +80,7 @@ def greedy_transcripts(
 
 
 def beam_transcripts(
-    model: Uvast,
+    model: Writer,
     encoded: Encoded,
     mask: Tensor,
     vocabulary: Vocabulary,
@@ -145,7 +146,7 @@ def _best_first(transcripts: list[Transcript]) -> list[Transcript]:
 
 @torch.inference_mode()
 def transcript_log_probabilities(
-    model: Uvast, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, tokens: list[IntArray]
+    model: Writer, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, tokens: list[IntArray]
 ) -> tuple[float, ...]:
     """Log-probability, EOS included, of any token sequences of one video (B = 1)."""
     scores = []

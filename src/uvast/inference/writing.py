@@ -20,6 +20,7 @@ from uvast.inference.search import (
     transcript_log_probabilities,
 )
 from uvast.models.ensemble import mean_probabilities, writers_of
+from uvast.models.protocols import as_aligner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
     from uvast.durations import Durations
     from uvast.inference.search import Transcript
-    from uvast.models import Decoded, Encoded, Uvast
+    from uvast.models import Decoded, Encoded
+    from uvast.models.protocols import Writer
     from uvast.segments import IntArray, Segmentation
     from uvast.vocabulary import Vocabulary
 
@@ -81,7 +83,7 @@ def _by_all(
 
 
 def _written(
-    writer: Uvast,
+    writer: Writer,
     encoded: Encoded,
     mask: Tensor,
     vocabulary: Vocabulary,
@@ -106,7 +108,7 @@ def _written(
 
 
 def _ranked(
-    parts: Sequence[tuple[Uvast, Encoded]],
+    parts: Sequence[tuple[Writer, Encoded]],
     mask: Tensor,
     vocabulary: Vocabulary,
     written: Sequence[Transcript],
@@ -150,9 +152,10 @@ def aligned_durations(
     """Durations by the alignment decoders, whose assignments of frames are averaged."""
     found = []
     for writer, own in writers_of(model, encoded):
-        if writer.alignment is not None:
+        aligner = as_aligner(writer)
+        if aligner is not None and aligner.alignment is not None:
             segments = _read(writer, own, mask, vocabulary, transcript).features[:, :-1]
-            found.append(writer.align(own.features, mask, segments, None)[0])
+            found.append(aligner.align(own.features, mask, segments, None)[0])
     if len(found) == 1:
         return alignment(found[0].cpu().numpy())
     mean = mean_probabilities([one.double().log_softmax(-1) for one in found])
@@ -173,7 +176,7 @@ def explicit_fractions(
 
 
 def _read(
-    writer: Uvast, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, tokens: IntArray
+    writer: Writer, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, tokens: IntArray
 ) -> Decoded:
     """A transcript decoder's outputs for a whole transcript."""
     given = np.concatenate(([vocabulary.sos], tokens))

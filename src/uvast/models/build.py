@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import torch
 from torch import nn
 
+from uvast.config import ModelConfig
 from uvast.errors import CheckpointError, ConfigError
 from uvast.models.asformer import AsformerDimensions, asformer
 from uvast.models.asrf import Asrf, AsrfDimensions
@@ -21,6 +22,8 @@ from uvast.models.dtgrm import Dtgrm, DtgrmDimensions
 from uvast.models.li import LiDimensions, li
 from uvast.models.ms_tcn import MsTcnDimensions, ms_tcn
 from uvast.models.ms_tcn_plus_plus import MsTcnPlusPlusDimensions, ms_tcn_plus_plus
+from uvast.models.mucon import Mucon, MuconDimensions
+from uvast.models.protocols import as_aligner, as_writer
 from uvast.models.sstda import Sstda, SstdaDimensions
 from uvast.models.uvast import Uvast, UvastDimensions
 
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from uvast.config import ModelConfig
     from uvast.data import Targets
     from uvast.data.batching import Unlabelled
     from uvast.models.encoded import Encoded
@@ -40,7 +42,8 @@ class FrameModel(Protocol):
     """What every model can do: give each frame features and class logits.
 
     A model that also gives boundaries says so by a field `gives_boundaries`, one that has losses of
-    its own by a method `own_terms`, one that learns from unlabelled videos by `adaptation_terms`.
+    its own by a method `own_terms`, one that learns from unlabelled videos by `adaptation_terms`;
+    see `uvast.models.protocols` for those that write transcripts.
     """
 
     dimensions: Any
@@ -112,6 +115,7 @@ BUILDERS: dict[str, Builder] = {
     "sstda": Builder(SstdaDimensions, Sstda, SstdaDimensions.from_config),
     "bcn": Builder(BcnDimensions, Bcn, BcnDimensions.from_config),
     "dtgrm": Builder(DtgrmDimensions, Dtgrm, DtgrmDimensions.from_config),
+    "mucon": Builder(MuconDimensions, Mucon, MuconDimensions.from_config),
 }
 
 
@@ -152,10 +156,26 @@ def build_model(config: ModelConfig, *, n_features: int, n_classes: int) -> nn.M
     return model
 
 
+def described_model(config: ModelConfig) -> nn.Module:
+    """The model that `config` describes, without memory for weights: to ask what it can do."""
+    with torch.device("meta"):
+        return build_model(config, n_features=1, n_classes=1)
+
+
 def config_gives_boundaries(config: ModelConfig) -> bool:
     """Whether the model that `config` describes says where segments start."""
-    with torch.device("meta"):  # shapes without memory
-        return gives_boundaries(build_model(config, n_features=1, n_classes=1))
+    return gives_boundaries(described_model(config))
+
+
+def kind_writes(kind: str) -> bool:
+    """Whether models of a kind write transcripts; of an unknown kind, they do not."""
+    known = find_builder(kind) is not None
+    return known and as_writer(described_model(ModelConfig(kind=kind))) is not None
+
+
+def has_second_stage(config: ModelConfig) -> bool:
+    """Whether the model that `config` describes is trained in two stages."""
+    return as_aligner(described_model(config)) is not None
 
 
 def rebuild_model(kind: str, dimensions: dict[str, Any], *, where: Path) -> nn.Module:

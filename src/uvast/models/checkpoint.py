@@ -25,7 +25,7 @@ from uvast.files import atomic_path, first_fault, open_file, unwritable
 from uvast.models.build import MASK_NAME, OWN_KINDS, add_mask_token, rebuild_model
 from uvast.models.card_difference import card_difference
 from uvast.models.ensemble import Ensemble, scalings_of
-from uvast.models.uvast import Uvast
+from uvast.models.protocols import as_aligner
 from uvast.vocabulary import Vocabulary  # noqa: TC001 (pydantic reads it)
 
 if TYPE_CHECKING:
@@ -258,8 +258,9 @@ def _untrained(card: ModelCard, weights: Mapping[str, Tensor], path: Path) -> nn
         raise CheckpointError(
             f"has a model card that makes no model ({error})", where=path, remedy="train again"
         ) from error
-    if isinstance(model, Uvast) and any(name.startswith(ALIGNMENT_PREFIX) for name in weights):
-        model.add_alignment()
+    aligner = as_aligner(model)
+    if aligner is not None and any(name.startswith(ALIGNMENT_PREFIX) for name in weights):
+        aligner.add_alignment()
     return model
 
 

@@ -14,10 +14,12 @@ from torch import Tensor, nn
 from uvast.data.scaling import Scaling
 from uvast.models.build import as_frame_model, gives_boundaries
 from uvast.models.encoded import Encoded
-from uvast.models.uvast import Uvast
+from uvast.models.protocols import as_writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from uvast.models.protocols import Writer
 
 _BLOCK = 2**12
 """Frames that are scaled together: float64 takes twice the memory."""
@@ -116,15 +118,17 @@ def members_of(model: nn.Module) -> tuple[nn.Module, ...]:
     return tuple(model.members) if isinstance(model, Ensemble) else (model,)
 
 
-def writers(model: nn.Module) -> tuple[Uvast, ...]:
-    """Those of them that have a transcript decoder; a frame-wise model has none."""
-    return tuple(one for one in members_of(model) if isinstance(one, Uvast))
+def writers(model: nn.Module) -> tuple[Writer, ...]:
+    """Those of them that write transcripts; a frame-wise model does not."""
+    found = (as_writer(one) for one in members_of(model))
+    return tuple(one for one in found if one is not None)
 
 
-def writers_of(model: nn.Module, encoded: Encoded) -> tuple[tuple[Uvast, Encoded], ...]:
+def writers_of(model: nn.Module, encoded: Encoded) -> tuple[tuple[Writer, Encoded], ...]:
     """The same, each with what it made of the frames itself."""
     pairs = zip(members_of(model), encoded.members or (encoded,), strict=True)
-    return tuple((one, own) for one, own in pairs if isinstance(one, Uvast))
+    found = ((as_writer(one), own) for one, own in pairs)
+    return tuple((one, own) for one, own in found if one is not None)
 
 
 def scalings_of(model: nn.Module) -> tuple[Scaling | None, ...]:

@@ -30,6 +30,8 @@ class Uvast(nn.Module):
     Padding never takes part: a video's outputs are the same alone and in a batch.
     """
 
+    writes_transcripts = True
+
     def __init__(self, dimensions: UvastDimensions) -> None:
         super().__init__()
         self.dimensions = dimensions
@@ -51,6 +53,11 @@ class Uvast(nn.Module):
     def gives_boundaries(self) -> bool:
         """Whether `encode` gives boundaries."""
         return self.boundary is not None
+
+    @property
+    def gives_fractions(self) -> bool:
+        """Whether `decode` gives each segment's share of the video."""
+        return self.dimensions.explicit_durations
 
     def add_alignment(self) -> AlignmentDecoder:
         """Adds the alignment decoder, freshly initialised, where there is none yet."""

@@ -16,6 +16,7 @@ from uvast.inference.pipeline import segment_with_decodings
 from uvast.inference.weights import DecodingWeights
 from uvast.models.build import gives_boundaries
 from uvast.models.ensemble import writers
+from uvast.models.protocols import gives_fractions, has_alignment
 from uvast.report.attention import attention_maps, has_attention
 from uvast.report.compare import compare, order_of_videos
 from uvast.report.content import Report
@@ -45,9 +46,11 @@ OWN = "as configured"
 def decodings_to_show(segmenter: Segmenter) -> dict[str, Mapping[str, Any]]:
     """The decodings that a model can do, its own setting among them."""
     network = segmenter.module
-    alignment = any(one.alignment is not None for one in writers(network))
     names = decodings_of(
-        segmenter.config.model.kind, alignment=alignment, boundaries=gives_boundaries(network)
+        segmenter.config.model.kind,
+        alignment=any(map(has_alignment, writers(network))),
+        explicit=any(map(gives_fractions, writers(network))),
+        boundaries=gives_boundaries(network),
     )
     decodings = named_decodings(name for name in names if name not in LEFT_OUT)
     if _own_decodings(segmenter, decodings) or not _makes_timelines(segmenter):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from uvast.errors import CheckpointError
 from uvast.inference.priors import Priors
-from uvast.models import Uvast
 from uvast.models.build import as_frame_model
 from uvast.models.checkpoint import (
     ALIGNMENT_PREFIX,
@@ -21,6 +20,7 @@ from uvast.models.checkpoint import (
     scaling_tensors,
     write_checkpoint,
 )
+from uvast.models.protocols import as_aligner, has_alignment
 from uvast.training.resuming import AGAIN, State, read_state, read_targets, target_tensors
 
 if TYPE_CHECKING:
@@ -115,7 +115,6 @@ class Checkpoints:
         config, spec, progress = self._config, self._dataset.spec, state.progress
         n_chosen_on = len(self._info.validation)
         chosen = f"epoch {progress.best_epoch}, chosen on {n_chosen_on} validation videos"
-        has_alignment = isinstance(self._model, Uvast) and self._model.alignment is not None
         return ModelCard(
             kind=config.model.kind,
             dimensions=dataclasses.asdict(as_frame_model(self._model).dimensions),
@@ -123,7 +122,7 @@ class Checkpoints:
             sampling_rate=self._dataset.sampling_rate,
             frames_per_second=spec.frames_per_second,
             supervision=config.supervision.kind,
-            stage=2 if has_alignment else 1,
+            stage=2 if has_alignment(self._model) else 1,
             epoch=progress.best_epoch or progress.epoch,
             selection=chosen if progress.best_epoch else "last epoch",
             decoding=state.priors.as_dict(),
@@ -133,9 +132,9 @@ class Checkpoints:
 
     def _load_weights(self, contents: TensorFile) -> None:
         weights = contents.weights
-        has_alignment = any(name.startswith(ALIGNMENT_PREFIX) for name in weights)
-        if has_alignment and isinstance(self._model, Uvast):
-            self._model.add_alignment()
+        aligner = as_aligner(self._model)
+        if aligner is not None and any(name.startswith(ALIGNMENT_PREFIX) for name in weights):
+            aligner.add_alignment()
         check_weights(
             self._model,
             weights,

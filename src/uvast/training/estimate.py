@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from uvast.data import Video, collate
-from uvast.models import Uvast
 from uvast.models.build import build_model
+from uvast.models.protocols import as_aligner
 from uvast.segments import Segmentation, round_durations
 from uvast.training.batches import EpochBatches
 from uvast.training.distributed import Processes
@@ -50,7 +50,7 @@ def expected_seconds(config: Config, facts: DataFacts, device: torch.device) -> 
         epochs = {1: config.train.epochs}
         step = _step(config, stage_one_objective(model, classes, config.loss), 1, batch)
         seconds = config.train.epochs * facts.n_videos * step
-        if isinstance(model, Uvast) and config.train.alignment_epochs:
+        if as_aligner(model) is not None and config.train.alignment_epochs:
             epochs[2] = config.train.alignment_epochs
             seconds += (
                 epochs[2] * facts.n_videos * _step(config, StageTwo(model, classes), 2, batch)

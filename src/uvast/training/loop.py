@@ -60,7 +60,10 @@ class Loop:
         self._parameters = list(named.values())
         self._statistics = objective.statistics()
         self._optimiser = build_optimiser(
-            self._parameters, learning_rate=config.learning_rate, weight_decay=config.weight_decay
+            self._parameters,
+            kind=config.optimiser,
+            learning_rate=config.learning_rate,
+            weight_decay=config.weight_decay,
         )
         self.average = WeightAverage({**named, **self._statistics}, config.averaging)
 

@@ -22,6 +22,7 @@ from uvast.inference.ensemble import (
     read_members,
     write_members,
 )
+from uvast.models.build import has_second_stage
 from uvast.runs import (
     CONFIG_FILE,
     MEMBERS_FOLDER,
@@ -297,5 +298,5 @@ class _MembersRun:
 
 def _epochs(config: Config) -> dict[int, int]:
     """Of each stage."""
-    second = config.train.alignment_epochs if config.model.kind == "uvast" else 0
+    second = config.train.alignment_epochs if has_second_stage(config.model) else 0
     return {1: config.train.epochs, **({2: second} if second else {})}

@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import torch
 
-from uvast.models import Uvast
 from uvast.models.build import adaptation_terms, as_frame_model, own_terms
+from uvast.models.protocols import (
+    as_aligner,
+    as_writer,
+    gives_fractions,
+    has_written_terms,
+    written_terms,
+)
 from uvast.training.loss_sums import EQUAL, Losses, framewise_losses, stage_one_losses
 from uvast.training.losses import alignment_loss, decoder_inputs
 
@@ -41,71 +47,75 @@ class Objective(Protocol):
 
 
 class StageOne:
-    """Encoder and transcript decoder (Eq. 6)."""
+    """A model that writes transcripts: its frames and what it writes (Eq. 6)."""
 
     def __init__(
         self,
-        model: Uvast,
+        model: nn.Module,
         vocabulary: Vocabulary,
         config: LossConfig,
         weights: TargetWeights = EQUAL,
     ) -> None:
-        self._model = model
+        writer = as_writer(model)
+        assert writer is not None, "others are frame-wise"
+        self._module, self._model = model, writer
         self._vocabulary = vocabulary
         self._config = config
         self._weights = weights
         needs_segments = config.segment or config.group_segment != "off" or config.cross_attention
-        self._needs_decoder = needs_segments or model.dimensions.explicit_durations
+        has_more = gives_fractions(model) or has_written_terms(model)
+        self._needs_decoder = needs_segments or has_more
 
     def parameters(self) -> dict[str, nn.Parameter]:
         """All but the alignment decoder's."""
-        named = self._model.named_parameters()
+        named = self._module.named_parameters()
         return {name: value for name, value in named if not name.startswith("alignment.")}
 
     def statistics(self) -> dict[str, Tensor]:
-        """None: a `Uvast` normalises each video by itself."""
-        return {}
+        """Of the whole model."""
+        return _statistics(self._module)
 
     def train_mode(self) -> None:
         """The whole model trains."""
-        self._model.train()
+        self._module.train()
 
     def losses(self, batch: Batch) -> Losses:
         """Teacher forcing; a decoder that no term needs is not run."""
-        targets = _targets(batch)
-        encoded = self._model.encode(batch.features, batch.mask)
-        decoded = None
+        features, mask, targets = batch.features, batch.mask, _targets(batch)
+        encoded = self._model.encode(features, mask)
+        decoded, own = None, own_terms(self._module, encoded, features, mask, targets)
         if self._needs_decoder:
-            decoded = self._model.decode(
-                encoded,
-                batch.mask,
-                _tokens(targets, self._vocabulary),
-                need_weights=self._config.cross_attention,
-            )
-        return stage_one_losses(
-            encoded, decoded, targets, self._config, self._weights, features=batch.features
+            tokens = _tokens(targets, self._vocabulary)
+            need_weights = self._config.cross_attention
+            decoded = self._model.decode(encoded, mask, tokens, need_weights=need_weights)
+            own = {**own, **written_terms(self._module, encoded, decoded, mask, targets)}
+        common = stage_one_losses(
+            encoded, decoded, targets, self._config, self._weights, features=features
         )
+        return Losses({**common.terms, **own})
 
 
 class StageTwo:
     """The alignment decoder, on top of the frozen rest in eval mode (Eq. 7)."""
 
-    def __init__(self, model: Uvast, vocabulary: Vocabulary) -> None:
-        self._model = model
+    def __init__(self, model: nn.Module, vocabulary: Vocabulary) -> None:
+        aligner = as_aligner(model)
+        assert aligner is not None, "others have no second stage"
+        self._module, self._model = model, aligner
         self._vocabulary = vocabulary
-        self._alignment = model.add_alignment()
+        self._alignment = aligner.add_alignment()
 
     def parameters(self) -> dict[str, nn.Parameter]:
         """The alignment decoder's."""
         return {f"alignment.{n}": p for n, p in self._alignment.named_parameters()}
 
     def statistics(self) -> dict[str, Tensor]:
-        """None, as in stage 1."""
+        """None: the rest stays as it is."""
         return {}
 
     def train_mode(self) -> None:
         """Dropout only in the alignment decoder."""
-        self._model.eval()
+        self._module.eval()
         self._alignment.train()
 
     def losses(self, batch: Batch) -> Losses:
@@ -139,8 +149,8 @@ class FrameWise:
         return dict(self._module.named_parameters())
 
     def statistics(self) -> dict[str, Tensor]:
-        """Its buffers that are floats."""
-        return {n: b for n, b in self._module.named_buffers() if b.is_floating_point()}
+        """Of the whole model."""
+        return _statistics(self._module)
 
     def train_mode(self) -> None:
         """The whole model trains."""
@@ -163,9 +173,14 @@ def stage_one_objective(
     model: nn.Module, vocabulary: Vocabulary, config: LossConfig, weights: TargetWeights = EQUAL
 ) -> Objective:
     """The first stage of any model."""
-    if isinstance(model, Uvast):
+    if as_writer(model) is not None:
         return StageOne(model, vocabulary, config, weights)
     return FrameWise(model, config, weights)
+
+
+def _statistics(model: nn.Module) -> dict[str, Tensor]:
+    """A model's buffers that are floats."""
+    return {name: one for name, one in model.named_buffers() if one.is_floating_point()}
 
 
 def _targets(batch: Batch) -> Targets:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,18 +13,30 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
-    from uvast.config import TrainConfig
+    from uvast.config import OptimiserKind, TrainConfig
 
 OPTIMISER_PREFIX = "optimiser."
 AVERAGE_PREFIX = "average."
-MOMENTS = ("exp_avg", "exp_avg_sq")
-"""What Adam keeps of each weight, beside its number of steps."""
+STEP = "step"
+KEPT: Mapping[type[torch.optim.Optimizer], tuple[str, ...]] = MappingProxyType(
+    {torch.optim.Adam: (STEP, "exp_avg", "exp_avg_sq"), torch.optim.SGD: ("momentum_buffer",)}
+)
+"""What an optimiser keeps of each weight: tensors of its shape, and the number of its steps."""
+MOMENTUM = 0.9
 
 
 def build_optimiser(
-    parameters: Sequence[nn.Parameter], *, learning_rate: float, weight_decay: float
-) -> torch.optim.Adam:
-    """Adam as in the paper, all parameters in one kernel."""
+    parameters: Sequence[nn.Parameter],
+    *,
+    kind: OptimiserKind = "adam",
+    learning_rate: float,
+    weight_decay: float,
+) -> torch.optim.Optimizer:
+    """Adam as in the paper, or gradient descent with momentum; all parameters in one kernel."""
+    if kind == "sgd":
+        return torch.optim.SGD(
+            parameters, lr=learning_rate, momentum=MOMENTUM, weight_decay=weight_decay, fused=True
+        )
     return torch.optim.Adam(parameters, lr=learning_rate, weight_decay=weight_decay, fused=True)
 
 
@@ -50,14 +63,17 @@ def load_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tenso
     """Reads what `optimiser_tensors` gave; a weight that no loss has reached yet has no state."""
     contents = optimiser.state_dict()
     parameters = [one for group in optimiser.param_groups for one in group["params"]]
+    kept = KEPT[type(optimiser)]
     state: dict[int, dict[str, Tensor]] = {}
     for index, parameter in enumerate(parameters):
-        names = {key: f"{OPTIMISER_PREFIX}{index}.{key}" for key in ("step", *MOMENTS)}
-        if names["step"] in tensors:
-            state[index] = {"step": _fitting(tensors, names["step"], torch.Size())}
-            state[index] |= {key: _fitting(tensors, names[key], parameter.shape) for key in MOMENTS}
+        names = {key: f"{OPTIMISER_PREFIX}{index}.{key}" for key in kept}
+        if names[kept[0]] in tensors:
+            state[index] = {
+                key: _fitting(tensors, name, torch.Size() if key == STEP else parameter.shape)
+                for key, name in names.items()
+            }
     if not state:
-        raise KeyError(f"{OPTIMISER_PREFIX}0.step")
+        raise KeyError(f"{OPTIMISER_PREFIX}0.{kept[0]}")
     optimiser.load_state_dict({**contents, "state": state})
 
 

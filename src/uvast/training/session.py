@@ -11,8 +11,8 @@ from uvast.errors import ConfigError
 from uvast.inference.decoder import check_options
 from uvast.inference.priors import Priors
 from uvast.inference.segmenter import Segmenter
-from uvast.models import Uvast
-from uvast.models.build import build_model, learns_unlabelled, mask_token
+from uvast.models.build import build_model, gives_boundaries, learns_unlabelled, mask_token
+from uvast.models.protocols import as_aligner, as_writer, gives_fractions, has_written_terms
 from uvast.training.batches import draw_epoch, longest_chunk, sample_augmentation
 from uvast.training.checkpoints import Checkpoints
 from uvast.training.clicks import check_clicks
@@ -95,7 +95,7 @@ class Session:
         self._state, self._saved = self._checkpoints.read_last(self._state)
         train, kind = self._config.train, self._config.model.kind
         epochs = {1: train.epochs}
-        if isinstance(self._model, Uvast) and train.alignment_epochs:
+        if as_aligner(self._model) is not None and train.alignment_epochs:
             epochs[2] = train.alignment_epochs
         left = self._state.progress.left_of(epochs)
         notes, info = self._data.notes, self._info
@@ -135,7 +135,6 @@ class Session:
         if self._state.progress.stage == 1:  # a finished first stage gets its second
             self._checkpoints.load_best()
             self._move_to(Progress(stage=2))
-        assert isinstance(self._model, Uvast), "only uvast has a second stage"
         torch.manual_seed(epoch_seed(self._config.train.seed, stage=0, epoch=2))
         objective = StageTwo(self._model, self._data.dataset.vocabulary)
         self._train(self._loop(objective, 2, self._config.train.alignment_epochs))
@@ -276,12 +275,12 @@ def _check(config: Config, model: nn.Module) -> None:
     loss = config.loss
     terms = (loss.frame, loss.segment, loss.cross_attention, loss.smoothing)
     groups = {loss.group_frame, loss.group_segment} - {"off"}
-    outputs = config.model.explicit_durations or config.model.boundary_output
-    if isinstance(model, Uvast) and not (any(terms) or groups or outputs):
+    outputs = gives_fractions(model) or gives_boundaries(model) or has_written_terms(model)
+    if as_writer(model) is not None and not (any(terms) or groups or outputs):
         raise ConfigError(
             "every loss is switched off", where="loss", remedy="switch on at least one"
         )
     decode = config.decode
-    if decode.durations == "alignment" and isinstance(model, Uvast):  # it comes with stage 2
+    if decode.durations == "alignment" and as_aligner(model) is not None:  # it comes with stage 2
         decode = replace(decode, durations="viterbi")
     check_options(model, decode)

@@ -15,6 +15,7 @@ from uvast.devices import choose_device
 from uvast.errors import ConfigError, InputError, SplitError
 from uvast.features.record import common_extractor
 from uvast.files import write_text
+from uvast.models.build import has_second_stage
 from uvast.runs import RunFolder, RunInfo, versions
 from uvast.training.distributed import join_processes, own_device
 from uvast.training.folds import folds_of
@@ -208,7 +209,7 @@ def _parts(
 
 def _check_changeable(folder: RunFolder, config: Config) -> None:
     """Settings are changed where they still change something."""
-    last_stage = 2 if config.model.kind == "uvast" else 1
+    last_stage = 2 if has_second_stage(config.model) else 1
     if folder.last.exists():
         progress, _ = read_state(folder.last)
         if progress.stage == 2 and config.train.alignment_epochs < progress.epoch:
