@@ -63,6 +63,7 @@ ClassWeights = Literal["equal", "median-frequency"]
 TargetMethod = Literal["class-model", "k-medoids", "midpoint"]
 MetricName = Literal["euclidean", "cosine"]
 LengthKind = Literal["poisson", "gamma", "none"]
+Rates = Annotated[tuple[Annotated[Number, Field(ge=0.1, le=10)], ...], Field(max_length=20)]
 FifaOptimiser = Literal["gradient-descent", "fast"]
 
 STRICT = pydantic.ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -302,6 +303,12 @@ class DecodeConfig:
     """weight of the mean lengths in FIFA's energy"""
     fifa_sum_weight: NonNegative = 0.1
     """weight of the sum of lengths"""
+    rates: Rates = ()
+    """a video is seen at these factors of its number of frames, and the frame posteriors are
+    averaged: `[0.8, 1.0, 1.25]` takes three times as long; none sees it once, as it is"""
+    phases: bool = False
+    """with `train.sampling_rate` above 1, the frames between are seen as well: posteriors are
+    averaged, and cuts moved to single source frames"""
 
     @property
     def is_bare(self) -> bool:

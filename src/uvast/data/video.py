@@ -27,6 +27,7 @@ class Video:
         frames_per_second: of the source, if known.
         edges: when each source frame starts and the last one ends, in seconds
             `(source_frames + 1,)`, if known better than by the rate.
+        source_features: of every source frame `(source_frames, F)`, where they are at hand; a view.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Video:
     sampling_rate: int = 1
     frames_per_second: float | None = None
     edges: NDArray[np.float64] | None = None
+    source_features: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
         if self.features.ndim != 2:
@@ -49,6 +51,10 @@ class Video:
             raise InputError(f"labels of shape {self.labels.shape}, not ({self.n_frames},)")
         if self.edges is not None and self.edges.shape != (self.source_frames + 1,):
             raise InputError(f"edges of shape {self.edges.shape}, not ({self.source_frames + 1},)")
+        if self.source_features is not None and len(self.source_features) != self.source_frames:
+            raise InputError(
+                f"features of {len(self.source_features)} source frames, not {self.source_frames}"
+            )
 
     @property
     def n_frames(self) -> int:
