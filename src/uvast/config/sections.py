@@ -221,7 +221,8 @@ class TrainConfig:
     """epochs without a better validation after which training stops"""
     folds: Folds = 0
     """inner runs, each without some of the videos, that choose the weights of `best` before the
-    run learns from all of them; they take (folds - 1) times as long again; 0 for none"""
+    run learns from all of them; they take (folds - 1) times as long again, with `--members` once
+    for all of these; 0 for none"""
     fold_epochs: Annotated[Above, Field(le=1000)] = 1.0
     """epochs of such an inner run, as a share of `epochs`"""
     checkpoint_seconds: NonNegative = 30.0

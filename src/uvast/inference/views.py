@@ -142,14 +142,9 @@ def _interleaved(phases: Sequence[FramePrediction], video: Video) -> FramePredic
     shares = np.add.reduceat(np.exp(logs - np.repeat(highest, counts, axis=0)), places)
     with np.errstate(divide="ignore"):
         means = highest + np.log(shares / counts[:, None].astype(np.float32))
-    return replace(
-        own,
-        log_probabilities=means,
-        boundaries=None
-        if starts is None
-        else np.add.reduceat(starts, places) / counts.astype(np.float32),
-        source_log_probabilities=logs,
-    )
+    if starts is not None:
+        starts = (np.add.reduceat(starts, places) / counts).astype(np.float32)
+    return replace(own, log_probabilities=means, boundaries=starts, source_log_probabilities=logs)
 
 
 def _places(n_before: int, n_after: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
