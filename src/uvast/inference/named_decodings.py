@@ -111,7 +111,7 @@ def check_effect(names: Iterable[str], options: DecodeConfig) -> None:
     """Refuses settings, such as `decode.durations`, that a joint way of decoding does not use."""
     if options.transcript not in JOINT:
         return
-    used = {"transcript", "alpha", "boundary_weight", "rates", "phases"}
+    used = {"transcript", "alpha", "boundary_weight", "rates", "phases", "ends", "recipes"}
     if options.transcript == "best":
         used |= {"beam_width", "max_segments"}
     given = [name.removeprefix("decode.") for name in names]

@@ -40,7 +40,7 @@ def run_charts(run: RunFolder, info: RunInfo) -> tuple[Chart, ...]:
     """How a run was trained; of members that are still there, the first with the others behind."""
     places = [run.path / one.source for one in info.members]
     logs = [run.read_log(), *(RunFolder(one).read_log() for one in places if is_run(one))]
-    first, *others = map(training_charts, [log for log in logs if log] or [()])
+    first, *others = [training_charts(log) for log in logs if log] or [()]
     by_title = [{one.title: one for one in charts} for charts in others]
     return tuple(
         replace(one, thin=tuple(found[one.title] for found in by_title if one.title in found))
