@@ -26,7 +26,7 @@ from uvast.inference.recipes import (
     transcript_groups,
 )
 
-TEA, COFFEE = (0, 1, 2, 3, 0), (4, 1, 5, 6, 7, 4)
+TEA, COFFEE = (0, 1, 2, 3, 4, 5, 0), (0, 3, 1, 5, 2, 4, 0)
 
 
 def cooked(recipe: tuple[int, ...], generator: np.random.Generator) -> tuple[int, ...]:
@@ -63,7 +63,7 @@ def test_one_recipe_where_there_is_no_structure(seed: int):
 
 def test_as_many_recipes_as_are_asked_for_and_can_be():
     transcripts = (TEA, TEA, COFFEE, (1, 2))
-    assert transcript_groups(transcripts, 8, 2).tolist()[:3] != [0, 0, 0]
+    assert set(transcript_groups(transcripts, 8, 2)) == {0, 1}
     assert sorted(transcript_groups(transcripts, 8, 3)) == [0, 0, 1, 2]
     assert transcript_groups(transcripts, 8, 9).max() == 2
     assert transcript_groups(transcripts, 8, 1).tolist() == [0] * 4
