@@ -30,6 +30,7 @@ from uvast.benchmark.cell import (
 from uvast.benchmark.decoded_scores import COLUMNS
 from uvast.benchmark.engine import SerialEngine, run_cells
 from uvast.benchmark.results import collect, with_earlier
+from uvast.config import DecodeConfig
 from uvast.data import Dataset, Video, write_labelled
 from uvast.errors import ConfigError, CorruptFileError, DataError, OutputError, UvastError
 from uvast.files import checked
@@ -130,9 +131,11 @@ def test_videos_are_encoded_once_for_all_decodings(
 ) -> None:
     real, n_encoded = Segmenter.encode_batch, Counter()
 
-    def counted(self: Segmenter, videos: Sequence[Video]) -> EncodedVideos:
+    def counted(
+        self: Segmenter, videos: Sequence[Video], options: DecodeConfig | None = None
+    ) -> EncodedVideos:
         n_encoded.update(video.name for video in videos)
-        return real(self, videos)
+        return real(self, videos, options)
 
     monkeypatch.setattr(Segmenter, "encode_batch", counted)
     both = make_cell(decodings={"frames": {}, **VITERBI, "semi-markov": SEMI_MARKOV})

@@ -57,7 +57,7 @@ def test_a_plan_alone_trains_nothing(tiny_path):
 
 
 def test_the_time_is_that_of_all_members(tiny_path, monkeypatch):
-    monkeypatch.setattr("uvast.training.expected_seconds", lambda *_: 300.0)
+    monkeypatch.setattr("uvast.training.expected_seconds", lambda *given: 300.0 * given[3])
     done = uvast("train", tiny_path, "--plan", "--members", 3, *TINY, "--device", "cpu")
     assert done.stderr.splitlines()[-1] == "3 members will take about 15 minutes (cpu)"
     plan = json.loads(done.stdout)

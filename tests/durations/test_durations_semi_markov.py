@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from durations_reference import (
@@ -34,6 +37,12 @@ def integer_transitions(generator, n_classes, forbidden=0.2):
     initial[1:][generator.random(n_classes - 1) < forbidden] = -np.inf
     np.fill_diagonal(bigram, -np.inf)
     return Transitions(initial, bigram)
+
+
+def with_ends(generator, transitions):
+    shares = generator.choice([0.0, 0.25, 0.5, 1.0], transitions.n_classes)
+    with np.errstate(divide="ignore"):
+        return replace(transitions, final=np.log(shares))
 
 
 def key_from_the_end(segmentation):
@@ -152,3 +161,48 @@ def test_equal_and_impossible_frames():
 def test_refuses_what_cannot_be(frames, lengths, transitions, alpha, message):
     with pytest.raises(InputError, match=message):
         semi_markov(frames, lengths, transitions, alpha=alpha)
+
+
+@settings(max_examples=200, deadline=None)
+@given(seeds, st.integers(1, 6), st.integers(1, 3))
+def test_ends_count_as_brute_force_says(seed, n_frames, n_classes):
+    """Whatever the video may end with: the best score of all, by probabilities multiplied out."""
+    generator = np.random.default_rng(seed)
+    frames = random_frames(generator, n_frames, n_classes)
+    lengths = TableLengths(concave_table(generator, n_classes, n_frames))
+    transitions = with_ends(generator, integer_transitions(generator, n_classes, forbidden=0.0))
+    ends = np.exp(transitions.final)
+    scores = []
+    with np.errstate(divide="ignore"):
+        for one in all_segmentations(n_frames, n_classes):
+            actions = one.transcript
+            score = frames[np.arange(n_frames), one.labels].sum()
+            score += lengths.score(actions, one.durations).sum()
+            score += transitions.initial[actions[0]]
+            for before, after in pairwise(actions):
+                score += transitions.bigram[before, after] + np.log(1 - ends[before])
+            scores.append(score + np.log(ends[actions[-1]]))
+    found = semi_markov(frames, lengths, transitions, alpha=1.0)
+    best = segmentation_score(frames, found, lengths, transitions, alpha=1.0)
+    assert best == pytest.approx(max(scores))
+
+
+def test_a_video_ends_as_the_training_videos_do():
+    transitions = Transitions.fit([[0, 1, 2], [1, 0, 2], [0, 1, 0, 2]] * 9, 3, ends=True)
+    assert np.exp(transitions.final) == pytest.approx([0.5 / 37, 0.5 / 28, 27.5 / 28])
+    truth = Segmentation([0, 1, 0, 2], [10, 10, 10, 10])
+    frames = planted_frames(truth, 3)
+    frames[30:] = np.log([0.4, 0.3, 0.3])  # nothing to see there
+    lengths = LengthModel.none(3)
+    assert semi_markov(frames, lengths, transitions, alpha=1.0).transcript.tolist()[-1] == 2
+    without = semi_markov(frames, lengths, transitions.without_ends, alpha=1.0)
+    assert without.transcript.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("final", "sentence"),
+    [([0.0], "ends of shape"), ([0.1, 0.0], "no log-prob"), ([np.nan, 0.0], "no log-prob")],
+)
+def test_ends_are_log_probabilities(final, sentence):
+    with pytest.raises(InputError, match=sentence):
+        Transitions(np.zeros(2), np.full((2, 2), -np.inf), np.array(final))

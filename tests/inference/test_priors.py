@@ -24,6 +24,8 @@ def test_priors_survive_json() -> None:
     assert (again.poisson, again.gamma) == (priors.poisson, priors.gamma)
     np.testing.assert_array_equal(again.transitions.initial, priors.transitions.initial)
     np.testing.assert_array_equal(again.transitions.bigram, priors.transitions.bigram)
+    np.testing.assert_array_equal(again.transitions.final, priors.transitions.final)
+    assert again.transcripts == ((0, 1, 2), (0, 2))
     assert again.as_dict() == priors.as_dict()
 
 
@@ -48,6 +50,11 @@ def test_priors_survive_json() -> None:
         (("transitions", "bigram"), [[None, 0.0], [0.0]], "its transitions cannot be read"),
         (("transitions", "bigram"), [[0.0] * 3] * 3, "from an action to itself"),
         (("transitions", "bigram"), [[5.0]], "transitions.bigram.0.0"),
+        (("transitions", "final"), [0.0], "ends of shape (1,), not (3,)"),
+        (("transitions", "final"), [0.5] * 3, "transitions.final.0"),
+        (("transcripts",), [[0], []], "transcripts.1"),
+        (("transcripts",), [[0, 3]], "its transcripts have more classes than the model, 3"),
+        (("transcripts",), [[-1]], "transcripts.0.0 is -1, below 0"),
     ],
 )
 def test_a_wrong_value_of_a_card_is_one_sentence(
@@ -71,10 +78,13 @@ def test_a_wrong_value_of_a_card_is_one_sentence(
 def test_cards_of_earlier_versions_mean_what_they_did() -> None:
     """One power for all, bigrams as they are, and confidences as the network has them."""
     values = Priors.fit(SEGMENTATIONS, 3).as_dict()
-    del values["weights"], values["temperature"]
+    del values["weights"], values["temperature"], values["transcripts"]
+    del values["transitions"]["final"]
     found = Priors.from_dict({**values, "alpha": 0.3, "decoder_weight": 2.0}, 3)
     assert found.weights == DecodingWeights(0.3, 0.3, 0.3, 2.0, 1.0)
     assert found.temperature == 1
+    assert found.transitions.final is None
+    assert found.transcripts == ()
     with pytest.raises(CheckpointError, match="weights is missing"):
         Priors.from_dict(values, 3)
     with pytest.raises(CheckpointError, match=r"weights\.decoder is -1, below 0"):

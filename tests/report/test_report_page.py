@@ -165,6 +165,21 @@ def test_a_single_epoch_is_a_dot_with_one_label_an_axis() -> None:
     assert re.findall(r"<text[^>]*>([^<]*)</text>", longer) == ["3.5", "2.5", "epoch 1", "2"]
 
 
+def test_curves_of_other_members_are_thin_and_within_the_axes():
+    others = (
+        Chart("", (1.0, 2.0, 3.0), {"loss": (9.5, 2.5, 1.5)}),
+        Chart("", (1.0,), {"loss": (4.0,)}),
+    )
+    text = chart(Chart("Stage 1: loss", (1.0, 2.0), {"loss": (3.5, 2.5)}, others))
+    assert text.count('<polyline class="curve-0 thin"') == 1
+    assert text.count('<circle class="curve-0 thin"') == 1
+    assert text.count('<polyline class="curve-0"') == 1
+    assert ">9.5<" in text
+    assert ">1.5<" in text
+    assert ">3<" in text, "the longest member's last epoch"
+    assert "(thin: the 2 other members)" in text
+
+
 def test_unlabelled_frames_are_a_lane_of_their_own() -> None:
     truth = Segmentation([1, -1, 2], [20, 50, 30])
     found = Segmentation([1, 0, 2], [25, 45, 30])

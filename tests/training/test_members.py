@@ -16,8 +16,10 @@ from uvast.config import Config
 from uvast.data import Dataset
 from uvast.errors import CheckpointError, ConfigError, OutputError
 from uvast.inference.ensemble import make_ensemble
+from uvast.report.sources import run_charts, training_charts
 from uvast.runs import RunFolder, is_run
 from uvast.training import EpochReport, Plan, resume, train
+from uvast.training.inner_runs import read_calibration
 from uvast.training.watching import Silent
 
 
@@ -192,3 +194,88 @@ def test_several_processes_train_one_model(
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(ConfigError, match="several processes cannot train the members"):
         train(tiny, tmp_path / "run", members=2)
+
+
+@pytest.fixture(scope="module")
+def folded(config: Config) -> Config:
+    changes = {"train.folds": 2, "train.alignment_epochs": 0, "decode.transcript": "best"}
+    return config.replaced(**changes)
+
+
+@pytest.fixture(scope="module")
+def calibrated(
+    tiny_path: Path, folded: Config, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Follower]:
+    out, follower = tmp_path_factory.mktemp("folded") / "run", Follower()
+    train(tiny_path, out, config=folded, split=1, members=3, watcher=follower)
+    return out, follower
+
+
+def test_the_inner_runs_of_the_first_member_serve_all(
+    calibrated: tuple[Path, Follower], tiny_path: Path, folded: Config, tmp_path: Path
+) -> None:
+    out, follower = calibrated
+    found = [read_calibration(out / "members" / str(number)) for number in (1, 2, 3)]
+    assert found[0] is not None
+    assert found[1:] == found[:1] * 2
+    for number in (2, 3):
+        folds = out / "members" / str(number) / "folds"
+        assert [one.name for one in folds.iterdir()] == ["weights.json"]
+    model = uvast.load(out)
+    assert (model.priors.weights, model.priors.temperature) == (
+        found[0].weights,
+        found[0].temperature,
+    )
+    told = [(plan.folds, plan.epochs, plan.later_epochs) for plan in follower.plans]
+    assert told == [({1: 2, 2: 2}, {1: 2}, 4), ({}, {1: 2}, 2), ({}, {1: 2}, 0)]
+    # its weights are those of a run without inner ones, which only choose how to decode
+    plain = folded.replaced(**{"train.folds": 0, "train.seed": 6})
+    alone = train(tiny_path, tmp_path / "alone", config=plain, split=1).path
+    assert_equal_weights(alone, out / "members" / "2")
+
+
+@pytest.mark.parametrize(
+    "stop",
+    [{"epochs": 3}, {"epochs": 5}, {"begins": 2}, {"epochs": 7}],
+    ids=["inner run", "first member", "between", "second member"],
+)
+def test_inner_runs_broken_off_choose_the_same(
+    calibrated: tuple[Path, Follower],
+    tiny_path: Path,
+    folded: Config,
+    tmp_path: Path,
+    stop: dict[str, int],
+) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(StopError):
+        train(tiny_path, out, config=folded, split=1, members=3, watcher=Follower(**stop))
+    resume(out)
+    assert_equal_weights(out, calibrated[0])
+    for number in ("1", "2", "3"):
+        place = Path("members") / number / "folds" / "weights.json"
+        assert (out / place).read_bytes() == (calibrated[0] / place).read_bytes()
+    model, expected = uvast.load(out), uvast.load(calibrated[0])
+    assert model.priors.as_dict() == expected.priors.as_dict()
+
+
+def test_a_member_killed_before_it_was_told_is_told_when_it_goes_on(
+    calibrated: tuple[Path, Follower], tiny_path: Path, folded: Config, tmp_path: Path
+) -> None:
+    out, follower = tmp_path / "run", Follower()
+    with pytest.raises(StopError):
+        train(tiny_path, out, config=folded, split=1, members=3, watcher=Follower(begins=2))
+    shutil.rmtree(out / "members" / "2" / "folds")
+    resume(out, watcher=follower)
+    assert [plan.folds for plan in follower.plans] == [{}, {}]
+    assert_equal_weights(out, calibrated[0])
+
+
+def test_the_report_has_the_curves_of_all_members(calibrated: tuple[Path, Follower]) -> None:
+    folder, _, info = RunFolder.open(calibrated[0])
+    charts = run_charts(folder, info)
+    members = [RunFolder(calibrated[0] / "members" / number) for number in ("1", "2", "3")]
+    alone = [training_charts(one.read_log()) for one in members]
+    assert [replace(one, thin=()) for one in charts] == list(alone[0])
+    assert [one.thin for one in charts] == list(zip(*alone[1:], strict=True))
+    one = members[0]
+    assert run_charts(*RunFolder.open(one.path)[::2]) == alone[0]

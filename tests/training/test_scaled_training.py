@@ -35,6 +35,7 @@ PUBLISHED = {
     "li",
     "ms-tcn",
     "ms-tcn++",
+    "mucon",
     "sstda",
     "uvast",
 }

@@ -49,23 +49,23 @@ class System:
 
 
 SYSTEMS = (
+    System("MuCon", "mucon", alone="explicit"),
+    System("DTGRM", "dtgrm"),
     System("MS-TCN", "ms-tcn"),
     System("MS-TCN++", "ms-tcn++"),
+    System("BCN", "bcn"),
+    System("SSTDA", "sstda"),
+    System("Singhania et al.", "c2f-tcn"),
     System("ASRF", "asrf", alone="boundaries"),
     System("ASFormer", "asformer"),
+    System("Li et al.", "li", tables=("timestamps",)),
 )
 
 ABSENT: Mapping[str, str] = MappingProxyType(
     {
         "TDRN": "neither its code nor the text of its paper was within reach",
         "SSA-GAN": "neither its code nor the text of its paper was within reach",
-        "Gao et al.": "a search of GPU hours for dilations; docs/systems.md has a recipe for it",
-        "MuCon": "is being written",
-        "DTGRM": "is being written",
-        "BCN": "is being written",
-        "SSTDA": "is being written",
-        "Singhania et al.": "is being written",
-        "Li et al.": "is being written",
+        "Gao et al.": "a search of GPU hours for dilations; docs/benchmark.md has a recipe for it",
     }
 )
 """A system of the paper's tables to the reason why there is no preset of it."""

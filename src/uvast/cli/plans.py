@@ -32,7 +32,7 @@ def say_plan(plan: AutoPlan, device: str, *, n_members: int = 1, as_json: bool =
     for sentence in plan.sentences:
         note(sentence)
     chosen = choose_device(device)
-    seconds = n_members * expected_seconds(plan.config, plan.facts, chosen)
+    seconds = expected_seconds(plan.config, plan.facts, chosen, n_members)
     each = f"{n_members} members will" if n_members > 1 else "this will"
     note(f"{each} take {in_words(seconds)} ({chosen})")
     if as_json:

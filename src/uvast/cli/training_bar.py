@@ -101,7 +101,8 @@ def _of_folds(plan: Plan) -> tuple[str, ...]:
         return ()
     runs = _number(len(plan.folds), "inner run")
     chooses = "chooses" if len(plan.folds) == 1 else "choose"
-    return (f"first, {runs} of {max(plan.folds.values())} epochs {chooses} how to decode",)
+    decode = "how to decode" if plan.n_members == 1 else "how all members decode"
+    return (f"first, {runs} of {max(plan.folds.values())} epochs {chooses} {decode}",)
 
 
 def _scores(report: EpochReport) -> str:

@@ -33,6 +33,14 @@ def _none_or_several(number: int) -> int:
     return number
 
 
+def _recipes(value: object) -> int | str:
+    if value == "auto":
+        return "auto"
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 100:
+        raise ValueError("not 'auto' or a whole number from 0 to 100")
+    return value
+
+
 def _share_or_auto(value: object) -> float | str:
     if value == "auto":
         return "auto"
@@ -66,6 +74,8 @@ TargetMethod = Literal[CutMethod, "clicks"]
 MetricName = Literal["euclidean", "cosine"]
 UnlabelledVideos = Literal["none", "test", "rest"]
 LengthKind = Literal["poisson", "gamma", "none"]
+Rates = Annotated[tuple[Annotated[Number, Field(ge=0.1, le=10)], ...], Field(max_length=20)]
+Recipes = Annotated[int | Literal["auto"], pydantic.PlainValidator(_recipes)]
 FifaOptimiser = Literal["gradient-descent", "fast"]
 OptimiserKind = Literal["adam", "sgd"]
 
@@ -243,7 +253,8 @@ class TrainConfig:
     """epochs without a better validation after which training stops"""
     folds: Folds = 0
     """inner runs, each without some of the videos, that choose the weights of `best` before the
-    run learns from all of them; they take (folds - 1) times as long again; 0 for none"""
+    run learns from all of them; they take (folds - 1) times as long again, with `--members` once
+    for all of these; 0 for none"""
     fold_epochs: Annotated[Above, Field(le=1000)] = 1.0
     """epochs of such an inner run, as a share of `epochs`"""
     unlabelled: UnlabelledVideos = "none"
@@ -282,7 +293,8 @@ class SupervisionConfig:
     """share of a segment at either end, where it meets another, whose frames are left out of the
     frames' losses: cuts between timestamps are guesses; 0 leaves out none"""
     refresh_every: Count = 0
-    """epochs after which pseudo-labels are cut again; 0 never (`--refresh-pseudo-labels`)"""
+    """epochs after which pseudo-labels are cut again, by the averaged weights where
+    `train.averaging` is on; 0 never (`--refresh-pseudo-labels`)"""
     refresh_after: Count = 20
     """epochs before the first time"""
     refresh_by: Literal["viterbi", "k-medoids", "energy"] = "viterbi"
@@ -328,6 +340,18 @@ class DecodeConfig:
     """weight of the mean lengths in FIFA's energy"""
     fifa_sum_weight: NonNegative = 0.1
     """weight of the sum of lengths"""
+    rates: Rates = ()
+    """a video is seen at these factors of its number of frames, and the frame posteriors are
+    averaged: `[0.8, 1.0, 1.25]` takes three times as long; none sees it once, as it is"""
+    phases: bool = False
+    """with `train.sampling_rate` above 1, the frames between are seen as well: posteriors are
+    averaged, and cuts moved to single source frames"""
+    ends: bool = False
+    """`semi-markov` and `best` know after which actions the training videos end"""
+    recipes: Recipes = 0
+    """groups of training transcripts that are alike, each with bigrams of its own, of which
+    `semi-markov` and `best` take the likeliest for a video; `auto` finds how many, 0 has one for
+    all"""
 
     @property
     def is_bare(self) -> bool:

@@ -29,6 +29,7 @@ class Video:
         edges: when each source frame starts and the last one ends, in seconds
             `(source_frames + 1,)`, if known better than by the rate.
         timestamps: its annotated frames `(S,)`, increasing, if a model is to learn of them.
+        source_features: of every source frame `(source_frames, F)`, where they are at hand; a view.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Video:
     frames_per_second: float | None = None
     edges: NDArray[np.float64] | None = None
     timestamps: IntArray | None = None
+    source_features: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
         if self.features.ndim != 2:
@@ -54,6 +56,10 @@ class Video:
             raise InputError(f"edges of shape {self.edges.shape}, not ({self.source_frames + 1},)")
         if self.timestamps is not None:
             check_timestamps(self.timestamps, self.n_frames)
+        if self.source_features is not None and len(self.source_features) != self.source_frames:
+            raise InputError(
+                f"features of {len(self.source_features)} source frames, not {self.source_frames}"
+            )
 
     @property
     def n_frames(self) -> int:

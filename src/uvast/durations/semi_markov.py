@@ -1,7 +1,8 @@
 """Transcript and durations in one exact pass.
 
 Maximises, over all segmentations, the sum of `alpha log p(action | frame)`, a length score per
-segment, the log-probability of the transcript (first action, neighbours) and a score per cut:
+segment, the log-probability of the transcript (first action, neighbours, if known the end) and a
+score per cut:
 
     enter[t, c] = max over b != c of  best[t, b] + bigram[b, c] + cut[t]
     best[t, c]  = max over s < t of   enter[s, c] + frames[s:t, c] + length[c, t - s]
@@ -65,7 +66,8 @@ def semi_markov(
         length_model.scores(n_frames),
         # Copies, because a frozen array is another type to the compiler.
         transitions.initial.copy(),
-        transitions.bigram.copy(),
+        transitions.following.copy(),
+        transitions.ending.copy(),
         checked_cut_scores(cut_scores, n_frames),
     )
     return Segmentation(actions, np.diff(ends, prepend=0))
@@ -163,12 +165,14 @@ def _search(
     length_scores: FloatArray,
     initial: FloatArray,
     bigram: FloatArray,
+    final: FloatArray,
     cut_scores: FloatArray,
 ) -> tuple[IntArray, IntArray]:
     """Actions and ends `(S,)` of the best segmentation.
 
     `prefix` has the sums of the frame scores before each frame (T + 1, C), `length_scores` is by
-    class and length (C, T + 1); `initial` is `(C,)`, `bigram` `(C, C)`, `cut_scores` `(T,)`.
+    class and length (C, T + 1); `initial` and `final` are `(C,)`, `bigram` `(C, C)`, `cut_scores`
+    `(T,)`.
     """
     n_frames, n_classes = prefix.shape[0] - 1, prefix.shape[1]
     entered = np.empty((n_classes, n_frames + 1))  # enter minus prefix: what a start brings along
@@ -211,7 +215,7 @@ def _search(
             _enter(best, bigram, enter, previous[end])
             enter += cut_scores[end]
 
-    return _trace_back(starts, previous, int(np.argmax(best)))
+    return _trace_back(starts, previous, int(np.argmax(best + final)))
 
 
 @kernel

@@ -1,8 +1,8 @@
-"""Which action starts a video, and which one follows which: smoothed counts of transcripts."""
+"""Which actions start and end a video, and which follow which: smoothed counts of transcripts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,16 +25,19 @@ SMOOTHING = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """Log-probabilities of the first action and of neighbouring actions.
+    """Log-probabilities of the first action, of neighbouring actions and of the end.
 
     Args:
         initial: first actions `(C,)`.
         bigram: `bigram[a, b]` is that b follows a `(C, C)`; the diagonal is `-inf`, since
             neighbours of one action are one segment.
+        final: that a video ends after an action `(C,)`, and else goes on by `bigram`; None if it
+            may end after any.
     """
 
     initial: FloatArray
     bigram: FloatArray
+    final: FloatArray | None = None
 
     def __post_init__(self) -> None:
         """Checks the tables and freezes them."""
@@ -50,13 +53,22 @@ class Transitions:
             raise InputError("a transition from an action to itself", remedy="make it -inf")
         if not np.isfinite(initial).any():
             raise InputError("transitions that allow no first action")
-        for name, values in (("initial", initial), ("bigram", bigram)):
+        tables = {"initial": initial, "bigram": bigram}
+        if self.final is not None:
+            tables["final"] = _checked_ends(self.final, len(initial))
+        for name, values in tables.items():
             values.flags.writeable = False
             object.__setattr__(self, name, values)
 
     @classmethod
-    def fit(cls, transcripts: Iterable[Segmentation | ArrayLike], n_classes: int) -> Transitions:
-        """Counts of first actions and of neighbours, each plus 0.5, as log-probabilities.
+    def fit(
+        cls,
+        transcripts: Iterable[Segmentation | ArrayLike],
+        n_classes: int,
+        *,
+        ends: bool = False,
+    ) -> Transitions:
+        """Counts of first actions, of neighbours and if asked of ends, each plus 0.5.
 
         Repeats in training segmentations, or transcripts `(S,)`, are merged. Without any, every
         first action and every change of action is as likely as any other.
@@ -64,6 +76,7 @@ class Transitions:
         initial = np.full(n_classes, SMOOTHING)
         bigram = np.full((n_classes, n_classes), SMOOTHING)
         np.fill_diagonal(bigram, 0)
+        last, totals = np.full(n_classes, SMOOTHING), np.full(n_classes, 2 * SMOOTHING)
         for entry in transcripts:
             actions = merge_repeats(entry.transcript if isinstance(entry, Segmentation) else entry)
             if not len(actions):
@@ -72,7 +85,29 @@ class Transitions:
                 raise InputError(f"a transcript with classes outside of 0..{n_classes - 1}")
             initial[actions[0]] += 1
             np.add.at(bigram, (actions[:-1], actions[1:]), 1)
-        return cls(_log_shares(initial), _log_shares(bigram))
+            last[actions[-1]] += 1
+            np.add.at(totals, actions, 1)
+        final = np.log(last / totals) if ends else None
+        return cls(_log_shares(initial), _log_shares(bigram), final)
+
+    @property
+    def without_ends(self) -> Transitions:
+        """The same where a video may end after any action."""
+        return replace(self, final=None)
+
+    @property
+    def following(self) -> FloatArray:
+        """That a video goes on after a, and with b `(C, C)`."""
+        if self.final is None:
+            return self.bigram
+        with np.errstate(divide="ignore"):
+            on: FloatArray = self.bigram + np.log(-np.expm1(self.final))[:, None]
+        return on
+
+    @property
+    def ending(self) -> FloatArray:
+        """What the last action adds to a score `(C,)`; 0 if a video may end after any."""
+        return np.zeros(self.n_classes) if self.final is None else self.final
 
     @property
     def n_classes(self) -> int:
@@ -82,7 +117,17 @@ class Transitions:
     def score(self, transcript: ArrayLike) -> float:
         """The log-probability of a transcript `(S,)` of at least one action."""
         actions = checked_transcript(transcript, self.n_classes)
-        return float(self.initial[actions[0]] + self.bigram[actions[:-1], actions[1:]].sum())
+        inner = self.following[actions[:-1], actions[1:]].sum()
+        return float(self.initial[actions[0]] + inner + self.ending[actions[-1]])
+
+
+def _checked_ends(final: FloatArray, n_classes: int) -> FloatArray:
+    values = np.array(final, dtype=np.float64)
+    if values.shape != (n_classes,):
+        raise InputError(f"ends of shape {values.shape}, not ({n_classes},)")
+    if not values.max() <= 0:
+        raise InputError("ends that are no log-probabilities")
+    return values
 
 
 def _log_shares(counts: FloatArray) -> FloatArray:

@@ -14,6 +14,7 @@ import numpy as np
 
 from uvast.durations import score_parts, smoothed_transcript, viterbi
 from uvast.inference.prediction import DecodedVideo
+from uvast.inference.recipes import best_score
 from uvast.inference.weights import ALONE
 from uvast.inference.writing import segmentation_log_probabilities
 from uvast.models.ensemble import writers
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from uvast.durations.result import FloatArray
     from uvast.inference.decoder import Job
     from uvast.inference.priors import Priors
+    from uvast.inference.recipes import Recipe
     from uvast.inference.weights import DecodingWeights
     from uvast.vocabulary import Vocabulary
 
@@ -110,13 +112,17 @@ def cut_candidates(
     *,
     power: float,
     cut_scores: FloatArray | None = None,
+    recipes: Sequence[Recipe],
 ) -> Candidates:
-    """Transcripts of one video with the best durations by its frame posteriors to a power."""
+    """Transcripts of one video with the best durations by its frame posteriors to a power.
+
+    The vote of the transitions is that of the recipe which a transcript fits best.
+    """
     frames = job.frames.log_probabilities
     search = partial(viterbi, frames, alpha=power, cut_scores=cut_scores)
     found = [Segmentation(one, search(one, priors.gamma).durations) for one in transcripts]
     parts = partial(score_parts, frames, cut_scores=cut_scores)
-    own = [parts(one, priors.gamma, priors.transitions) for one in found]
+    own = [(*parts(one, priors.gamma)[:2], best_score(recipes, one.transcript)) for one in found]
     chunks = priors.chunks_of(len(writers(model)))
     decoder = segmentation_log_probabilities(
         model, job.encoded, job.mask, vocabulary, found, chunks

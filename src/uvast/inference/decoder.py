@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from uvast.durations import (
@@ -19,6 +20,7 @@ from uvast.durations import (
     cut_at_boundaries,
     fifa,
     mode_filter,
+    segmentation_score,
     semi_markov,
     viterbi,
 )
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from uvast.durations import Durations
     from uvast.durations.result import FloatArray
     from uvast.inference.priors import Priors
+    from uvast.inference.recipes import Recipe
     from uvast.inference.search import Transcript
     from uvast.inference.weights import DecodingWeights
     from uvast.models import Encoded
@@ -83,6 +86,12 @@ class Decoder:
     def __post_init__(self) -> None:
         """Says before the first video what the model cannot do."""
         check_options(self.model, self.options)
+        if self.options.recipes and not self.priors.transcripts:
+            raise ConfigError(
+                "the model does not know the transcripts that recipes are made of",
+                where="decode.recipes",
+                remedy="train it again, or set decode.recipes=0",
+            )
 
     def jobs(
         self, encoded: Encoded, mask: Tensor, frames: tuple[FramePrediction, ...]
@@ -152,7 +161,13 @@ class Decoder:
             self.priors,
             power=power,
             cut_scores=self._cut_scores(job),
+            recipes=self.recipes,
         )
+
+    @property
+    def recipes(self) -> tuple[Recipe, ...]:
+        """The orders of actions that joint decoding tries."""
+        return self.priors.recipes(self.options)
 
     @property
     def weights(self) -> DecodingWeights:
@@ -210,14 +225,25 @@ class Decoder:
         return Segmentation.from_labels(labels)
 
     def semi_markov(self, job: Job, alpha: float) -> Segmentation:
-        """Transcript and durations at once, with frame posteriors to a power."""
-        return semi_markov(
-            job.frames.log_probabilities,
-            self.priors.gamma,
-            self.priors.transitions,
-            alpha=alpha,
-            cut_scores=self._cut_scores(job),
-        )
+        """Transcript and durations at once, with frame posteriors to a power.
+
+        Of several recipes, the likeliest with the likeliest segmentation by it.
+        """
+        frames, lengths = job.frames.log_probabilities, self.priors.gamma
+        cuts = self._cut_scores(job)
+        found = []
+        for one in self.recipes:
+            joint = semi_markov(frames, lengths, one.transitions, alpha=alpha, cut_scores=cuts)
+            found.append((joint, one))
+        if len(found) == 1:
+            return found[0][0]
+
+        def total(pair: tuple[Segmentation, Recipe]) -> float:
+            joint, recipe = pair
+            score = partial(segmentation_score, frames, joint, lengths, recipe.transitions)
+            return recipe.log_share + score(alpha=alpha, cut_scores=cuts)
+
+        return max(found, key=total)[0]
 
     def _alignment(self, job: Job, transcript: IntArray) -> Durations:
         return aligned_durations(self.model, job.encoded, job.mask, self.vocabulary, transcript)

@@ -43,8 +43,8 @@ class DatasetVideo:
 
     def read(self) -> Video:
         """Its features; labels are not needed."""
-        video = self.dataset.video(self.name, labels=False, sampling_rate=self.sampling_rate)
-        return _timed(video, self.path)
+        video = self.dataset.video(self.name, labels=False, sampling_rate=1)
+        return _timed(_at_rate(video, self.sampling_rate), self.path)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,15 @@ def video_of_array(
             remedy="the model wants (T, F) with at least one frame",
         )
     check_finite(values, path)
-    return Video(path.stem, values[::sampling_rate], None, len(values), sampling_rate)
+    return _at_rate(Video(path.stem, values, None, len(values)), sampling_rate)
+
+
+def _at_rate(video: Video, rate: int) -> Video:
+    """A video at its source rate, as a model of another rate takes it."""
+    if rate == 1:
+        return video
+    source = video.features
+    return replace(video, features=source[::rate], sampling_rate=rate, source_features=source)
 
 
 def _timed(video: Video, features: Path) -> Video:

@@ -25,9 +25,11 @@ def mean_priors(priors: Sequence[Priors], ensemble: nn.Module) -> Priors:
     """Weights and lengths are medians over the members, transitions mean probabilities.
 
     The votes of `best` and the length of the decoder's chunks are those of members that have one.
+    Transcripts are those of the member that knows most.
     Of equal priors, the mean is the same.
     """
     pairs = zip(priors, members_of(ensemble), strict=True)
+    finals = [one.transitions.final for one in priors]
     writing = [one for one, member in pairs if as_writer(member) is not None] or list(priors)
     return Priors(
         poisson=_median_lengths([one.poisson for one in priors]),
@@ -35,11 +37,15 @@ def mean_priors(priors: Sequence[Priors], ensemble: nn.Module) -> Priors:
         transitions=Transitions(
             _mean_logarithms([one.transitions.initial for one in priors]),
             _mean_logarithms([one.transitions.bigram for one in priors]),
+            _mean_logarithms([one for one in finals if one is not None])
+            if all(one is not None for one in finals)
+            else None,
         ),
         chunk_fraction=writing[0].chunk_fraction,
         weights=_median_weights(priors, writing),
         temperature=float(np.median([one.temperature for one in priors])),
         writer_chunks=tuple(one.chunk_fraction for one in writing),
+        transcripts=max((one.transcripts for one in priors), key=len),
     )
 
 

@@ -117,11 +117,11 @@ def check_effect(names: Iterable[str], options: DecodeConfig) -> None:
     """Refuses settings, such as `decode.durations`, that a joint way of decoding does not use."""
     if options.transcript not in JOINT:
         return
-    search = ("beam_width", "max_segments") if options.transcript == "best" else ()
+    used = {"transcript", "alpha", "boundary_weight", "rates", "phases", "ends", "recipes"}
+    if options.transcript == "best":
+        used |= {"beam_width", "max_segments"}
     given = [name.removeprefix("decode.") for name in names]
-    idle = [
-        name for name in given if name not in ("transcript", "alpha", "boundary_weight", *search)
-    ]
+    idle = [name for name in given if name not in used]
     if idle:
         raise ConfigError(
             f"transcript {options.transcript!r} finds its own durations "

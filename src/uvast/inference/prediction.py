@@ -24,12 +24,14 @@ class FramePrediction:
         log_probabilities: of the classes `(T, C)`.
         boundaries: log-odds that a segment starts at a frame `(T,)`; None if the model has none.
         divergences: how much the members of an ensemble disagree, 0 to 1 `(T,)`; else None.
+        source_log_probabilities: of every source frame `(source_frames, C)`, if all were seen.
     """
 
     features: NDArray[np.float32]
     log_probabilities: NDArray[np.float32]
     boundaries: NDArray[np.float32] | None = None
     divergences: NDArray[np.float32] | None = None
+    source_log_probabilities: NDArray[np.float32] | None = None
 
     @property
     def is_sound(self) -> bool:

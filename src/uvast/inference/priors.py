@@ -17,14 +17,19 @@ from uvast.config.sections import STRICT
 from uvast.durations import LengthModel, Transitions
 from uvast.errors import CheckpointError
 from uvast.files import checked
+from uvast.inference.recipes import Actions, Recipe, fit_recipes
 from uvast.inference.weights import DecodingWeights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from uvast.config import DecodeConfig
     from uvast.durations.result import FloatArray
     from uvast.segments import Segmentation
+
+MOST_TRANSCRIPTS = 200
+"""That are kept for recipes; of more, some that are evenly spread."""
 
 REMEDY = "use the version of uvast that wrote it, or train again"
 
@@ -36,11 +41,12 @@ class Priors:
     Args:
         poisson: mean durations, for the paper's Viterbi.
         gamma: fitted Gamma lengths.
-        transitions: which action follows which.
+        transitions: which action follows which, starts and ends a video.
         chunk_fraction: the longest chunk the decoder was trained on; 0 for whole segments.
         weights: how much each voice counts.
         temperature: what the frame logits are divided by before they are shown as probabilities.
         writer_chunks: of an ensemble, that of each member with a transcript decoder.
+        transcripts: of the training videos, for recipes; none are known of earlier versions.
     """
 
     poisson: LengthModel
@@ -50,6 +56,7 @@ class Priors:
     weights: DecodingWeights = field(default_factory=DecodingWeights)
     temperature: float = 1.0
     writer_chunks: tuple[float, ...] = ()
+    transcripts: tuple[Actions, ...] = ()
 
     @classmethod
     def fit(
@@ -59,9 +66,19 @@ class Priors:
         return cls(
             poisson=LengthModel.fit(segmentations, n_classes, "poisson"),
             gamma=LengthModel.fit(segmentations, n_classes, "gamma"),
-            transitions=Transitions.fit(segmentations, n_classes),
+            transitions=Transitions.fit(segmentations, n_classes, ends=True),
             chunk_fraction=chunk_fraction,
+            transcripts=_some_transcripts(segmentations),
         )
+
+    def recipes(self, options: DecodeConfig) -> tuple[Recipe, ...]:
+        """The orders of actions that decoding is to try; one, unless the settings ask for more."""
+        found: tuple[Recipe, ...] = (Recipe(0.0, self.transitions),)
+        if options.recipes:
+            found = fit_recipes(self.transcripts, self.transitions.n_classes, options.recipes)
+        if options.ends:
+            return found
+        return tuple(Recipe(one.log_share, one.transitions.without_ends) for one in found)
 
     def chunks_of(self, n_writers: int) -> tuple[float, ...]:
         """The longest chunk of each of a model's transcript decoders."""
@@ -78,6 +95,8 @@ class Priors:
         """Plain values, for the model card; `-inf`, which JSON lacks, is None."""
         initial, bigram = self.transitions.initial, self.transitions.bigram
         plain = {"initial": _without_infinity(initial), "bigram": [*map(_without_infinity, bigram)]}
+        if (final := self.transitions.final) is not None:
+            plain["final"] = _without_infinity(final)
         values = {**asdict(self), "transitions": plain}
         values.pop("writer_chunks")  # an ensemble finds them in its members' cards
         return values
@@ -92,6 +111,7 @@ class Priors:
             transitions = Transitions(
                 _with_infinity([card.transitions.initial])[0],
                 _with_infinity(card.transitions.bigram),
+                None if (final := card.transitions.final) is None else _with_infinity([final])[0],
             )
         except ValueError as error:  # of rows of different lengths, too
             raise CheckpointError(
@@ -107,16 +127,34 @@ class Priors:
                 where=where,
                 remedy=REMEDY,
             )
+        if any(max(one) >= n_classes for one in found.transcripts):
+            raise CheckpointError(
+                f"its transcripts have more classes than the model, {n_classes}",
+                where=where,
+                remedy=REMEDY,
+            )
         return found
 
 
+def _some_transcripts(segmentations: Sequence[Segmentation]) -> tuple[Actions, ...]:
+    found = [tuple(one.merged().transcript.tolist()) for one in segmentations]
+    places = np.linspace(0, len(found) - 1, min(len(found), MOST_TRANSCRIPTS)).astype(np.int64)
+    return tuple(found[place] for place in places)
+
+
 LogProbability = Annotated[float, Field(ge=-1e9, le=1e-9)] | None
+
+
+_Transcript = Annotated[
+    tuple[Annotated[int, Field(ge=0, le=10**6)], ...], Field(min_length=1, max_length=10**6)
+]
 
 
 @dataclass(frozen=True)
 class _Tables:
     initial: tuple[LogProbability, ...]
     bigram: tuple[tuple[LogProbability, ...], ...]
+    final: tuple[LogProbability, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -130,6 +168,7 @@ class _Card:
     chunk_fraction: Annotated[float, Field(ge=0, le=1)]
     weights: DecodingWeights
     temperature: Annotated[float, Field(ge=1e-3, le=1e3)] = 1.0
+    transcripts: Annotated[tuple[_Transcript, ...], Field(max_length=MOST_TRANSCRIPTS)] = ()
 
 
 def _today(values: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from uvast.data import collate
 from uvast.devices import choose_device
 from uvast.errors import CheckpointError, FeatureError
 from uvast.inference.decoder import Decoder
-from uvast.inference.doubts import Doubts, member_divergences
+from uvast.inference.doubts import Doubts
+from uvast.inference.encoded_videos import EncodedVideos, frame_predictions
 from uvast.inference.from_video import extracted
 from uvast.inference.inputs import FeatureFile, video_of_array
 from uvast.inference.member_priors import mean_priors
@@ -23,6 +24,7 @@ from uvast.inference.named_decodings import check_effect, parse_decode_setting
 from uvast.inference.prediction import FramePrediction, Prediction
 from uvast.inference.priors import Priors
 from uvast.inference.temperature import tempered
+from uvast.inference.views import averaged_frames, fine_cuts
 from uvast.models.build import as_frame_model
 from uvast.models.checkpoint import load_model, read_scaling
 from uvast.models.ensemble import scalings_of
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from uvast.features import ExtractorRecord
     from uvast.inference.candidates import Candidates
     from uvast.inference.prediction import DecodedVideo
-    from uvast.models import Encoded
     from uvast.models.checkpoint import ModelCard
     from uvast.segments import Segmentation
     from uvast.vocabulary import Vocabulary
@@ -79,16 +80,6 @@ def _origin(card: ModelCard) -> str:
     if card.members:
         return f"ensemble of {len(card.members)} ({', '.join(one.kind for one in card.members)})"
     return f"stage {card.stage}, epoch {card.epoch} ({card.selection})"
-
-
-@dataclass(frozen=True, eq=False)
-class EncodedVideos:
-    """B videos that the encoder has seen, ready to be decoded in any way; the mask is `(B, T)`."""
-
-    videos: tuple[Video, ...]
-    encoded: Encoded
-    mask: torch.Tensor
-    frames: tuple[FramePrediction, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,26 +160,52 @@ class Segmenter:
             )
 
     def _segment(self, video: Video, options: DecodeConfig) -> Prediction:
-        return self.decode_batch(self.encode_batch([video]), options)[0]
+        return self.decode_batch(self.encode_batch([video], options), options)[0]
 
     def segment_by(
         self, videos: Sequence[Video], decodings: Mapping[str, DecodeConfig], *, workers: int = 0
     ) -> dict[str, tuple[Prediction, ...]]:
-        """Segments videos by several decodings, each with its name; every video is encoded once."""
-        encoded = self.encode_batch(videos)
-        return {
-            name: self.decode_batch(encoded, options, workers=workers)
-            for name, options in decodings.items()
-        }
+        """Segments videos by several decodings, each with its name.
+
+        Every video is encoded once, but for decodings that look at it in other ways.
+        """
+        encoded: dict[object, EncodedVideos] = {}
+        found = {}
+        for name, options in decodings.items():
+            looks = (options.rates, options.phases)
+            if looks not in encoded:
+                encoded[looks] = self.encode_batch(videos, options)
+            found[name] = self.decode_batch(encoded[looks], options, workers=workers)
+        return found
 
     @torch.inference_mode()
-    def encode_batch(self, videos: Sequence[Video]) -> EncodedVideos:
-        """The costly half of segmenting videos at the model's rate; no option changes it."""
-        checked = [self.checked(video) for video in videos]
-        batch = collate(checked, scaling=self.scaling).to(self.device)
+    def encode_batch(
+        self, videos: Sequence[Video], options: DecodeConfig | None = None
+    ) -> EncodedVideos:
+        """The costly half of segmenting videos at the model's rate.
+
+        Of the options (None are the model's own), only `rates` and `phases` change it. What the
+        transcript decoder attends to is the video as it is.
+        """
+        options = options or self.config.decode
+        found = self._look([self.checked(video) for video in videos])
+        if not (options.rates or options.phases):
+            return found
+        frames = averaged_frames(
+            lambda views: self._look(views).frames,
+            videos,
+            found.frames,
+            rates=options.rates,
+            phases=options.phases,
+        )
+        return replace(found, frames=frames)
+
+    def _look(self, videos: Sequence[Video]) -> EncodedVideos:
+        """Encodes videos as they are."""
+        batch = collate(videos, scaling=self.scaling).to(self.device)
         encoded = as_frame_model(self.module).encode(batch.features, batch.mask)
         encoded = replace(encoded, earlier=())  # their memory is free again
-        frames = _frame_predictions(encoded, [video.n_frames for video in videos])
+        frames = frame_predictions(encoded, [video.n_frames for video in videos])
         for video, one in zip(videos, frames, strict=True):
             if not one.is_sound:
                 raise CheckpointError(
@@ -207,7 +224,10 @@ class Segmenter:
         priors: Priors | None = None,
         workers: int = 0,
     ) -> tuple[Prediction, ...]:
-        """The other half; as often as there are options, or priors in place of the model's own."""
+        """The other half; as often as there are options, or priors in place of the model's own.
+
+        `rates` and `phases` are those that the videos were encoded with.
+        """
         decoder = Decoder(self.module, self.vocabulary, priors or self.priors, options)
         jobs = decoder.jobs(batch.encoded, batch.mask, batch.frames)
         with ThreadPoolExecutor(max(1, workers)) as pool:
@@ -236,6 +256,8 @@ class Segmenter:
             doubts = Doubts.of(shown, segmentation, frames.divergences)
             looks = self._looks(video, segmentation)
             segmentation = segmentation.upsampled(video.sampling_rate, video.source_frames)
+            if (logs := frames.source_log_probabilities) is not None:
+                segmentation = fine_cuts(segmentation, logs, video.sampling_rate)
         return Prediction(
             transcript=decoded.transcript,
             segmentation=segmentation,
@@ -276,19 +298,3 @@ class Segmenter:
                 remedy=f"the model wants (T, {self.n_features}) with at least one frame",
             )
         return video
-
-
-def _frame_predictions(encoded: Encoded, lengths: Sequence[int]) -> tuple[FramePrediction, ...]:
-    """Takes a padded batch apart."""
-    features, logs = (one.cpu().numpy() for one in (encoded.features, encoded.log_probabilities))
-    optional = (encoded.boundaries, member_divergences(encoded))
-    starts, divergences = (None if one is None else one.cpu().numpy() for one in optional)
-    return tuple(
-        FramePrediction(
-            features[i, :n],
-            logs[i, :n],
-            None if starts is None else starts[i, :n],
-            None if divergences is None else divergences[i, :n],
-        )
-        for i, n in enumerate(lengths)
-    )

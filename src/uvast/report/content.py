@@ -107,11 +107,15 @@ class Attention:
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves over epochs that share their axes: name to one value for each epoch."""
+    """Curves over epochs that share their axes: name to one value for each epoch.
+
+    `thin` has the same curves of other members, which are drawn behind them.
+    """
 
     title: str
     epochs: tuple[float, ...]
     curves: Mapping[str, tuple[float, ...]]
+    thin: tuple[Chart, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,10 @@ def _charts(charts: Sequence[Chart]) -> Figure:
     for axes, one in zip(places, charts, strict=False):
         for (name, curve), line in zip(one.curves.items(), ("-", "--", ":"), strict=False):
             marker = "o" if len(one.epochs) == 1 else ""  # a line of one point is nothing
-            axes.plot(one.epochs, curve, line, marker=marker, label=plain(name))
+            (drawn,) = axes.plot(one.epochs, curve, line, marker=marker, label=plain(name))
+            for each in (each for each in one.thin if name in each.curves):
+                thin, ink = each.curves[name], drawn.get_color()
+                axes.plot(each.epochs, thin, line, marker=marker, color=ink, linewidth=0.5)
         axes.set_title(plain(one.title), loc="left", fontsize=9)
         if len(one.curves) > 1:
             axes.legend(frameon=False)

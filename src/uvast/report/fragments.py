@@ -119,9 +119,11 @@ def chart(one: Chart) -> str:
 
     A single epoch is a dot, and what does not range has one label.
     """
-    values = [value for curve in one.curves.values() for value in curve]
+    drawn = (*one.thin, one)
+    values = [value for each in drawn for curve in each.curves.values() for value in curve]
     low, high = min(values), max(values)
-    first, last = one.epochs[0], one.epochs[-1]
+    first = min(each.epochs[0] for each in drawn)
+    last = max(each.epochs[-1] for each in drawn)
 
     def x(epoch: float) -> float:
         share = (epoch - first) / (last - first) if last > first else 0.5
@@ -132,15 +134,11 @@ def chart(one: Chart) -> str:
         return _TOP + (1 - share) * (_HEIGHT - _TOP - _BOTTOM)
 
     lines = []
-    for place, curve in enumerate(one.curves.values()):
-        points = " ".join(
-            f"{x(epoch):.1f},{y(value):.1f}" for epoch, value in zip(one.epochs, curve, strict=True)
-        )
-        name = f'class="curve-{place % 3}"'
-        if first < last:
-            lines.append(f'<polyline {name} points="{points}"/>')
-        else:
-            lines.append(f'<circle {name} cx="{x(first):.1f}" cy="{y(curve[0]):.1f}" r="3"/>')
+    for each in drawn:
+        thin = "" if each is one else " thin"
+        for place, curve in enumerate(each.curves.values()):
+            points = [(x(e), y(value)) for e, value in zip(each.epochs, curve, strict=True)]
+            lines.append(_curve(f"curve-{place % 3}{thin}", points))
     ends = ", ".join(f"{name} {curve[-1]:.3g}" for name, curve in one.curves.items())
     caption = f"{one.title}, last: {ends}" if len(one.curves) > 1 else f"{one.title}, {ends}"
     floor = _HEIGHT - _BOTTOM
@@ -149,6 +147,14 @@ def chart(one: Chart) -> str:
 <path class="axis" d="M{_LEFT} {_TOP}V{floor}H{_WIDTH - _RIGHT}"/>{"".join(lines)}
 {_value_labels(low, high)}{_epoch_labels(first, last)}
 </svg><figcaption>{escape(one.title)}{_legend(one)}</figcaption></figure>"""
+
+
+def _curve(name: str, points: Sequence[tuple[float, float]]) -> str:
+    if len(points) == 1:
+        ((x, y),) = points
+        return f'<circle class="{name}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>'
+    places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline class="{name}" points="{places}"/>'
 
 
 def _value_labels(low: float, high: float) -> str:
@@ -176,4 +182,6 @@ def _legend(one: Chart) -> str:
         f"{escape(name) if len(one.curves) > 1 else ''} {curve[-1]:.3g}</span>"
         for place, (name, curve) in enumerate(one.curves.items())
     )
-    return "".join(keys)
+    others = "the other member" if len(one.thin) == 1 else f"the {len(one.thin)} other members"
+    behind = f" (thin: {others})" if one.thin else ""
+    return "".join(keys) + behind

@@ -24,7 +24,7 @@ from uvast.report.film_strips import add_film_strips, features_in
 from uvast.report.of_predictions import clicks_of, notes_of, videos_in_words
 from uvast.report.provenance import learned_by_run, seen_by_run
 from uvast.report.pseudo_labels import compare_pseudo_labels
-from uvast.report.sources import training_charts
+from uvast.report.sources import run_charts
 from uvast.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def report_run(
         pseudo_labels=compare_pseudo_labels(data, info.train, options, timestamps=clicks)
         if wanted
         else None,
-        charts=training_charts(folder.read_log()),
+        charts=run_charts(folder, info),
         files=folder.texts(),
     )
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from uvast.errors import MissingFileError
 from uvast.files import missing
 from uvast.report.content import Chart
-from uvast.runs import is_run
+from uvast.runs import RunFolder, is_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from uvast.runs import RunInfo
 
 Kind = Literal["run", "benchmark", "predictions"]
 
@@ -31,6 +34,18 @@ def report_kind(path: Path) -> Kind:
     if is_run(path):
         return "run"
     return "benchmark" if (path / RESULTS_FILE).is_file() else "predictions"
+
+
+def run_charts(run: RunFolder, info: RunInfo) -> tuple[Chart, ...]:
+    """How a run was trained; of members that are still there, the first with the others behind."""
+    places = [run.path / one.source for one in info.members]
+    logs = [run.read_log(), *(RunFolder(one).read_log() for one in places if is_run(one))]
+    first, *others = [training_charts(log) for log in logs if log] or [()]
+    by_title = [{one.title: one for one in charts} for charts in others]
+    return tuple(
+        replace(one, thin=tuple(found[one.title] for found in by_title if one.title in found))
+        for one in first
+    )
 
 
 def training_charts(log: Sequence[Mapping[str, float]]) -> tuple[Chart, ...]:

@@ -33,10 +33,13 @@ CALIBRATED = 20
 """The same of decoding it with every weight."""
 
 
-def expected_seconds(config: Config, facts: DataFacts, device: torch.device) -> float:
+def expected_seconds(
+    config: Config, facts: DataFacts, device: torch.device, n_members: int = 1
+) -> float:
     """What all epochs, inner runs and validations will take, about.
 
-    A second or so is spent on finding out. Reading files and making pseudo-labels is left out.
+    A second or so is spent on finding out. Reading files and making pseudo-labels is left out. Of
+    several members only the first has inner runs.
     """
     n_frames = max(1, round(facts.n_frames / facts.n_videos / (config.train.sampling_rate or 1)))
     measured = min(n_frames, MOST_FRAMES)
@@ -55,12 +58,13 @@ def expected_seconds(config: Config, facts: DataFacts, device: torch.device) -> 
             seconds += (
                 epochs[2] * facts.n_videos * _step(config, StageTwo(model, classes), 2, batch)
             )
+    n_validations = sum(-(-n // config.train.validate_every) for n in epochs.values())
+    seconds += n_validations * facts.n_validation * DECODED * step
+    seconds *= n_members
     if facts.n_folds:
         shown = facts.n_videos * (facts.n_folds - 1)  # each video stays out of one inner run
         seconds += config.train.epochs_of_fold * shown * step
         seconds += facts.n_videos * CALIBRATED * step
-    n_validations = sum(-(-n // config.train.validate_every) for n in epochs.values())
-    seconds += n_validations * facts.n_validation * DECODED * step
     return seconds * n_frames / measured
 
 

@@ -81,6 +81,15 @@ class InnerRuns:
             "the usual weights are kept",
         )
 
+    def take_over(self, other: Path) -> None:
+        """What the inner runs of another run chose is chosen here, too, before any is trained."""
+        path = self.run.path / FOLDS / WEIGHTS_FILE
+        found = read_calibration(other)
+        if found is None or not self.folds or not self.processes.is_first or is_present(path):
+            return
+        path.parent.mkdir(exist_ok=True)
+        write_json(path, asdict(found))
+
     def left(self) -> dict[int, int]:
         """The epochs that are left of each inner run; finished ones left out."""
         if is_present(self.run.path / FOLDS / WEIGHTS_FILE):

@@ -18,7 +18,7 @@ class MemberWatcher:
         then: the other watcher.
         index: of the member, counted from 0.
         n_members: how many there are.
-        n_epochs: of each, in all stages.
+        n_epochs: of each, in all stages; inner runs, which only the first one has, left out.
         begin: called before the first epoch.
     """
 

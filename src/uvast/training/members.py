@@ -1,7 +1,8 @@
 """`train` and `resume`, of one model or of several that are asked together.
 
 Several are members of one run folder: each is a run of its own below `RUN/members`, with a seed of
-its own, and the folder's checkpoint is made of theirs.
+its own, and the folder's checkpoint is made of theirs. The inner runs of the first one choose how
+all of them decode.
 """
 
 from __future__ import annotations
@@ -210,9 +211,9 @@ class _MembersRun:
 
     def _train_member(self, index: int, dataset: Dataset) -> None:
         place, n_members = self._place(index), len(self._info.members)
-        train = self._config.train
-        n_epochs = sum(_epochs(self._config).values()) + train.folds * train.epochs_of_fold
+        n_epochs = sum(_epochs(self._config).values())
         watcher = MemberWatcher(self._watcher, index, n_members, n_epochs, self._begin)
+        first = self._place(0) if index else None
         if not is_run(place):
             train_run(
                 dataset,
@@ -222,12 +223,19 @@ class _MembersRun:
                 timestamps=self._info.timestamps,
                 device=self._device,
                 watcher=watcher,
+                calibrated_by=first,
             )
             return
         if self._goes_on(place):
             self._check_begun(index)
             changes = self._changes(place)
-            resume_run(place, settings=changes, device=self._device, watcher=watcher)
+            resume_run(
+                place,
+                settings=changes,
+                device=self._device,
+                watcher=watcher,
+                calibrated_by=first,
+            )
 
     def _goes_on(self, place: Path) -> bool:
         """Whether a member has epochs left, by the settings of the whole run."""

@@ -53,8 +53,12 @@ def train_run(
     device: str = "auto",
     watcher: Watcher | None = None,
     held_out: Sequence[str] | None = None,
+    calibrated_by: Path | None = None,
 ) -> RunFolder:
-    """Trains one model; see `uvast.training.train`."""
+    """Trains one model; see `uvast.training.train`.
+
+    The inner runs of the run `calibrated_by` take the place of its own.
+    """
     if not isinstance(config, Config | None):
         raise ConfigError(
             f"config is {config!r}", remedy='pass a Config, such as uvast.load_config("demo")'
@@ -90,6 +94,8 @@ def train_run(
         inner = InnerRuns(folder, config, info, data, samples, chosen, processes, watcher)
         if processes.is_first:
             folder.create(config, info)
+            if calibrated_by is not None:
+                inner.take_over(calibrated_by)
         processes.wait()
         with held_alone(folder, processes):
             session.run(inner)
@@ -135,8 +141,9 @@ def resume_run(
     settings: Sequence[str] = (),
     device: str = "auto",
     watcher: Watcher | None = None,
+    calibrated_by: Path | None = None,
 ) -> RunFolder:
-    """Goes on with one model; see `uvast.training.resume`."""
+    """Goes on with one model; see `uvast.training.resume` and `train_run`."""
     folder, config, info = RunFolder.open(Path(run))
     check_resumable(run, settings)
     config = load_config(file=folder.path / "config.toml", settings=settings, of_run=True)
@@ -151,7 +158,10 @@ def resume_run(
         session = open_session(
             folder, config, info, data, samples, device=chosen, processes=processes, watcher=watcher
         )
-        session.run(InnerRuns(folder, config, info, data, samples, chosen, processes, watcher))
+        inner = InnerRuns(folder, config, info, data, samples, chosen, processes, watcher)
+        if calibrated_by is not None:
+            inner.take_over(calibrated_by)
+        session.run(inner)
     return folder
 
 

@@ -1,0 +1,43 @@
+"""What the encoder makes of a batch of videos: one half of segmenting them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from uvast.inference.doubts import member_divergences
+from uvast.inference.prediction import FramePrediction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch import Tensor
+
+    from uvast.data import Video
+    from uvast.models import Encoded
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedVideos:
+    """B videos that the encoder has seen, ready to be decoded in any way; the mask is `(B, T)`."""
+
+    videos: tuple[Video, ...]
+    encoded: Encoded
+    mask: Tensor
+    frames: tuple[FramePrediction, ...]
+
+
+def frame_predictions(encoded: Encoded, lengths: Sequence[int]) -> tuple[FramePrediction, ...]:
+    """Takes a padded batch apart."""
+    features, logs = (one.cpu().numpy() for one in (encoded.features, encoded.log_probabilities))
+    optional = (encoded.boundaries, member_divergences(encoded))
+    starts, divergences = (None if one is None else one.cpu().numpy() for one in optional)
+    return tuple(
+        FramePrediction(
+            features[i, :n],
+            logs[i, :n],
+            None if starts is None else starts[i, :n],
+            None if divergences is None else divergences[i, :n],
+        )
+        for i, n in enumerate(lengths)
+    )
