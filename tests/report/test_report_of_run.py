@@ -39,6 +39,7 @@ def runs(
             "model.explicit_durations": True,
             "train.alignment_epochs": 0,
             "decode.durations": "explicit",
+            "decode.beam_width": 3,
         },
     }
     return {
@@ -71,7 +72,9 @@ def test_the_models_own_decoding_is_shown_and_the_main_one(
 ) -> None:
     made = report_run(runs["explicit"]).comparison
     assert made is not None
-    assert made.decodings == ("frames", "viterbi", "fifa", "semi-markov", "best", "as configured")
+    assert made.decodings == (
+        *("frames", "explicit", "viterbi", "fifa", "semi-markov", "best", "as configured"),
+    )
     assert made.decodings[made.main] == "as configured"
     expected = uvast.segment(runs["explicit"], tiny_path, split=1)
     for video in made.videos:
