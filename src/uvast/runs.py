@@ -306,7 +306,7 @@ def _is_finished(checkpoint: Path) -> bool:
 def _log_lines(rows: Iterable[Mapping[str, object]], *, header: bool = False) -> str:
     text = io.StringIO()
     # a loss that only another package's model knows has no column; the sum counts it
-    writer = csv.DictWriter(text, LOG_COLUMNS, lineterminator="\n", extrasaction="ignore")
+    writer = csv.DictWriter(text, LOG_COLUMNS, lineterminator="\n")
     if header:
         writer.writeheader()
     writer.writerows(rows)

@@ -12,10 +12,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from uvast.inference.named_decodings import FRAME_WISE
+from uvast.models.build import kind_writes
 from uvast.presets import read_preset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+WRITER = ("viterbi", "fifa", "semi-markov", "best")
 
 TABLES = ("fully-supervised", "timestamps")
 """The tables of the paper that compare systems."""
@@ -44,8 +47,9 @@ class System:
 
     @property
     def decodings(self) -> tuple[str, ...]:
-        """Its own, then those of every model."""
-        return tuple(dict.fromkeys((self.alone, *FRAME_WISE)))
+        """Its own, then those of every model, on its own transcripts where it writes them."""
+        others = WRITER if kind_writes(self.kind) else FRAME_WISE
+        return tuple(dict.fromkeys((self.alone, *others)))
 
 
 SYSTEMS = (
@@ -99,11 +103,10 @@ def system_of(kind: str) -> System | None:
 def method_name(kind: str, decoding: str) -> str:
     """What tables call a kind of model by a decoding: `ASFormer + FIFA`."""
     added = ADDED.get(decoding, f": {decoding}")
-    if kind == "uvast":
-        return "UVAST" + ", frame head" * decoding.startswith("frames") + added
     system = system_of(kind)
-    if system is None:
-        return kind + added
-    if decoding == system.alone:
+    if system is not None and decoding == system.alone:
         return system.name
-    return system.name + (added or ", frame labels")
+    name = "UVAST" if kind == "uvast" else kind if system is None else system.name
+    if decoding.startswith("frames") and kind_writes(kind):
+        return f"{name}, frame head{added}"
+    return name + (added or ", frame labels" * (system is not None))

@@ -31,7 +31,7 @@ MANIFEST = "segmentation.json"
 _Name = Annotated[str, Field(min_length=1, max_length=1_000)]
 _Path = Annotated[str, Field(min_length=1, max_length=10_000)]
 _Names = Annotated[tuple[_Name, ...], Field(max_length=1_000_000)]
-_Option = bool | int | float | _Name
+_Option = bool | int | float | _Name | Annotated[tuple[float, ...], Field(max_length=1_000)]
 
 
 @dataclass(frozen=True)
