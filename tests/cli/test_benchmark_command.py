@@ -113,7 +113,7 @@ def test_tables_and_their_rows_are_listed(uvast: Uvast) -> None:
     assert [one["table"] for one in listed] == list(tables())
     rows = json.loads(uvast("reproduce", "fully-supervised", "--list", "--json").out)
     assert {"row": "UVAST + Viterbi", "from": "model", "in the paper": "yes"} in rows
-    assert {"row": "SSTDA", "from": "published", "in the paper": "yes"} in rows
+    assert {"row": "TDRN", "from": "published", "in the paper": "yes"} in rows
     assert "k-medoids-unconstrained" in uvast("reproduce", "--list").out
 
 

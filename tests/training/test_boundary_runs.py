@@ -154,7 +154,7 @@ def test_decodings_weigh_boundaries(model: uvast.Segmenter, tiny: Dataset) -> No
     batch = model.encode_batch([video])
     (frames,) = batch.frames
     cuts = boundary_scores(frames.boundaries, 2.0)
-    gamma, transitions = model.priors.gamma, model.priors.transitions
+    gamma, transitions = model.priors.gamma, model.priors.transitions.without_ends
     scored = {"alpha": model.priors.weights.alpha, "cut_scores": cuts}
     joint = semi_markov(frames.log_probabilities, gamma, transitions, **scored)
 
