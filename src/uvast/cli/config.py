@@ -19,7 +19,7 @@ def config(
         Path | None, typer.Option("--config", help="Settings from a TOML file.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="uvast, or a baseline with its published settings.")
+        str | None, typer.Option(help="uvast, or another system with its published settings.")
     ] = None,
     settings: SettingsOption = None,
     as_list: Annotated[bool, typer.Option("--list", help="List the presets instead.")] = False,
