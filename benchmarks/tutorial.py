@@ -179,7 +179,7 @@ def take(walk: Walk, link: str, folder: Path, truths: dict[str, Segmentation], e
     for number in range(N_CLICKED):
         if number:
             page.keyboard.press("n")
-            page.wait_for_timeout(500)
+            expect(page.locator(".bar h1")).not_to_have_text(name)
         name = page.locator(".bar h1").text_content() or ""
         with walk.step(f"{len(truths[name].transcript)} clicks in {name}"):
             click_actions(walk, truths[name])

@@ -79,6 +79,46 @@ def test_videos_are_added_by_a_drop(opened: Opener, app: Served, tmp_path: Path)
     assert len(app.app.project.names) == 4
 
 
+def test_next_goes_by_the_clicks_that_were_just_made(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach", "pour")
+    page = opened("annotate/even")
+    seen = []
+    for _ in range(3):  # faster than the server looks for what is new
+        until(page, f"{SCENE}?.seconds > 0 && {SCENE}.scene.clicks.length == 0")
+        seen.append(page.locator(".bar h1").text_content())
+        for key in "12":
+            page.keyboard.press("ArrowRight")
+            page.keyboard.press(key)
+        page.keyboard.press("n")
+        expect(page.locator(".bar h1")).not_to_have_text(seen[-1])
+    assert sorted(seen) == ["even", "old", "uneven"]
+    assert [len(clicks(app, name)) for name in seen] == [2, 2, 2]
+
+
+def test_a_proposal_that_is_declined_does_not_come_again(app: Served, opened: Opener) -> None:
+    predict(app, ("reach", 0, 30), ("pour", 30, 80))
+    page = opened("annotate/even")
+    page.keyboard.press("n")
+    until(page, f"{SCENE}.head.seconds > 0")
+    expect(page.locator(".inspector")).to_contain_text("What happens here?")
+    page.keyboard.press("n")
+    expect(page.locator(".bar h1")).not_to_have_text("even")
+
+
+def test_space_plays_after_a_dialog_that_a_key_opened(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach")
+    page = opened("annotate/even")
+    page.get_by_role("button", name="Add and edit classes").press("Enter")
+    page.get_by_role("button", name="Rename").press("Enter")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Rename")).to_be_focused()  # of the dialog below
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("slider", name="Timeline")).to_be_focused()
+    page.keyboard.press("Space")
+    until(page, f"{SCENE}.head.seconds > 0.2")
+    expect(page.locator("dialog")).to_have_count(0)
+
+
 def test_ctrl_wheel_and_two_fingers_zoom_where_they_are(app: Served, opened: Opener) -> None:
     page = opened("annotate/even")
     x, y = place(page, 6.0, "clicks")

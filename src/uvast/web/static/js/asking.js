@@ -3,6 +3,18 @@
 import { fill, h, setStyle, textButton } from "./dom.js";
 import { clock, parseTime } from "./times.js";
 
+const PRESSED_BY_SPACE = "button, a, summary, input";
+
+/**
+ * Where a video is worked on, its timeline gets the keyboard from what is pressed: Space plays
+ * there, and Tab goes on from there. In a dialog over another one it stays.
+ */
+function backToTimeline() {
+  if (document.activeElement?.matches(PRESSED_BY_SPACE) && !document.querySelector("dialog[open]")) {
+    document.querySelector(".timeline-stage")?.focus({ preventScroll: true });
+  }
+}
+
 /**
  * A dialog with a title; it closes with Escape, by its button, or by a click beside it.
  * @param {string} title
@@ -21,6 +33,7 @@ export function dialog(title, ...children) {
   box.addEventListener("click", (event) => event.target === box && box.close());
   box.addEventListener("close", () => box.remove());
   document.body.append(box);
+  backToTimeline(); // before: the browser gives the keyboard back to what has it now
   box.showModal();
   return box;
 }
@@ -105,6 +118,7 @@ export function classMenu(classes, present, x, y, choose) {
   document.querySelector(".menu")?.remove();
   const menu = h("div", { class: "menu", role: "menu", "aria-label": "Classes" });
   const close = () => {
+    backToTimeline();
     menu.remove();
     document.removeEventListener("pointerdown", outside, true);
   };

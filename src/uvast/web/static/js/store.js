@@ -104,6 +104,19 @@ export class Store {
     this.tell("project");
   }
 
+  /**
+   * Where a click would teach most, with all changes of this page counted.
+   * @param {string} [leaving] the video that somebody is done with
+   * @returns {Promise<any>} null if there is nothing to do
+   */
+  async proposal(leaving) {
+    await this.outbox.settled();
+    const next = await get(`/api/next${leaving ? `?${new URLSearchParams({ leaving })}` : ""}`);
+    this.project = { ...this.project, next };
+    this.tell("project");
+    return next;
+  }
+
   listen() {
     listen((news) => this.#hear(news), (connected) => this.#connection(connected));
   }

@@ -64,6 +64,7 @@ export class VideosView {
     dropTarget(this.element, (files) => this.uploads.send(files));
     this.leave = store.on("project", () => this.update());
     this.update();
+    store.proposal().catch(() => {}); // the box on top says where to go: as it is now
   }
 
   close() {
