@@ -176,6 +176,7 @@ def take(walk: Walk, link: str, folder: Path, truths: dict[str, Segmentation], e
     with walk.step(f"{len(MOTIONS)} classes have their names"):
         walk.guided("Click once in each action")
         add_classes(walk)
+    name = ""
     for number in range(N_CLICKED):
         if number:
             page.keyboard.press("n")

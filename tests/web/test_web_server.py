@@ -21,7 +21,7 @@ import pytest
 from server_process import Served, rapid_edits, served
 
 from uvast.projects import Project
-from uvast.web.serving import listen
+from uvast.web import serving
 
 CLICK: dict[str, object] = {"do": "add", "kind": "click", "label": "x"}
 N_KILLS = 2
@@ -70,7 +70,7 @@ def test_answers_are_not_held_back_until_their_heads_have_arrived() -> None:
             writer.close()
             return await found
 
-    with listen("127.0.0.1", 0) as listener:
+    with serving.listen("127.0.0.1", 0) as listener:
         assert asyncio.run(accepted(listener)) != 0
 
 
