@@ -57,6 +57,18 @@ def run(browser: Browser) -> Iterator[Run]:
     page.close()
 
 
+def test_ticks_of_a_chart_are_round_and_of_rounds_whole(run: Run) -> None:
+    found = run(
+        "chart",
+        """({roundValues}) => [
+          roundValues(0.013, 0.094, 4), roundValues(0, 100, 4), roundValues(-1, 1, 4),
+          ...[[1, 2], [0.5, 1.5], [1, 3], [1, 60]].map(([a, b]) => roundValues(a, b, 5, 1)),
+        ]""",
+    )
+    assert found[:3] == [[0.05], [0, 50, 100], [-1, -0.5, 0, 0.5, 1]]
+    assert found[3:] == [[1, 2], [1], [1, 2, 3], [20, 40, 60]]
+
+
 def test_zooming_keeps_the_moment_under_the_pointer(run: Run) -> None:
     run(
         "geometry",

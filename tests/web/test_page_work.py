@@ -79,9 +79,21 @@ def test_videos_are_added_by_a_drop(opened: Opener, app: Served, tmp_path: Path)
     assert len(app.app.project.names) == 4
 
 
+SLOW_CHANGES = """() => {
+  const send = window.fetch;
+  window.fetch = async (address, options) => {
+    if (address.endsWith("/changes")) await new Promise((done) => setTimeout(done, 200));
+    return send(address, options);
+  };
+}"""
+
+
 def test_next_goes_by_the_clicks_that_were_just_made(app: Served, opened: Opener) -> None:
     add_classes(app, "reach", "pour")
     page = opened("annotate/even")
+    page.evaluate(SLOW_CHANGES)
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url.rpartition("/")[2].partition("?")[0]))
     seen = []
     for _ in range(3):  # faster than the server looks for what is new
         until(page, f"{SCENE}?.seconds > 0 && {SCENE}.scene.clicks.length == 0")
@@ -93,6 +105,8 @@ def test_next_goes_by_the_clicks_that_were_just_made(app: Served, opened: Opener
         expect(page.locator(".bar h1")).not_to_have_text(seen[-1])
     assert sorted(seen) == ["even", "old", "uneven"]
     assert [len(clicks(app, name)) for name in seen] == [2, 2, 2]
+    asked = [one for one in asked if one in ("changes", "next")]
+    assert asked == ["changes", "changes", "next"] * 3
 
 
 def test_a_proposal_that_is_declined_does_not_come_again(app: Served, opened: Opener) -> None:

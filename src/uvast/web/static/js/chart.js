@@ -12,9 +12,10 @@ const MARGIN = { left: 46, right: 10, top: 10, bottom: 22 };
  * @param {number} low
  * @param {number} high
  * @param {number} n
+ * @param {number} [least] the smallest step
  */
-export function roundValues(low, high, n) {
-  const raw = (high - low || 1) / n;
+export function roundValues(low, high, n, least = 0) {
+  const raw = Math.max(least, (high - low || 1) / n);
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= raw);
   const values = [];
@@ -100,7 +101,7 @@ function axes(context, { width, x0, x1, y0, y1, toX, toY }) {
   }
   context.stroke();
   context.textAlign = "center";
-  for (const value of roundValues(x0, x1, 5)) {
+  for (const value of roundValues(x0, x1, 5, 1)) { // rounds, epochs
     context.fillText(String(value), toX(value), HEIGHT - 9);
   }
 }

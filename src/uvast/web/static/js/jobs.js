@@ -96,7 +96,8 @@ export class JobsView {
 
   update() {
     const { jobs, runs } = this.store.project;
-    const { kind: next } = nextStep(this.store.project);
+    const step = nextStep(this.store.project);
+    const next = step.isBusy ? null : step.kind;
     const facts = factsOf(this.store.project);
     renew(this.steps, [next, facts], () => Object.keys(KINDS).map(
       (kind) => this.#step(kind, facts[kind], kind === next),
