@@ -33,6 +33,7 @@ export function dialog(title, ...children) {
   box.addEventListener("click", (event) => event.target === box && box.close());
   box.addEventListener("close", () => box.remove());
   document.body.append(box);
+  box.autofocus = !box.querySelector("[autofocus]"); // not the button that closes it
   backToTimeline(); // before: the browser gives the keyboard back to what has it now
   box.showModal();
   return box;

@@ -16,7 +16,7 @@ export class ReviewView {
    * @param {import("./notices.js").Notices} notices
    */
   constructor(store, _path, notices) {
-    Object.assign(this, { store, notices, queue: [], place: -1, seen: new Set() });
+    Object.assign(this, { store, notices, queue: [], place: -1 });
     this.workspace = new Workspace(store, () => this.#panels(), false);
     this.classes = new ClassPanel(this.workspace, (label) => this.classKey(label));
     this.inspector = new Inspector(this.workspace, () => this.#accept());
@@ -93,7 +93,6 @@ export class ReviewView {
     const wanted = this.queue[place];
     if (!wanted) return;
     this.place = place;
-    this.seen.add(place);
     const { workspace } = this;
     if (workspace.name !== wanted.video || !workspace.document) {
       try {
