@@ -121,7 +121,7 @@ def test_relabels_and_drags_by_mouse(app: Served, opened: Opener) -> None:
 
 
 DEAF = """async () => {
-  (await import('/static/js/store.js')).VideoDocument.prototype.hear = () => {};
+  (await import('/static/js/documents.js')).VideoDocument.prototype.hear = () => {};
 }"""
 
 

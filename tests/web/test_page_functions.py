@@ -254,7 +254,7 @@ def test_what_is_looked_at_is_what_the_server_says(run: Run) -> None:
 
 def test_a_delta_leads_to_the_next_state_and_a_missed_one_is_noticed(run: Run) -> None:
     run(
-        "store",
+        "documents",
         """({VideoDocument}) => {
           const click = (id, start) => ({id, kind: 'click', label: 'a', start, end: null});
           const state = {

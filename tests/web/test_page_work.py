@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from playwright.sync_api import Browser, expect
 from safetensors.numpy import save_file
 from web_page import (
     PHONE,
+    RATE,
     SCENE,
     Opener,
     Served,
@@ -131,6 +134,56 @@ def test_space_plays_after_a_dialog_that_a_key_opened(app: Served, opened: Opene
     page.keyboard.press("Space")
     until(page, f"{SCENE}.head.seconds > 0.2")
     expect(page.locator("dialog")).to_have_count(0)
+
+
+def test_a_dialog_has_the_keyboard_and_not_its_closing_button(opened: Opener) -> None:
+    page = opened("annotate/even")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Help")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Close")).to_be_focused()
+
+
+# both keys before the browser has time for anything else
+ENTER_AND_ONE = """async () => {
+  document.querySelector("dialog form").requestSubmit();
+  for (let i = 0; i < 20; i++) await null;
+  const key = {key: "1", code: "Digit1", bubbles: true, cancelable: true};
+  document.activeElement.dispatchEvent(new KeyboardEvent("keydown", key));
+}"""
+
+
+def test_a_key_after_going_to_a_time_counts_there(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach")
+    page = opened("annotate/even")
+    frames = list(range(10, 90, 10))
+    for frame in frames:
+        page.keyboard.press("g")
+        page.keyboard.type(f"#{frame}")
+        page.evaluate(ENTER_AND_ONE)
+    saved(page)
+    assert [round(start * RATE) for _, start in clicks(app)] == frames
+
+
+def test_a_job_that_somebody_else_starts_is_followed(app: Served, opened: Opener) -> None:
+    def start(kind: Literal["extract", "segment"], code: str) -> int:
+        return app.app.jobs.add(kind, (sys.executable, "-c", code), plan=(f"Does {kind}.",)).number
+
+    start("extract", "")
+    page = opened("jobs")
+    expect(page.locator(".state.done")).to_be_visible()
+    shown = page.locator(".details")
+    expect(shown).to_have_text("Does extract.")
+    number = start("segment", "import time; time.sleep(60)")
+    try:
+        expect(page.locator(".state.running")).to_be_visible()
+        expect(shown).to_have_text("Does segment.")
+        page.locator(".job-head", has_text="Features").click()
+        expect(shown).to_have_text("Does extract.")
+        page.wait_for_timeout(1500)  # news of the other one come
+        expect(shown).to_have_text("Does extract.")
+    finally:
+        app.app.jobs.cancel(number)
 
 
 def test_ctrl_wheel_and_two_fingers_zoom_where_they_are(app: Served, opened: Opener) -> None:

@@ -1,6 +1,6 @@
 /** The view where work is done: video, timeline, classes. */
 
-import { fill, h, renew, textButton } from "./dom.js";
+import { fill, h, renew, sorry, textButton } from "./dom.js";
 import { annotateAddress } from "./guide.js";
 import { titleOf } from "./keys.js";
 import { ClassPanel, Inspector, VideoPanel } from "./panels.js";
@@ -53,17 +53,17 @@ export class AnnotateView {
       await this.workspace.load(this.name);
       if (this.begin !== null) this.#goTo(this.begin);
     } catch (error) {
-      fill(
-        this.element,
-        h(
-          "div",
-          { class: "empty" },
-          h("h1", {}, "This video cannot be opened"),
-          h("p", {}, error.message),
-          h("a", { href: "#/videos" }, "All videos"),
-        ),
-      );
+      this.#cannot(error.message);
     }
+  }
+
+  #cannot(sentence) {
+    const isKnown = this.store.project.videos.some((one) => one.name === this.name);
+    fill(this.element, sorry(
+      "This video cannot be opened",
+      isKnown ? sentence : `There is no “${this.name}” in this project.`,
+      h("a", { class: "button main", href: "#/videos" }, "All videos"),
+    ));
   }
 
   close() {

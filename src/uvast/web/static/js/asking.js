@@ -28,14 +28,19 @@ export function dialog(title, ...children) {
     "×",
   );
   const box = /** @type {HTMLDialogElement} */ (
-    h("dialog", { "aria-label": title }, h("header", {}, h("h2", {}, title), close), ...children)
+    h(
+      "dialog",
+      { "aria-label": title, tabindex: -1 },
+      h("header", {}, h("h2", {}, title), close),
+      ...children,
+    )
   );
   box.addEventListener("click", (event) => event.target === box && box.close());
   box.addEventListener("close", () => box.remove());
   document.body.append(box);
-  box.autofocus = !box.querySelector("[autofocus]"); // not the button that closes it
   backToTimeline(); // before: the browser gives the keyboard back to what has it now
   box.showModal();
+  if (!box.querySelector("[autofocus]")) box.focus(); // not the button that closes it
   return box;
 }
 
@@ -47,7 +52,6 @@ export function dialog(title, ...children) {
  */
 export function ask(title, { value = "", label, okay = "OK", check = () => null }) {
   return new Promise((resolve) => {
-    let answer = null;
     const input = h("input", { type: "text", value, "aria-label": label, autofocus: true });
     const fault = h("p", { class: "fault", role: "alert" });
     const form = h(
@@ -59,13 +63,13 @@ export function ask(title, { value = "", label, okay = "OK", check = () => null 
     );
     form.addEventListener("submit", (event) => {
       const sentence = check(input.value);
-      if (!sentence) answer = input.value;
+      if (!sentence) resolve(input.value); // now: keys may come before the news of closing
       else event.preventDefault();
       fill(fault, sentence);
     });
     const box = dialog(title, form);
     input.select();
-    box.addEventListener("close", () => resolve(answer));
+    box.addEventListener("close", () => resolve(null));
   });
 }
 
@@ -77,10 +81,9 @@ export function ask(title, { value = "", label, okay = "OK", check = () => null 
  */
 export function confirmed(title, sentence, okay) {
   return new Promise((resolve) => {
-    let answer = false;
     const yes = textButton(
       okay,
-      () => ((answer = true), box.close()),
+      () => (resolve(true), box.close()),
       { class: "main", autofocus: true },
     );
     const box = dialog(
@@ -88,7 +91,7 @@ export function confirmed(title, sentence, okay) {
       h("p", {}, sentence),
       h("footer", {}, textButton("Cancel", () => box.close()), yes),
     );
-    box.addEventListener("close", () => resolve(answer));
+    box.addEventListener("close", () => resolve(false));
   });
 }
 
