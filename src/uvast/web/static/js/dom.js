@@ -98,19 +98,24 @@ export function icon(name) {
   return svg;
 }
 
-/**
- * A button; one that the mouse clicked gives the keyboard back to the player.
- * @param {string} title what it does, for tooltips and screen readers
- * @param {(event: Event) => void} onclick
- * @param {...Child} children
- */
-export function button(title, onclick, ...children) {
-  const element = h("button", { type: "button", title, "aria-label": title }, ...children);
+/** One that the mouse clicked gives the keyboard back to the player. */
+function pressed(element, onclick) {
   element.addEventListener("click", (event) => {
     if (event.detail > 0) element.blur();
     onclick(event);
   });
   return element;
+}
+
+/**
+ * A button.
+ * @param {string} title what it does, for tooltips and screen readers
+ * @param {(event: Event) => void} onclick
+ * @param {...Child} children
+ */
+export function button(title, onclick, ...children) {
+  const props = { type: "button", title, "aria-label": title };
+  return pressed(h("button", props, ...children), onclick);
 }
 
 /** In place of a view that has nothing to show: why, and where to go. */
@@ -120,10 +125,5 @@ export function sorry(title, sentence, ...children) {
 
 /** A button with words on it. */
 export function textButton(text, onclick, props = {}) {
-  const element = h("button", { type: "button", ...props }, text);
-  element.addEventListener("click", (event) => {
-    if (event.detail > 0) element.blur();
-    onclick(event);
-  });
-  return element;
+  return pressed(h("button", { type: "button", ...props }, text), onclick);
 }
