@@ -37,7 +37,7 @@ export function paintLanes(context, scene, view) {
 const HINTS = {
   clicks: "No clicks yet: play, and press a class's key in each action",
   labels: "No labels yet: striped is what nobody has looked at",
-  pseudo: "The actions that your clicks tell of appear here, between labels",
+  pseudo: "Actions from your clicks appear here, between labels",
 };
 
 function isEmpty(content) {
