@@ -407,7 +407,7 @@ def test_a_project_is_led_from_step_to_step(run: Run) -> None:
           equal(step([seen, seen, {}]).kind, 'extract', 'a video without features');
           equal(step([seen, seen]).kind, 'train', 'no model');
           const busy = step([seen, seen], [], [{kind: 'train', state: 'running'}]);
-          equal([busy.kind, busy.href], ['train', '#/jobs'], 'training');
+          equal([busy.kind, busy.href, busy.isBusy], ['train', '#/jobs', true], 'training');
           equal(step([seen, seen], [{finished: false}]).kind, 'train', 'unfinished');
           equal(step([seen, seen], [{finished: true}]).kind, 'segment', 'no predictions');
           const predicted = {...seen, uncertainty: 0.2};
