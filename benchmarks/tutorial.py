@@ -65,6 +65,7 @@ class Walk:
         """What the page shows, small."""
         if self.pictures is None:
             return
+        self.page.mouse.move(1, 1)
         self.page.wait_for_timeout(1500)
         content = Image.open(BytesIO(self.page.screenshot())).convert("RGB")
         content = content.resize((content.width * 3 // 4, content.height * 3 // 4), Image.LANCZOS)
@@ -126,6 +127,7 @@ def click_actions(walk: Walk, truth: Segmentation) -> None:
         walk.page.keyboard.press(str(int(action) + 1))
         start += length
     saved(walk.page)
+    expect(walk.page.locator(".about")).to_contain_text(f"{len(truth.transcript)} clicks")
 
 
 def show_everything(walk: Walk, name: str) -> None:
@@ -176,10 +178,11 @@ def take(walk: Walk, link: str, folder: Path, truths: dict[str, Segmentation], e
     with walk.step(f"{len(MOTIONS)} classes have their names"):
         walk.guided("Click once in each action")
         add_classes(walk)
+    name = ""
     for number in range(N_CLICKED):
         if number:
             page.keyboard.press("n")
-            page.wait_for_timeout(500)
+            expect(page.locator(".bar h1")).not_to_have_text(name)
         name = page.locator(".bar h1").text_content() or ""
         with walk.step(f"{len(truths[name].transcript)} clicks in {name}"):
             click_actions(walk, truths[name])
@@ -193,6 +196,7 @@ def take(walk: Walk, link: str, folder: Path, truths: dict[str, Segmentation], e
         walk.guided("Train a model")
         page.get_by_label("Epochs").fill(str(epochs))
         page.get_by_label("Epochs").press("Tab")
+        expect(page.locator("dialog .waiting")).to_have_count(0)
         walk.picture("app-plan")
         walk.job()
         walk.picture("app-training")

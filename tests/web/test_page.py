@@ -42,8 +42,6 @@ def test_annotates_by_keyboard_alone_while_playing(app: Served, opened: Opener) 
         expect(page.locator(".class-row", has_text=name)).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator("dialog[open]")).to_have_count(0)
-    # the browser gives the focus back to the button that opened the dialog, if it is still there
-    page.evaluate("document.activeElement.blur()")
     page.keyboard.press("Space")
     spans = [dropped(page, key, after) for key, after in (("1", 0.5), ("2", 1.5))]
     page.keyboard.press("Space")
@@ -123,7 +121,7 @@ def test_relabels_and_drags_by_mouse(app: Served, opened: Opener) -> None:
 
 
 DEAF = """async () => {
-  (await import('/static/js/store.js')).VideoDocument.prototype.hear = () => {};
+  (await import('/static/js/documents.js')).VideoDocument.prototype.hear = () => {};
 }"""
 
 

@@ -57,6 +57,18 @@ def run(browser: Browser) -> Iterator[Run]:
     page.close()
 
 
+def test_ticks_of_a_chart_are_round_and_of_rounds_whole(run: Run) -> None:
+    found = run(
+        "chart",
+        """({roundValues}) => [
+          roundValues(0.013, 0.094, 4), roundValues(0, 100, 4), roundValues(-1, 1, 4),
+          ...[[1, 2], [0.5, 1.5], [1, 3], [1, 60]].map(([a, b]) => roundValues(a, b, 5, 1)),
+        ]""",
+    )
+    assert found[:3] == [[0.05], [0, 50, 100], [-1, -0.5, 0, 0.5, 1]]
+    assert found[3:] == [[1, 2], [1], [1, 2, 3], [20, 40, 60]]
+
+
 def test_zooming_keeps_the_moment_under_the_pointer(run: Run) -> None:
     run(
         "geometry",
@@ -242,7 +254,7 @@ def test_what_is_looked_at_is_what_the_server_says(run: Run) -> None:
 
 def test_a_delta_leads_to_the_next_state_and_a_missed_one_is_noticed(run: Run) -> None:
     run(
-        "store",
+        "documents",
         """({VideoDocument}) => {
           const click = (id, start) => ({id, kind: 'click', label: 'a', start, end: null});
           const state = {
@@ -395,7 +407,7 @@ def test_a_project_is_led_from_step_to_step(run: Run) -> None:
           equal(step([seen, seen, {}]).kind, 'extract', 'a video without features');
           equal(step([seen, seen]).kind, 'train', 'no model');
           const busy = step([seen, seen], [], [{kind: 'train', state: 'running'}]);
-          equal([busy.kind, busy.href], ['train', '#/jobs'], 'training');
+          equal([busy.kind, busy.href, busy.isBusy], ['train', '#/jobs', true], 'training');
           equal(step([seen, seen], [{finished: false}]).kind, 'train', 'unfinished');
           equal(step([seen, seen], [{finished: true}]).kind, 'segment', 'no predictions');
           const predicted = {...seen, uncertainty: 0.2};

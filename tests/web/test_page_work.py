@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from playwright.sync_api import Browser, expect
 from safetensors.numpy import save_file
 from web_page import (
     PHONE,
+    RATE,
     SCENE,
     Opener,
     Served,
@@ -77,6 +80,110 @@ def test_videos_are_added_by_a_drop(opened: Opener, app: Served, tmp_path: Path)
     page.evaluate(DROP, {"name": "notes.mp4", "content": base64.b64encode(b"no video").decode()})
     expect(page.locator(".note.bad")).to_contain_text("notes.mp4")
     assert len(app.app.project.names) == 4
+
+
+SLOW_CHANGES = """() => {
+  const send = window.fetch;
+  window.fetch = async (address, options) => {
+    if (address.endsWith("/changes")) await new Promise((done) => setTimeout(done, 200));
+    return send(address, options);
+  };
+}"""
+
+
+def test_next_goes_by_the_clicks_that_were_just_made(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach", "pour")
+    page = opened("annotate/even")
+    page.evaluate(SLOW_CHANGES)
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url.rpartition("/")[2].partition("?")[0]))
+    seen = []
+    for _ in range(3):  # faster than the server looks for what is new
+        until(page, f"{SCENE}?.seconds > 0 && {SCENE}.scene.clicks.length == 0")
+        seen.append(page.locator(".bar h1").text_content())
+        for key in "12":
+            page.keyboard.press("ArrowRight")
+            page.keyboard.press(key)
+        page.keyboard.press("n")
+        expect(page.locator(".bar h1")).not_to_have_text(seen[-1])
+    assert sorted(seen) == ["even", "old", "uneven"]
+    assert [len(clicks(app, name)) for name in seen] == [2, 2, 2]
+    asked = [one for one in asked if one in ("changes", "next")]
+    assert asked == ["changes", "changes", "next"] * 3
+
+
+def test_a_proposal_that_is_declined_does_not_come_again(app: Served, opened: Opener) -> None:
+    predict(app, ("reach", 0, 30), ("pour", 30, 80))
+    page = opened("annotate/even")
+    page.keyboard.press("n")
+    until(page, f"{SCENE}.head.seconds > 0")
+    expect(page.locator(".inspector")).to_contain_text("What happens here?")
+    page.keyboard.press("n")
+    expect(page.locator(".bar h1")).not_to_have_text("even")
+
+
+def test_space_plays_after_a_dialog_that_a_key_opened(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach")
+    page = opened("annotate/even")
+    page.get_by_role("button", name="Add and edit classes").press("Enter")
+    page.get_by_role("button", name="Rename").press("Enter")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Rename")).to_be_focused()  # of the dialog below
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("slider", name="Timeline")).to_be_focused()
+    page.keyboard.press("Space")
+    until(page, f"{SCENE}.head.seconds > 0.2")
+    expect(page.locator("dialog")).to_have_count(0)
+
+
+def test_a_dialog_has_the_keyboard_and_not_its_closing_button(opened: Opener) -> None:
+    page = opened("annotate/even")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Help")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Close")).to_be_focused()
+
+
+# both keys before the browser has time for anything else
+ENTER_AND_ONE = """async () => {
+  document.querySelector("dialog form").requestSubmit();
+  for (let i = 0; i < 20; i++) await null;
+  const key = {key: "1", code: "Digit1", bubbles: true, cancelable: true};
+  document.activeElement.dispatchEvent(new KeyboardEvent("keydown", key));
+}"""
+
+
+def test_a_key_after_going_to_a_time_counts_there(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach")
+    page = opened("annotate/even")
+    frames = list(range(10, 90, 10))
+    for frame in frames:
+        page.keyboard.press("g")
+        page.keyboard.type(f"#{frame}")
+        page.evaluate(ENTER_AND_ONE)
+    saved(page)
+    assert [round(start * RATE) for _, start in clicks(app)] == frames
+
+
+def test_a_job_that_somebody_else_starts_is_followed(app: Served, opened: Opener) -> None:
+    def start(kind: Literal["extract", "segment"], code: str) -> int:
+        return app.app.jobs.add(kind, (sys.executable, "-c", code), plan=(f"Does {kind}.",)).number
+
+    start("extract", "")
+    page = opened("jobs")
+    expect(page.locator(".state.done")).to_be_visible()
+    shown = page.locator(".details")
+    expect(shown).to_have_text("Does extract.")
+    number = start("segment", "import time; time.sleep(60)")
+    try:
+        expect(page.locator(".state.running")).to_be_visible()
+        expect(shown).to_have_text("Does segment.")
+        page.locator(".job-head", has_text="Features").click()
+        expect(shown).to_have_text("Does extract.")
+        page.wait_for_timeout(1500)  # news of the other one come
+        expect(shown).to_have_text("Does extract.")
+    finally:
+        app.app.jobs.cancel(number)
 
 
 def test_ctrl_wheel_and_two_fingers_zoom_where_they_are(app: Served, opened: Opener) -> None:

@@ -181,7 +181,6 @@ def test_what_the_members_of_an_ensemble_disagree_about_comes_first(
 
 def test_label_next_goes_through_the_least_sure_video(client: Client, project: Project) -> None:
     def proposed() -> Any:
-        client.app.overview.refresh()
         return client.get("/api/project").json()["next"]
 
     predict(
@@ -219,11 +218,9 @@ def test_label_next_prefers_a_video_that_looks_new(client: Client, project: Proj
     for name, look in (("cup", [1.0]), ("pot", [1.5]), ("tea", [1.0, 5.0])):
         predict(project, name, predicted("reach", 0, 30, entropy=0.5, look=look))
     client.change("cup", {"do": "add", "kind": "click", "label": "reach", "start": 0.5})
-    client.app.overview.refresh()
-    assert client.get("/api/project").json()["next"]["video"] == "tea"
+    assert client.get("/api/next").json()["video"] == "tea"
     predict(project, "pot", predicted("reach", 0, 30, entropy=0.5, look=[9.0]))
-    client.app.overview.refresh()
-    assert client.get("/api/project").json()["next"]["video"] == "pot"
+    assert client.get("/api/next").json()["video"] == "pot"
 
 
 def test_label_next_finds_where_clicking_stopped(client: Client, project: Project) -> None:
@@ -234,10 +231,25 @@ def test_label_next_finds_where_clicking_stopped(client: Client, project: Projec
     predict(project, "tea", predicted("pour", 0, 40, entropy=0.9))
     for start in (0.5, 1.5):
         client.change("cup", {"do": "add", "kind": "click", "label": "reach", "start": start})
-    client.app.overview.refresh()
-    found = client.get("/api/project").json()["next"]
+    found = client.get("/api/next?leaving=cup").json()
     assert (found["video"], found["seconds"]) == ("cup", 5.5)
     assert "segment" not in found  # another click like those before, for all of the video
+
+
+def test_label_next_never_stays_while_there_is_another_video(client: Client) -> None:
+    def proposed(leaving: str) -> Any:
+        return client.get(f"/api/next?leaving={leaving}").json()
+
+    assert proposed("cup")["video"] == "tea"  # skipped
+    for name, start in (("cup", 0.5), ("tea", 0.1)):
+        client.change(name, {"do": "add", "kind": "click", "label": "reach", "start": start})
+        assert proposed(name)["video"] != name
+    assert proposed("tea") == {"video": "cup", "seconds": 3.25, "why": "6 seconds without a click"}
+    assert proposed("cup")["video"] == "tea"  # though the gap in cup is the widest
+    client.change("tea", {"do": "reviewed", "value": True})
+    assert proposed("cup")["video"] == "cup"  # the only one
+    client.change("cup", {"do": "reviewed", "value": True})
+    assert proposed("cup") is None
 
 
 def test_rounds_are_scored_against_what_was_reviewed(client: Client, project: Project) -> None:

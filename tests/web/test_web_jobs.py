@@ -143,7 +143,7 @@ def test_another_process_of_the_same_number_is_not_the_job(tmp_path: Path) -> No
 
 def test_plans_and_what_is_missing(client: Client, project: Project) -> None:
     plan = client.post("/api/plan", {"kind": "extract"}).json()["plan"]
-    assert plan == ["Computes features of 2 videos; 0 have theirs."]
+    assert plan == ["Computes features of 2 videos."]
     answer = client.post("/api/jobs", {"kind": "train"})
     assert answer.status_code == 422
     assert "no video has both labels and features yet" in answer.json()["error"]
@@ -151,6 +151,8 @@ def test_plans_and_what_is_missing(client: Client, project: Project) -> None:
     import numpy as np
 
     write_features(project, "cup", np.zeros((60, 4)))
+    plan = client.post("/api/plan", {"kind": "extract"}).json()["plan"]
+    assert plan == ["1 of 2 videos done. Computes features of 1 video."]
     client.change("cup", {"do": "add", "kind": "click", "label": "reach", "start": 1.0})
     wanted = {"kind": "train", "epochs": 3, "device": "cpu"}
     plan = client.post("/api/plan", wanted).json()["plan"]
@@ -158,6 +160,7 @@ def test_plans_and_what_is_missing(client: Client, project: Project) -> None:
     assert plan[-1] == "Goes to a new run folder; earlier models stay."
     assert "1 video with clicks: 60 frames, 1 action of 1 class." in plan
     assert "3 epochs, as you asked." in plan
+    assert not [one for one in plan if "--" in one]  # options of the command line
     assert "Not labelled yet, and left out: tea." in plan
     full = {"kind": "train", "supervision": "full"}
     assert "no video has segments yet" in client.post("/api/plan", full).json()["error"]

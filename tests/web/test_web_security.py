@@ -19,7 +19,8 @@ from uvast.web.server import make_asgi
 
 GETS = (
     "/", "/static/index.html", "/api/project", "/api/videos/cup", "/api/videos/cup/features",
-    "/api/review", "/api/curve", "/api/jobs", "/api/jobs/1", "/api/formats", "/api/exports/x",
+    "/api/review", "/api/next", "/api/curve", "/api/jobs", "/api/jobs/1", "/api/formats",
+    "/api/exports/x",
     "/media/cup", "/frame/cup?index=1", "/strip/cup", "/times/cup", "/report/1", "/api/events",
 )  # fmt: skip
 POSTS = (
@@ -29,7 +30,8 @@ POSTS = (
 
 
 WITH_QUERY = (
-    "/", "/api/review", "/api/videos/cup/features", "/media/cup", "/frame/cup", "/strip/cup",
+    "/", "/api/review", "/api/next", "/api/videos/cup/features", "/media/cup", "/frame/cup",
+    "/strip/cup",
 )  # fmt: skip
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import queue
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -19,6 +21,7 @@ import pytest
 from server_process import Served, rapid_edits, served
 
 from uvast.projects import Project
+from uvast.web import serving
 
 CLICK: dict[str, object] = {"do": "add", "kind": "click", "label": "x"}
 N_KILLS = 2
@@ -51,6 +54,24 @@ def test_killed_at_any_moment_nothing_acknowledged_is_lost(project: Project) -> 
     annotations = project.annotations("cup")
     assert annotations is not None
     assert len(annotations.events) == len(found)
+
+
+def test_answers_are_not_held_back_until_their_heads_have_arrived() -> None:
+    async def accepted(listener: socket.socket) -> int:
+        found: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        async def look(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            connection = writer.get_extra_info("socket")
+            found.set_result(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        async with await asyncio.start_server(look, sock=listener):
+            _, writer = await asyncio.open_connection(*listener.getsockname())
+            writer.close()
+            return await found
+
+    with serving.listen("127.0.0.1", 0) as listener:
+        assert asyncio.run(accepted(listener)) != 0
 
 
 def test_a_full_disk_is_one_sentence_and_nothing_is_lost(project: Project) -> None:

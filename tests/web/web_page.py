@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +26,7 @@ from uvast.web.classes import ClassChange
 from uvast.web.routes.videos import scene_of
 from uvast.web.security import Door
 from uvast.web.server import make_asgi
+from uvast.web.serving import listen
 
 DESKTOP, PHONE = (1440, 900), (390, 844)
 
@@ -95,10 +95,7 @@ class Served:
 @contextmanager
 def served(project: Project, port: int = 0) -> Iterator[Served]:
     """The real server, with real jobs, in a thread."""
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", port))
-        listener.listen()
+    with listen("127.0.0.1", port) as listener:
         door = Door.new("127.0.0.1", listener.getsockname()[1])
         app = App(project, door, "anna")
         server = uvicorn.Server(

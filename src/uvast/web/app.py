@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from uvast.errors import UvastError
 from uvast.web.jobs import Job, Jobs
+from uvast.web.label_next import LabelNext
 from uvast.web.live import News, encoded
 from uvast.web.media import Media
 from uvast.web.overview import Overview
@@ -53,6 +54,7 @@ class App:
     jobs: Jobs = field(init=False)
     pseudo: PseudoSegmenter = field(init=False)
     states: States = field(init=False)
+    label_next: LabelNext = field(init=False)
     overview: Overview = field(init=False)
     exports: dict[str, Outgoing] = field(default_factory=dict)
     plans_said: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
@@ -64,6 +66,7 @@ class App:
         self.jobs = Jobs(self.project.path / "app" / "jobs", self._tell_job)
         self.pseudo = PseudoSegmenter(self.project, self.media, self._tell_pseudo)
         self.states = States(self, self._tell_state)
+        self.label_next = LabelNext(self)
         self.overview = Overview(self)
         self._changed_at = time.time()
         self._files_changed = threading.Event()

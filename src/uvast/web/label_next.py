@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from uvast.web.predictions import timed
 from uvast.web.review import why_unsure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from uvast.projects import ProjectVideo
     from uvast.proposals import BoolArray, Edges
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
     from uvast.web.documents import Document
     from uvast.web.predictions import PredictedSegment
 
+    Documents = Mapping[str, Document]
+
 
 class LabelNext:
-    """The proposal, thought over again only when labels or predictions are new.
+    """The proposal; what a model says is thought over only when labels or predictions are new.
 
     Args:
         app: the project.
@@ -38,34 +41,40 @@ class LabelNext:
 
     def __init__(self, app: App) -> None:
         self._app = app
+        self._lock = threading.Lock()
         self._seen: tuple[tuple[str, int, int], ...] | None = None
         self._found: dict[str, object] | None = None
 
-    def find(self) -> dict[str, object] | None:
-        """As the page gets it; None if there is nothing to do.
+    def find(self, leaving: str | None = None) -> dict[str, object] | None:
+        """As the page gets it, and as things are now; None if there is nothing to do.
 
         With predictions: what `uvast.proposals` says; where a video's clicks do not yet stand for
         all of it, with the stretch that a single answer tells of. Before them: a video without
         labels, then the widest stretch without a click.
+
+        Args:
+            leaving: the video that a person is done with: proposed only if a model is unsure of
+                it, or if it is the only one.
         """
         documents, predictions = self._app.store.documents, self._app.predictions
-        seen = tuple(
-            (name, predictions.stamp(name), documents[name].version if name in documents else 0)
-            for name in self._app.project.names
-        )
-        if seen != self._seen:
-            self._found = _by_model(self._app) or _without_model(self._app)
-            self._seen = seen
-        return self._found
+        with self._lock:
+            seen = tuple(
+                (name, predictions.stamp(name), documents[name].version if name in documents else 0)
+                for name in self._app.project.names
+            )
+            if seen != self._seen:
+                self._found = _by_model(self._app, documents)
+                self._seen = seen
+            found = self._found
+        return found or _without_model(self._app.project.videos, documents, leaving)
 
 
-def _by_model(app: App) -> dict[str, object] | None:
+def _by_model(app: App, documents: Documents) -> dict[str, object] | None:
     segments = {
         name: found
         for name in app.project.names
         if (prediction := app.predictions.of(name)) and (found := timed(prediction))
     }
-    documents = app.store.documents
     proposal = propose(
         {name: _predicted(found, documents.get(name)) for name, found in segments.items()}
     )
@@ -120,15 +129,30 @@ def _is_clicked_as_a_whole(document: Document | None) -> bool:
     return document is not None and bool(document.clicks) and document.observed is None
 
 
-def _without_model(app: App) -> dict[str, object] | None:
-    documents = app.store.documents
-    for video in app.project.videos:
+def _without_model(
+    videos: Sequence[ProjectVideo], documents: Documents, leaving: str | None
+) -> dict[str, object] | None:
+    others = [video for video in videos if video.name != leaving]
+    left = [video for video in videos if video.name == leaving]
+    for some in (others, left):
+        if (found := _unlabelled(some, documents) or _widest_gap(some, documents)) is not None:
+            return found
+    return None
+
+
+def _unlabelled(videos: Sequence[ProjectVideo], documents: Documents) -> dict[str, object] | None:
+    for video in videos:
         document = documents.get(video.name)
         if document is None or not document.items:
             return {"video": video.name, "seconds": 0.0, "why": "it has no labels yet"}
+    return None
+
+
+def _widest_gap(videos: Sequence[ProjectVideo], documents: Documents) -> dict[str, object] | None:
+    """Of videos that all have labels."""
     gaps = [
         gap
-        for video in app.project.videos
+        for video in videos
         if not documents[video.name].reviewed
         for gap in _gaps(video, documents[video.name])
     ]

@@ -44,11 +44,6 @@ class News:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._spread, b"data: " + item + b"\n\n")
 
-    @property
-    def n_listeners(self) -> int:
-        """How many there are."""
-        return len(self._queues)
-
     def stream(self) -> StreamingResponse:
         """The answer to a listener."""
         return StreamingResponse(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from uvast.errors import UvastError
 from uvast.web.job_views import job_view, run_views
-from uvast.web.label_next import LabelNext
 
 if TYPE_CHECKING:
     from uvast.projects import ProjectVideo
@@ -45,7 +44,6 @@ class Overview:
         self._app = app
         self._path = app.project.path.resolve()
         self._lock = threading.Lock()
-        self._next = LabelNext(app)
         self._facts: dict[str, _Facts] = {}
         self._rows: dict[str, tuple[Document, _Facts, bytes]] = {}
         self._slow: dict[str, object] = {}
@@ -56,7 +54,7 @@ class Overview:
         facts = {video.name: self._look_at(video) for video in self._app.project.videos}
         slow: dict[str, object] = {
             "runs": run_views(self._app.project.path),
-            "next": self._next.find(),
+            "next": self._app.label_next.find(),
         }
         before = self._facts
         is_new = facts != before or slow != self._slow
@@ -81,6 +79,7 @@ class Overview:
             "author": app.author,
             "version": app.store.number,
             **self._slow,
+            "next": app.label_next.find(),  # as it is now, whenever the files were looked at
         }
         head = json.dumps(rest, ensure_ascii=False).encode()
         content = b'{"videos": [' + b", ".join(rows) + b"], " + head[1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 NEW_RUN = "{run}"
 LONGEST_SECONDS = 300.0
 _N_KNOWN = 20
+_OF_THE_COMMAND_LINE = re.compile(r"; --[^;]+$| \(--[^)]+\)$")
+"""Which option would change it, at the end of a sentence: the page has its own."""
 
 
 @dataclass(frozen=True)
@@ -80,5 +83,6 @@ def _asked(command: list[str]) -> tuple[str, ...]:
     return tuple(map(_sentence, lines))
 
 
-def _sentence(text: str) -> str:
+def _sentence(line: str) -> str:
+    text = _OF_THE_COMMAND_LINE.sub("", line)
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")

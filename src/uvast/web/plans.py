@@ -106,10 +106,11 @@ def _extract(app: App, wanted: JobRequest) -> Plan:
         options.append(f"--fps={wanted.frames_per_second:g}")
     names = [one.name for one in app.project.videos if one.is_video]
     left = [name for name in names if not app.project.features_path(name).is_file()]
-    sentences = (
-        f"Computes features of {_count(len(left), 'video')}; {len(names) - len(left)} have theirs.",
-    )
-    return Plan("extract", _uvast("extract", app.project.path, *options), sentences, "features")
+    sentence = f"Computes features of {_count(len(left), 'video')}."
+    if len(left) < len(names):
+        sentence = f"{len(names) - len(left)} of {_count(len(names), 'video')} done. {sentence}"
+    command = _uvast("extract", app.project.path, *options)
+    return Plan("extract", command, (sentence,), "features")
 
 
 def _train(app: App, wanted: JobRequest) -> Plan:

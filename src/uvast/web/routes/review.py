@@ -12,7 +12,7 @@ from starlette.routing import Route
 from uvast.web.answers import in_thread, query
 from uvast.web.heat_map import heat_map
 from uvast.web.review import MOST_SHOWN, doubtful
-from uvast.web.routes.videos import app_of
+from uvast.web.routes.videos import VideoName, app_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -24,6 +24,13 @@ class ReviewQuery:
     """In which order."""
 
     order: Literal["unsure"] = "unsure"
+
+
+@dataclass(frozen=True)
+class NextQuery:
+    """The video that the person is done with; None for none."""
+
+    leaving: VideoName | None = None
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,12 @@ async def get_review(request: Request) -> Response:
     query(request, ReviewQuery)
     found = await in_thread(doubtful, app_of(request))
     return JSONResponse([one.view for one in found[:MOST_SHOWN]])
+
+
+async def get_next(request: Request) -> Response:
+    """Where a click would teach most, as things are now; null if there is nothing to do."""
+    wanted, app = query(request, NextQuery), app_of(request)
+    return JSONResponse(await in_thread(app.label_next.find, wanted.leaving))
 
 
 async def get_curve(request: Request) -> Response:
@@ -59,6 +72,7 @@ async def get_features(request: Request) -> Response:
 
 routes = [
     Route("/api/review", get_review),
+    Route("/api/next", get_next),
     Route("/api/curve", get_curve),
     Route("/api/videos/{name}/features", get_features),
 ]

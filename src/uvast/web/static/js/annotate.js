@@ -1,6 +1,6 @@
 /** The view where work is done: video, timeline, classes. */
 
-import { fill, h, renew, textButton } from "./dom.js";
+import { fill, h, renew, sorry, textButton } from "./dom.js";
 import { annotateAddress } from "./guide.js";
 import { titleOf } from "./keys.js";
 import { ClassPanel, Inspector, VideoPanel } from "./panels.js";
@@ -13,7 +13,7 @@ export class AnnotateView {
    */
   constructor(store, [name, seconds]) {
     this.store = store;
-    this.begin = Number(seconds) || 0;
+    this.begin = seconds === undefined ? null : Number(seconds) || 0;
     this.name = name;
     this.workspace = new Workspace(store, () => this.#update(), true);
     this.classes = new ClassPanel(
@@ -51,22 +51,23 @@ export class AnnotateView {
   async mount() {
     try {
       await this.workspace.load(this.name);
-      if (this.begin) this.#goTo(this.begin);
+      if (this.begin !== null) this.#goTo(this.begin);
     } catch (error) {
-      fill(
-        this.element,
-        h(
-          "div",
-          { class: "empty" },
-          h("h1", {}, "This video cannot be opened"),
-          h("p", {}, error.message),
-          h("a", { href: "#/videos" }, "All videos"),
-        ),
-      );
+      this.#cannot(error.message);
     }
   }
 
+  #cannot(sentence) {
+    const isKnown = this.store.project.videos.some((one) => one.name === this.name);
+    fill(this.element, sorry(
+      "This video cannot be opened",
+      isKnown ? sentence : `There is no “${this.name}” in this project.`,
+      h("a", { class: "button main", href: "#/videos" }, "All videos"),
+    ));
+  }
+
   close() {
+    this.isClosed = true;
     this.workspace.close();
   }
 
@@ -101,29 +102,34 @@ export class AnnotateView {
     return true;
   }
 
-  /** Where a click would teach most, or the next video. */
-  #next() {
-    const { next, videos } = this.store.project;
-    const place = videos.findIndex((one) => one.name === this.name);
-    const other = next
-      && next.video !== this.name
-      ? next.video
-      : videos[(place + 1) % videos.length]?.name;
-    if (next && next.video === this.name && next.seconds !== null) {
-      this.#goTo(next.seconds);
-    }
-    else if (other) {
-      location.hash = annotateAddress(other, other === next?.video ? next.seconds : null);
-    }
+  /** Where a click would teach most now; the next video if nothing would, or that was declined. */
+  async #next() {
+    if (this.isAsking) return;
+    this.isAsking = true;
+    const next = await this.store.proposal(this.name).catch((error) => {
+      this.store.tell("problem", { sentence: error.message });
+    });
+    this.isAsking = false;
+    if (this.isClosed || next === undefined) return;
+    const isHere = next?.video === this.name;
+    if (next && !isHere) location.hash = annotateAddress(next.video, next.seconds);
+    else if (isHere && next.seconds !== this.proposed) this.#goTo(next.seconds);
+    else this.#nextOfList();
+  }
+
+  #nextOfList() {
+    const names = this.store.project.videos.map((one) => one.name);
+    const other = names[(names.indexOf(this.name) + 1) % names.length];
+    if (other !== this.name) location.hash = annotateAddress(other);
   }
 
   /** To a moment; where a click would teach most, with the stretch that a class's key names. */
   #goTo(seconds) {
     const { next } = this.store.project;
     this.workspace.goTo(seconds);
-    if (next?.segment && next.video === this.name && next.seconds === seconds) {
-      this.workspace.suggest(next.segment, "next");
-    }
+    if (next?.video !== this.name || next.seconds !== seconds) return;
+    this.proposed = seconds;
+    if (next.segment) this.workspace.suggest(next.segment, "next");
   }
 
   recolour() {

@@ -3,6 +3,18 @@
 import { fill, h, setStyle, textButton } from "./dom.js";
 import { clock, parseTime } from "./times.js";
 
+const PRESSED_BY_SPACE = "button, a, summary, input";
+
+/**
+ * Where a video is worked on, its timeline gets the keyboard from what is pressed: Space plays
+ * there, and Tab goes on from there. In a dialog over another one it stays.
+ */
+function backToTimeline() {
+  if (document.activeElement?.matches(PRESSED_BY_SPACE) && !document.querySelector("dialog[open]")) {
+    document.querySelector(".timeline-stage")?.focus({ preventScroll: true });
+  }
+}
+
 /**
  * A dialog with a title; it closes with Escape, by its button, or by a click beside it.
  * @param {string} title
@@ -16,12 +28,19 @@ export function dialog(title, ...children) {
     "×",
   );
   const box = /** @type {HTMLDialogElement} */ (
-    h("dialog", { "aria-label": title }, h("header", {}, h("h2", {}, title), close), ...children)
+    h(
+      "dialog",
+      { "aria-label": title, tabindex: -1 },
+      h("header", {}, h("h2", {}, title), close),
+      ...children,
+    )
   );
   box.addEventListener("click", (event) => event.target === box && box.close());
   box.addEventListener("close", () => box.remove());
   document.body.append(box);
+  backToTimeline(); // before: the browser gives the keyboard back to what has it now
   box.showModal();
+  if (!box.querySelector("[autofocus]")) box.focus(); // not the button that closes it
   return box;
 }
 
@@ -33,7 +52,6 @@ export function dialog(title, ...children) {
  */
 export function ask(title, { value = "", label, okay = "OK", check = () => null }) {
   return new Promise((resolve) => {
-    let answer = null;
     const input = h("input", { type: "text", value, "aria-label": label, autofocus: true });
     const fault = h("p", { class: "fault", role: "alert" });
     const form = h(
@@ -45,13 +63,13 @@ export function ask(title, { value = "", label, okay = "OK", check = () => null 
     );
     form.addEventListener("submit", (event) => {
       const sentence = check(input.value);
-      if (!sentence) answer = input.value;
+      if (!sentence) resolve(input.value); // now: keys may come before the news of closing
       else event.preventDefault();
       fill(fault, sentence);
     });
     const box = dialog(title, form);
     input.select();
-    box.addEventListener("close", () => resolve(answer));
+    box.addEventListener("close", () => resolve(null));
   });
 }
 
@@ -63,10 +81,9 @@ export function ask(title, { value = "", label, okay = "OK", check = () => null 
  */
 export function confirmed(title, sentence, okay) {
   return new Promise((resolve) => {
-    let answer = false;
     const yes = textButton(
       okay,
-      () => ((answer = true), box.close()),
+      () => (resolve(true), box.close()),
       { class: "main", autofocus: true },
     );
     const box = dialog(
@@ -74,7 +91,7 @@ export function confirmed(title, sentence, okay) {
       h("p", {}, sentence),
       h("footer", {}, textButton("Cancel", () => box.close()), yes),
     );
-    box.addEventListener("close", () => resolve(answer));
+    box.addEventListener("close", () => resolve(false));
   });
 }
 
@@ -105,6 +122,7 @@ export function classMenu(classes, present, x, y, choose) {
   document.querySelector(".menu")?.remove();
   const menu = h("div", { class: "menu", role: "menu", "aria-label": "Classes" });
   const close = () => {
+    backToTimeline();
     menu.remove();
     document.removeEventListener("pointerdown", outside, true);
   };

@@ -1,13 +1,13 @@
 /**
  * The segments of a lane: blocks with their names, and one row of pixels for all that are too
- * narrow to be told apart, so that thousands of them cost one picture.
+ * narrow for round corners, so that thousands of them cost one picture.
  */
 
 import { inkOn, mixed, pixelOf } from "./colours.js";
 
 export const FONT = "12px system-ui, sans-serif";
 const NARROW = 3;
-const ROUND = 8;
+const ROUND = 20;
 const ROOM_FOR_TEXT = 26;
 const PALE = 0.55;
 
@@ -115,11 +115,12 @@ export function paintBlocks(context, lane, index, style, view) {
     const x = (one.start - view.start) * scale;
     const end = (one.end - view.start) * scale;
     if (selected !== null && one.id === selected) chosen = one;
-    if (end - x < NARROW) {
-      if (row.take(x, end)) row.fill(looks.of(one).pixel);
+    if (end - x < ROUND) {
+      const gap = end - x < NARROW ? 0 : 1;
+      if (row.take(x, end - gap)) row.fill(looks.of(one).pixel);
     } else paintBlock(context, lane, one.label, looks.of(one), x, end - x - 1, view);
   }
-  row.paint(context, lane.top, lane.height);
+  row.paint(context, lane.top + 1, lane.height - 2);
   if (!chosen) return;
   const x = (chosen.start - view.start) * scale;
   outline(context, lane, style.ink, x, Math.max(3, (chosen.end - chosen.start) * scale - 1));
@@ -127,11 +128,9 @@ export function paintBlocks(context, lane, index, style, view) {
 
 function paintBlock(context, lane, label, look, x, width, view) {
   context.fillStyle = look.fill;
-  if (width > ROUND) {
-    // what lies outside is not drawn, but its corners are not either
-    const left = Math.max(x, -ROUND);
-    fillBox(context, lane, left, Math.min(x + width, view.width + ROUND) - left);
-  } else context.fillRect(x, lane.top + 1, width, lane.height - 2);
+  // what lies outside is not drawn, but its corners are not either
+  const left = Math.max(x, -ROUND);
+  fillBox(context, lane, left, Math.min(x + width, view.width + ROUND) - left);
   if (width > ROOM_FOR_TEXT) paintText(context, lane, label, look.ink, x, width, view);
 }
 

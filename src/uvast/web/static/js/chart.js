@@ -12,9 +12,10 @@ const MARGIN = { left: 46, right: 10, top: 10, bottom: 22 };
  * @param {number} low
  * @param {number} high
  * @param {number} n
+ * @param {number} [least] the smallest step
  */
-export function roundValues(low, high, n) {
-  const raw = (high - low || 1) / n;
+export function roundValues(low, high, n, least = 0) {
+  const raw = Math.max(least, (high - low || 1) / n);
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= raw);
   const values = [];
@@ -27,9 +28,10 @@ export function roundValues(low, high, n) {
 /**
  * @param {string} title
  * @param {Record<string, [number, number][]>} curves by name, points in order
+ * @param {[number, number]} [range] of all values; what they have if it is not given
  * @returns {HTMLElement}
  */
-export function chart(title, curves) {
+export function chart(title, curves, range) {
   const names = Object.keys(curves).filter((name) => curves[name].length);
   const ends = names.map((name) => `${name} ends at ${last(curves[name])}`);
   const canvas = h("canvas", { role: "img", "aria-label": `${title}: ${ends.join(", ")}` });
@@ -41,7 +43,9 @@ export function chart(title, curves) {
   const figure = h("figure", { class: "chart" }, legend, canvas);
   new ResizeObserver(
     (_, observer) => (
-      figure.isConnected ? draw(canvas, names.map((name) => curves[name])) : observer.disconnect()
+      figure.isConnected
+        ? draw(canvas, names.map((name) => curves[name]), range)
+        : observer.disconnect()
     ),
   ).observe(figure);
   return figure;
@@ -52,7 +56,7 @@ function last(points) {
   return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }
 
-function draw(canvas, lines) {
+function draw(canvas, lines, range) {
   const width = Math.max(60, canvas.parentElement.clientWidth - 24);
   const dots = window.devicePixelRatio || 1;
   Object.assign(canvas, { width: width * dots, height: HEIGHT * dots });
@@ -63,7 +67,7 @@ function draw(canvas, lines) {
   const points = lines.flat();
   if (!points.length) return;
   const [x0, x1] = bounds(points.map((one) => one[0]));
-  const [y0, y1] = bounds(points.map((one) => one[1]));
+  const [y0, y1] = range ?? bounds(points.map((one) => one[1]));
   const toX = (x) => MARGIN.left + ((x - x0) / (x1 - x0)) * (width - MARGIN.left - MARGIN.right);
   const toY = (y) => HEIGHT - MARGIN.bottom - ((y - y0) / (y1 - y0)) * (
     HEIGHT - MARGIN.top - MARGIN.bottom
@@ -100,7 +104,7 @@ function axes(context, { width, x0, x1, y0, y1, toX, toY }) {
   }
   context.stroke();
   context.textAlign = "center";
-  for (const value of roundValues(x0, x1, 5)) {
+  for (const value of roundValues(x0, x1, 5, 1)) { // rounds, epochs
     context.fillText(String(value), toX(value), HEIGHT - 9);
   }
 }

@@ -82,9 +82,7 @@ const ICONS = {
   plus: "M12 5v14M5 12h14",
   minus: "M5 12h14",
   fit: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
-  check: "M5 12.5l5 5 9-11",
   gear: "M4 7h9M17 7h3M4 17h3M11 17h9M13 4.5v5M7 14.5v5",
-  close: "M6 6l12 12M18 6L6 18",
 };
 
 /** @param {keyof typeof ICONS} name @returns {SVGElement} */
@@ -100,14 +98,8 @@ export function icon(name) {
   return svg;
 }
 
-/**
- * A button; one that the mouse clicked gives the keyboard back to the player.
- * @param {string} title what it does, for tooltips and screen readers
- * @param {(event: Event) => void} onclick
- * @param {...Child} children
- */
-export function button(title, onclick, ...children) {
-  const element = h("button", { type: "button", title, "aria-label": title }, ...children);
+/** One that the mouse clicked gives the keyboard back to the player. */
+function pressed(element, onclick) {
   element.addEventListener("click", (event) => {
     if (event.detail > 0) element.blur();
     onclick(event);
@@ -115,12 +107,23 @@ export function button(title, onclick, ...children) {
   return element;
 }
 
+/**
+ * A button.
+ * @param {string} title what it does, for tooltips and screen readers
+ * @param {(event: Event) => void} onclick
+ * @param {...Child} children
+ */
+export function button(title, onclick, ...children) {
+  const props = { type: "button", title, "aria-label": title };
+  return pressed(h("button", props, ...children), onclick);
+}
+
+/** In place of a view that has nothing to show: why, and where to go. */
+export function sorry(title, sentence, ...children) {
+  return h("div", { class: "empty" }, h("h1", {}, title), h("p", {}, sentence), ...children);
+}
+
 /** A button with words on it. */
 export function textButton(text, onclick, props = {}) {
-  const element = h("button", { type: "button", ...props }, text);
-  element.addEventListener("click", (event) => {
-    if (event.detail > 0) element.blur();
-    onclick(event);
-  });
-  return element;
+  return pressed(h("button", { type: "button", ...props }, text), onclick);
 }

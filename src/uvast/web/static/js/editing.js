@@ -5,12 +5,12 @@ import { carve, moveEdge } from "./intervals.js";
 /** @typedef {import("./applied.js").Item} Item */
 
 /** @param {Item[]} events */
-export function segmentsOf(events) {
+function segmentsOf(events) {
   return events.filter((one) => one.end !== null);
 }
 
 /** @param {Item[]} events */
-export function clicksOf(events) {
+function clicksOf(events) {
   return events.filter((one) => one.end === null);
 }
 

@@ -10,6 +10,7 @@ import { clock, count } from "./times.js";
  * @property {string} why
  * @property {string} [href] where it is done
  * @property {string} [button]
+ * @property {boolean} [isBusy] whether it is being done
  */
 
 /** Names of the steps, in their order. */
@@ -46,10 +47,10 @@ export function nextStep(project) {
     : !runs.some((one) => one.finished) ? "train"
     : !videos.some((one) => one.uncertainty !== null) ? "segment"
     : "review";
-  const busy = jobs.some((one) => one.kind === kind && ["running", "queued"].includes(one.state));
-  if (busy) {
+  const isBusy = jobs.some((one) => one.kind === kind && ["running", "queued"].includes(one.state));
+  if (isBusy) {
     const why = "You can go on clicking meanwhile, and close the page.";
-    return { kind, title: BUSY[kind], why, href: "#/jobs", button: "Watch" };
+    return { kind, isBusy, title: BUSY[kind], why, href: "#/jobs", button: "Watch" };
   }
   const todo = next?.video ?? videos[0]?.name;
   return { kind, ...WORDS[kind]({ n_bare, n_labelled, todo, seconds: next?.seconds }) };

@@ -26,7 +26,7 @@ export class JobsView {
     Object.assign(this, { store, notices, first });
     /** @type {Map<number, any>} jobs with their curves */
     this.whole = new Map();
-    /** @type {number | null | undefined} the job whose details are shown; undefined for any */
+    /** @type {number | null | undefined} the job that somebody opened; undefined: the newest */
     this.opened = undefined;
     this.logIsOpen = false;
     this.list = h("div", { class: "job-list" });
@@ -43,7 +43,7 @@ export class JobsView {
     );
     this.leave = [
       store.on("project", () => this.#later()),
-      store.on("job", (news) => this.#news(news)),
+      store.on("job", (news) => this.#fetch(news.job)),
     ];
     this.update();
   }
@@ -78,11 +78,6 @@ export class JobsView {
     }
   }
 
-  async #news(news) {
-    if (news.job === this.opened || news.state !== "running") await this.#fetch(news.job);
-    else this.#later();
-  }
-
   /** News do not take away a button that somebody is pressing. */
   #later() {
     if (!this.list.matches(":active")) this.update();
@@ -96,21 +91,27 @@ export class JobsView {
 
   update() {
     const { jobs, runs } = this.store.project;
-    const { kind: next } = nextStep(this.store.project);
+    const step = nextStep(this.store.project);
+    const next = step.isBusy ? null : step.kind;
     const facts = factsOf(this.store.project);
     renew(this.steps, [next, facts], () => Object.keys(KINDS).map(
       (kind) => this.#step(kind, facts[kind], kind === next),
     ));
-    if (this.opened === undefined && jobs.length) {
-      this.opened = (jobs.find((one) => one.state === "running") ?? jobs[0]).number;
-    }
-    if (this.opened && !this.whole.has(this.opened)) this.#fetch(this.opened);
+    const shown = this.#shown;
+    if (shown && !this.whole.has(shown)) this.#fetch(shown);
     fill(this.list, jobs.map((one) => this.#row(this.#newest(one))));
     if (!jobs.length) fill(this.list, h("p", { class: "hint" }, "Nothing was started yet."));
     fill(
       this.runs,
       runs.length ? [h("h2", {}, "Models"), runs.map((one) => this.#run(one))] : null,
     );
+  }
+
+  /** The job whose details are shown: what somebody opened, else what runs, else the newest. */
+  get #shown() {
+    const { jobs } = this.store.project;
+    const first = jobs.find((one) => one.state === "running") ?? jobs[0];
+    return this.opened === undefined ? first?.number : this.opened;
   }
 
   /** What can be started, and how far the project is with it. */
@@ -137,7 +138,7 @@ export class JobsView {
   }
 
   #row(job) {
-    const open = job.number === this.opened;
+    const open = job.number === this.#shown;
     const title = KINDS[job.kind]?.[0] ?? `Copy for the browser: ${job.video}`;
     const busy = job.state === "running" || job.state === "queued";
     const left = job.seconds_left === null ? "" : `, ${span(job.seconds_left)} left`;

@@ -90,6 +90,7 @@ export function keyText(name) {
 export function isWriting(event) {
   if (document.querySelector("dialog[open]")) return true;
   const target = /** @type {HTMLElement} */ (event.target);
+  if (target.closest?.("dialog")) return false; // a closed one keeps the keyboard for a moment
   if (target.closest?.("input:not([type=range]):not([type=checkbox]), textarea, select")) {
     return true;
   }

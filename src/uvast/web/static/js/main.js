@@ -2,7 +2,7 @@
 
 import { AnnotateView } from "./annotate.js";
 import { ask } from "./asking.js";
-import { button, fill, h, icon, textButton } from "./dom.js";
+import { button, fill, h, icon, sorry, textButton } from "./dom.js";
 import { annotateAddress } from "./guide.js";
 import { showHelp } from "./help.js";
 import { JobsView } from "./jobs.js";
@@ -50,15 +50,7 @@ class Page {
     try {
       await this.store.load();
     } catch (error) {
-      fill(
-        this.main,
-        h(
-          "div",
-          { class: "empty" },
-          h("h1", {}, "The project cannot be shown"),
-          h("p", {}, error.message),
-        ),
-      );
+      fill(this.main, sorry("The project cannot be shown", error.message));
       return;
     }
     this.store.listen();

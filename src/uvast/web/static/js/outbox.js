@@ -24,7 +24,8 @@ export class Outbox {
     this.trouble = null;
     this.savedAt = null;
     this.onchange = onchange;
-    this.busy = false;
+    /** @type {Promise<void> | null} */
+    this.working = null;
     this.tries = 0;
     this.timer = 0;
   }
@@ -33,7 +34,7 @@ export class Outbox {
   add(parcel) {
     this.parcels.push(parcel);
     this.onchange(this);
-    if (!this.trouble) this.#work();
+    if (!this.trouble) this.#begin();
   }
 
   get n() {
@@ -45,15 +46,22 @@ export class Outbox {
     return this.parcels.some((one) => one.video === video);
   }
 
+  /** Waits until everything is acknowledged or refused; not for a server that does not answer. */
+  async settled() {
+    await this.working;
+  }
+
   /** Does not wait for the next try. */
   retry() {
     clearTimeout(this.timer);
-    this.#work();
+    this.#begin();
+  }
+
+  #begin() {
+    this.working ??= Promise.resolve().then(() => this.#work());
   }
 
   async #work() {
-    if (this.busy) return;
-    this.busy = true;
     while (this.parcels.length) {
       const parcel = this.parcels[0];
       let answer;
@@ -73,7 +81,7 @@ export class Outbox {
       this.#over(null);
       parcel.done(answer);
     }
-    this.busy = false;
+    this.working = null;
     this.onchange(this);
   }
 
@@ -87,7 +95,7 @@ export class Outbox {
   #wait(error) {
     this.trouble = error;
     const seconds = SECONDS_TO_RETRY[Math.min(this.tries++, SECONDS_TO_RETRY.length - 1)];
-    this.timer = setTimeout(() => this.#work(), seconds * 1000);
+    this.timer = setTimeout(() => this.#begin(), seconds * 1000);
     this.onchange(this);
   }
 }

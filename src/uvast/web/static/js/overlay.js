@@ -2,7 +2,9 @@
 
 import { fillBox, FONT, outline, paintText } from "./blocks.js";
 import { toX } from "./geometry.js";
-import { paintChosenPin } from "./paint.js";
+import { paintChosenPin } from "./pins.js";
+
+const NARROWEST_THUMB = 12;
 
 /** @typedef {import("./geometry.js").View} View */
 
@@ -31,6 +33,25 @@ export function paintOverlay(context, scene, view, head) {
   }
   paintHead(context, colours, Math.round(toX(view, head.seconds)), height);
   paintChosenPin(context, scene, view);
+}
+
+/**
+ * The scroll bar: which part of the video is seen.
+ * @param {CanvasRenderingContext2D} context
+ * @param {import("./scene.js").Scene} scene
+ * @param {View} view
+ * @param {number} seconds of the video
+ * @param {number} height of the bar
+ */
+export function paintScrollBar(context, { colours }, view, seconds, height) {
+  const scale = view.width / (seconds || 1);
+  const width = Math.max(NARROWEST_THUMB, (view.end - view.start) * scale);
+  const x = Math.min(view.start * scale, view.width - width);
+  context.clearRect(0, 0, view.width, height);
+  context.fillStyle = colours.hatch;
+  context.beginPath();
+  context.roundRect(x, 2, width, height - 4, 4);
+  context.fill();
 }
 
 function paintHead(context, colours, x, height) {

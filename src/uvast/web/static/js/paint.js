@@ -2,16 +2,15 @@
 
 import { FONT, paintBlocks } from "./blocks.js";
 import { ticks, toX } from "./geometry.js";
-import { lastAtOrBefore } from "./intervals.js";
+import { paintClicks } from "./pins.js";
 import { clock } from "./times.js";
 
 /** @typedef {import("./geometry.js").View} View */
 /** @typedef {import("./geometry.js").Lane} Lane */
 /** @typedef {import("./scene.js").Scene} Scene */
 
-const PIN_WIDTH = 16;
 const ROOM_FOR_TIME = 44;
-const BAND_STEP = 2;
+const BAND_STEP = 4;
 const JOINED = 2;
 
 /**
@@ -38,7 +37,7 @@ export function paintLanes(context, scene, view) {
 const HINTS = {
   clicks: "No clicks yet: play, and press a class's key in each action",
   labels: "No labels yet: striped is what nobody has looked at",
-  pseudo: "The actions that your clicks tell of appear here",
+  pseudo: "Actions from your clicks appear here, between labels",
 };
 
 function isEmpty(content) {
@@ -112,68 +111,6 @@ function paintStrip(context, lane, scene, view) {
   }
 }
 
-/**
- * One pin a click. Where clicks are dense, one in each pin's width; the others are thin lines. The
- * places of the widths are fixed in time, so that panning does not make pins jump.
- */
-function paintClicks(context, lane, scene, view) {
-  const { clicks, clickTimes, row } = scene;
-  const scale = view.width / (view.end - view.start);
-  const margin = PIN_WIDTH / scale;
-  const from = lastAtOrBefore(clickTimes, view.start - margin) + 1;
-  const to = lastAtOrBefore(clickTimes, view.end + margin) + 1;
-  const looks = scene.looks.clicks;
-  const place = (i) => Math.floor((clickTimes[i] * scale) / PIN_WIDTH);
-  row.begin(view.width, scene.dots);
-  for (let i = from; i < to; i++) {
-    const x = (clickTimes[i] - view.start) * scale;
-    if (row.take(x, x + 1)) row.fill(looks.of(clicks[i]).pixel);
-  }
-  row.paint(context, lane.top + 4, lane.height - 5);
-  let last = -1;
-  for (let i = from; i < to; i++) {
-    if (place(i) === last) continue;
-    last = place(i);
-    paintPin(context, lane, scene, clicks[i], (clickTimes[i] - view.start) * scale);
-  }
-}
-
-/** A click with the key of its class. */
-function paintPin(context, lane, scene, click, x) {
-  const look = scene.looks.clicks.of(click);
-  const { key } = scene.classOf(click.label);
-  context.fillStyle = look.fill;
-  pin(context, lane, x);
-  context.fill();
-  if (!key) return;
-  context.fillStyle = look.ink;
-  context.textAlign = "center";
-  context.fillText(key.toUpperCase(), x, lane.top + 11.5);
-  context.textAlign = "left";
-}
-
-/** The click that is selected, over the playhead, which often stands there. */
-export function paintChosenPin(context, scene, view) {
-  const click = scene.chosen;
-  if (!click) return;
-  const lane = scene.lanes.find((one) => one.name === "clicks");
-  const x = toX(view, click.start);
-  paintPin(context, lane, scene, click, x);
-  pin(context, lane, x);
-  context.strokeStyle = scene.colours.ink;
-  context.lineWidth = 2;
-  context.stroke();
-}
-
-function pin(context, lane, x) {
-  const top = lane.top + 3;
-  context.beginPath();
-  context.roundRect(x - PIN_WIDTH / 2, top, PIN_WIDTH, 17, 5);
-  context.moveTo(x - 4, top + 17);
-  context.lineTo(x, lane.top + lane.height - 1);
-  context.lineTo(x + 4, top + 17);
-}
-
 function paintLabels(context, lane, scene, view) {
   paintUnlabelled(context, lane, scene, view);
   paintSegments(context, lane, scene, view);
@@ -201,7 +138,7 @@ function paintSegments(context, lane, scene, view) {
   paintBlocks(context, lane, scene[lane.name], style, view);
 }
 
-/** How sure the model is: a filled curve, the mean of what falls on a pixel. */
+/** How sure the model is: a filled curve, the mean of what falls on a few pixels. */
 function paintBand(context, lane, { band, colours }, view) {
   const bottom = lane.top + lane.height;
   const perPixel = (view.end - view.start) / view.width;
@@ -213,8 +150,6 @@ function paintBand(context, lane, { band, colours }, view) {
     context.lineTo(x, bottom - value * (lane.height - 2));
   }
   context.lineTo(view.width, bottom);
-  context.fillStyle = colours.accent;
-  context.globalAlpha = 0.4;
+  context.fillStyle = colours.band;
   context.fill();
-  context.globalAlpha = 1;
 }

@@ -43,11 +43,6 @@ class Transport {
     this.seekFrame(this.frame + n);
   }
 
-  /** @param {number} by seconds */
-  skip(by) {
-    this.seek(this.seconds + by);
-  }
-
   /** @param {number} seconds */
   seek(seconds) {
     this.seekFrame(this.table.frameAt(seconds));

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { chart } from "./chart.js";
-import { fill, h, textButton } from "./dom.js";
+import { fill, h, sorry, textButton } from "./dom.js";
 import { ClassPanel, Inspector } from "./panels.js";
 import { clock, count } from "./times.js";
 import { Workspace } from "./workspace.js";
@@ -16,7 +16,7 @@ export class ReviewView {
    * @param {import("./notices.js").Notices} notices
    */
   constructor(store, _path, notices) {
-    Object.assign(this, { store, notices, queue: [], place: -1, seen: new Set() });
+    Object.assign(this, { store, notices, queue: [], place: -1 });
     this.workspace = new Workspace(store, () => this.#panels(), false);
     this.classes = new ClassPanel(this.workspace, (label) => this.classKey(label));
     this.inspector = new Inspector(this.workspace, () => this.#accept());
@@ -64,16 +64,11 @@ export class ReviewView {
   }
 
   #nothing(sentence) {
-    fill(
-      this.element,
-      h(
-        "div",
-        { class: "empty" },
-        h("h1", {}, "Nothing to review"),
-        h("p", {}, sentence),
-        h("a", { class: "button main", href: "#/jobs" }, "Train and segment"),
-      ),
-    );
+    fill(this.element, sorry(
+      "Nothing to review",
+      sentence,
+      h("a", { class: "button main", href: "#/jobs" }, "Train and segment"),
+    ));
   }
 
   async #score() {
@@ -85,7 +80,8 @@ export class ReviewView {
         { class: "hint" },
         "Some rounds are scored on videos that the model had learned from.",
       );
-    fill(this.curve, chart("Score of each round on reviewed videos", curvesOf(rounds)), known);
+    const title = "Score of each round on reviewed videos";
+    fill(this.curve, chart(title, curvesOf(rounds), [0, 100]), known);
   }
 
   /** Shows one of the queue. */
@@ -93,7 +89,6 @@ export class ReviewView {
     const wanted = this.queue[place];
     if (!wanted) return;
     this.place = place;
-    this.seen.add(place);
     const { workspace } = this;
     if (workspace.name !== wanted.video || !workspace.document) {
       try {

@@ -1,11 +1,13 @@
 /** What the timeline holds, in order and indexed; worked out again only where it has changed. */
 
 import { Looks, PixelRow } from "./blocks.js";
-import { hatching, palette } from "./colours.js";
+import { hatching, mixed, palette } from "./colours.js";
 import { lanes } from "./geometry.js";
 import { gaps, IntervalIndex, RunningMean } from "./intervals.js";
+import { Pins } from "./pins.js";
 
 const STRENGTHS = { clicks: 1, labels: 1, pseudo: 0.62, prediction: 0.85, draft: 0.45 };
+const BAND_STRENGTH = 0.4;
 
 export class Scene {
   constructor() {
@@ -73,13 +75,15 @@ export class Scene {
 
   /** After a change of the theme. @param {CanvasRenderingContext2D} context */
   recolour(context) {
-    this.colours = palette();
+    const colours = palette();
+    this.colours = { ...colours, band: mixed(colours.accent, colours.sunk, BAND_STRENGTH) };
     this.hatch = hatching(context, this.colours.hatch);
     this.#looks();
   }
 
   #looks() {
     if (!this.classOf || !this.colours) return;
+    this.pins = new Pins(this.dots);
     const looks = (name) => new Looks(this.classOf, this.colours.sunk, STRENGTHS[name]);
     this.looks = Object.fromEntries(Object.keys(STRENGTHS).map((name) => [name, looks(name)]));
   }

@@ -12,7 +12,7 @@ import {
   zoomed,
 } from "./geometry.js";
 import { Gestures } from "./gestures.js";
-import { paintOverlay } from "./overlay.js";
+import { paintOverlay, paintScrollBar } from "./overlay.js";
 import { paintLanes } from "./paint.js";
 import { Scene } from "./scene.js";
 import { clock } from "./times.js";
@@ -57,8 +57,7 @@ export class Timeline {
       this.upper,
     );
     this.titles = h("div", { class: "timeline-titles", "aria-hidden": "true" });
-    this.thumb = h("div", { class: "scroll-thumb" });
-    this.bar = h("div", { class: "scroll-bar", "aria-hidden": "true" }, this.thumb);
+    this.bar = h("canvas", { class: "scroll-bar", "aria-hidden": "true" });
     this.element = h("div", { class: "timeline" }, this.titles, this.stage, this.bar);
     this.element.timeline = this;
   }
@@ -98,11 +97,15 @@ export class Timeline {
   #resize() {
     const width = Math.max(1, this.stage.clientWidth);
     const dots = window.devicePixelRatio || 1;
-    for (const canvas of [this.lower, this.upper]) {
+    this.barHeight = this.bar.clientHeight;
+    const { height } = this.scene;
+    for (const [canvas, tall] of [[this.lower, height], [this.upper, height], [this.bar, this.barHeight]]) {
       canvas.width = Math.round(width * dots);
-      canvas.height = Math.round(this.scene.height * dots);
-      setStyle(canvas, { width: `${width}px`, height: `${this.scene.height}px` });
+      canvas.height = Math.round(tall * dots);
       canvas.getContext("2d").setTransform(dots, 0, 0, dots, 0, 0);
+    }
+    for (const canvas of [this.lower, this.upper]) {
+      setStyle(canvas, { width: `${width}px`, height: `${height}px` });
     }
     this.scene.dots = dots;
     this.view = { ...this.view, width };
@@ -196,20 +199,17 @@ export class Timeline {
     if (!this.scene.looks) return;
     if (this.stale) {
       paintLanes(this.lower.getContext("2d"), this.scene, this.view);
-      this.#scrolled();
+      paintScrollBar(
+        this.bar.getContext("2d"),
+        this.scene,
+        this.view,
+        this.seconds,
+        this.barHeight,
+      );
       this.stale = false;
     }
     paintOverlay(this.upper.getContext("2d"), this.scene, this.view, this.head);
     this.telling ||= setTimeout(() => this.#tell(), MOMENTS_TO_TELL);
-  }
-
-  /** The bar is as wide as the view, so nothing has to be measured; scrolling only moves it. */
-  #scrolled() {
-    const scale = this.view.width / (this.seconds || 1);
-    const width = `${Math.max(12, (this.view.end - this.view.start) * scale).toFixed(1)}px`;
-    if (width !== this.thumbWidth) setStyle(this.thumb, { width: (this.thumbWidth = width) });
-    const x = Math.min(this.view.start * scale, this.view.width - parseFloat(width));
-    setStyle(this.thumb, { transform: `translateX(${x.toFixed(1)}px)` });
   }
 
   /** To screen readers, a few times a second. */

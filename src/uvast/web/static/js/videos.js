@@ -14,6 +14,7 @@ const STATES = {
   predicted: "predicted",
   reviewed: "reviewed",
 };
+const IN_WORDS = { ...STATES, clicks: "with clicks" };
 const URGENCY = { predicted: 0, clicks: 1, new: 2, labelled: 3, reviewed: 4 };
 const ORDERS = [
   ["next", "What to label next"],
@@ -64,6 +65,7 @@ export class VideosView {
     dropTarget(this.element, (files) => this.uploads.send(files));
     this.leave = store.on("project", () => this.update());
     this.update();
+    store.proposal().catch(() => {}); // the box on top says where to go: as it is now
   }
 
   close() {
@@ -101,7 +103,7 @@ export class VideosView {
       (one) => one.name.toLowerCase().includes(this.filter),
     );
     const n = (state) => videos.filter((one) => one.state === state).length;
-    const parts = Object.keys(STATES).filter(n).map((state) => `${n(state)} ${STATES[state]}`);
+    const parts = Object.keys(STATES).filter(n).map((state) => `${n(state)} ${IN_WORDS[state]}`);
     fill(
       this.summary,
       videos.length ? `${count(videos.length, "video")}: ${parts.join(", ")}` : null,
