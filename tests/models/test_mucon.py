@@ -28,7 +28,6 @@ from uvast.models.mucon import (
     max_pool,
     share_divergence,
     soft_masks,
-    to_frames,
 )
 from uvast.segments import Segmentation
 from uvast.training.objectives import stage_one_objective
@@ -90,16 +89,6 @@ def test_pools_take_the_larger_of_two_valid_frames(n_frames):
     alone, none = max_pool(x[:1], None)
     assert none is None
     torch.testing.assert_close(alone[0], pooled[0])
-
-
-def test_frames_lie_on_lines_between_the_centres_of_pooled_ones():
-    pooled = torch.tensor([[[0.0], [4.0], [2.0]]])
-    found = to_frames(pooled, None, 11, 4)[0, :, 0]
-    wanted = np.interp(np.arange(11), [1.5, 5.5, 9.5], [0.0, 4.0, 2.0])
-    np.testing.assert_allclose(found, wanted, atol=1e-6)
-    mask = torch.tensor([[True, True, False]])
-    short = to_frames(pooled, mask, 11, 4)[0, :7, 0]
-    np.testing.assert_allclose(short, np.interp(np.arange(7), [1.5, 5.5], [0.0, 4.0]), atol=1e-6)
 
 
 def plain_mask(fractions, segment, frame, n_frames, n_segments):

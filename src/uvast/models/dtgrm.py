@@ -29,7 +29,7 @@ from uvast.models.dilated_graph import N_PAIRS, cosines, missing_pairs, spread
 from uvast.models.dimensions import check_dimensions
 from uvast.models.encoded import Encoded
 from uvast.models.encoder import checked_mask, clear_padding
-from uvast.models.layers import InputProjection, dropout
+from uvast.models.layers import InputProjection, dropout, video_mean
 from uvast.models.ms_tcn import Stage, residual_layers
 
 if TYPE_CHECKING:
@@ -206,11 +206,11 @@ class Dtgrm(nn.Module):
         detection, correction = features.new_zeros(()), features.new_zeros(())
         for odds, logits in zip(encoded.swapped_odds, encoded.swapped_logits, strict=True):
             missed = functional.binary_cross_entropy_with_logits(odds, truth, reduction="none")
-            detection = detection + _video_mean(missed, mask)
+            detection = detection + video_mean(missed, mask)
             wrong = functional.cross_entropy(
                 logits.transpose(1, 2), labels, ignore_index=PADDING, reduction="none"
             )
-            correction = correction + _video_mean(wrong, labels != PADDING)
+            correction = correction + video_mean(wrong, labels != PADDING)
         return {"swap_detection": DETECTION * detection, "swap_correction": CORRECTION * correction}
 
     def _stages(self, embedded: Tensor, mask: Tensor | None) -> list[Encoded]:
@@ -241,8 +241,3 @@ def swapped_places(lengths: Sequence[int], n_frames: int) -> Tensor:
 
 def _chained(stages: Sequence[Encoded]) -> Encoded:
     return replace(stages[-1], earlier=tuple(stages[:-1]))
-
-
-def _video_mean(values: Tensor, valid: Tensor) -> Tensor:
-    """Mean over a video's valid frames `(B, T)`, then over videos `()`."""
-    return (values.where(valid, 0.0).sum(1) / valid.sum(1).clamp(min=1)).mean()

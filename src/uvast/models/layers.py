@@ -96,3 +96,8 @@ class FeedForward(nn.Module):
         """`(…, D)` -> `(…, D)`."""
         hidden = dropout(functional.gelu(self.expand(x)), self.rate, self.training)
         return self.contract(hidden)  # type: ignore[no-any-return]
+
+
+def video_mean(values: Tensor, valid: Tensor) -> Tensor:
+    """Mean over a video's valid entries `(B, N)`, 0 if there are none, then over videos `()`."""
+    return (values.where(valid, 0.0).sum(1) / valid.sum(1).clamp(min=1)).mean()

@@ -28,7 +28,7 @@ from uvast.errors import ConfigError
 from uvast.models.dimensions import check_dimensions
 from uvast.models.encoded import Encoded
 from uvast.models.encoder import checked_mask, clear_padding, padding_only
-from uvast.models.layers import InputProjection
+from uvast.models.layers import InputProjection, video_mean
 from uvast.models.ms_tcn import DilatedResidualLayer
 from uvast.models.mucon_decoder import (
     SegmentBranch,
@@ -36,6 +36,7 @@ from uvast.models.mucon_decoder import (
     WrittenLengths,
     log_shares,
 )
+from uvast.models.resampling import stretch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -149,8 +150,8 @@ class Mucon(nn.Module):
                 x, valid = max_pool(x, valid)
         x = clear_padding(self.norm(x), valid)
         return MuconEncoded(
-            clear_padding(to_frames(x, valid, n_frames, self.stride), mask),
-            to_frames(self.classify(x), valid, n_frames, self.stride),
+            clear_padding(stretch(x, valid, self.stride, n_frames), mask),
+            stretch(self.classify(x), valid, self.stride, n_frames),
             read=self.segments.read(x, valid),
             stride=self.stride,
         )
@@ -217,24 +218,6 @@ def max_pool(x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
     return torch.maximum(first, second), mask[:, ::2]
 
 
-def to_frames(x: Tensor, mask: Tensor | None, n_frames: int, stride: int) -> Tensor:
-    """Pooled `(B, T', D)` to frames `(B, T, D)`, linear between the pooled ones' centres.
-
-    Before the first centre and after the last valid one (of `mask (B, T')`) values stay the same.
-    """
-    n_videos, n_pooled, width = x.shape
-    centres = (torch.arange(n_frames, device=x.device, dtype=x.dtype) + 0.5) / stride - 0.5
-    valid = x.new_full((n_videos, 1), n_pooled) if mask is None else mask.sum(1, keepdim=True)
-    last = (valid - 1).clamp(min=0).to(x.dtype)  # (B, 1)
-    places = torch.minimum(centres.clamp(min=0), last)  # (B, T)
-    lower = places.floor()
-    upper = torch.minimum(lower + 1, last)
-    before, after = (
-        x.gather(1, one.long().unsqueeze(2).expand(-1, -1, width)) for one in (lower, upper)
-    )
-    return before.lerp(after, (places - lower).unsqueeze(2))
-
-
 def soft_masks(fractions: Tensor, n_segments: Tensor, mask: Tensor) -> Tensor:
     """How much each frame is of each segment, `(B, S, T)`, differentiable in the shares.
 
@@ -270,7 +253,7 @@ def consistency_loss(logits: Tensor, masks: Tensor, transcript: Tensor) -> Tenso
     losses = functional.cross_entropy(
         means.flatten(0, 1), transcript.flatten(), ignore_index=PADDING, reduction="none"
     )
-    return _video_mean(losses.view_as(transcript), transcript != PADDING)
+    return video_mean(losses.view_as(transcript), transcript != PADDING)
 
 
 def length_loss(log_lengths: Tensor, is_segment: Tensor) -> Tensor:
@@ -278,7 +261,7 @@ def length_loss(log_lengths: Tensor, is_segment: Tensor) -> Tensor:
 
     It keeps a segment from taking all of a video, and from vanishing.
     """
-    return _video_mean((log_lengths.abs() - FREE_LENGTH).clamp(min=0), is_segment)
+    return video_mean((log_lengths.abs() - FREE_LENGTH).clamp(min=0), is_segment)
 
 
 def share_divergence(log_lengths: Tensor, fractions: Tensor, is_segment: Tensor) -> Tensor:
@@ -286,8 +269,3 @@ def share_divergence(log_lengths: Tensor, fractions: Tensor, is_segment: Tensor)
     written = log_shares(log_lengths, is_segment)
     true = fractions.where(is_segment, 0.0)
     return (torch.xlogy(true, true) - true * written.where(is_segment, 0.0)).sum(1).mean()
-
-
-def _video_mean(values: Tensor, valid: Tensor) -> Tensor:
-    """Mean over a video's valid entries `(B, S)`, then over videos `()`."""
-    return (values.where(valid, 0.0).sum(1) / valid.sum(1).clamp(min=1)).mean()

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from uvast.models.layers import dropout
+from uvast.models.layers import dropout, video_mean
 from uvast.models.ms_tcn import MsTcnDimensions, ms_tcn
 
 if TYPE_CHECKING:
@@ -232,11 +232,6 @@ def order_class(order: Tensor) -> Tensor:
     known = torch.tensor(ORDERS, device=order.device)  # (6, N_SEGMENTS)
     found: Tensor = (places[:, None] == known).all(2).long()
     return found.argmax(1)
-
-
-def video_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Mean over each video's valid frames `(B, T)`, then over videos `()`."""
-    return (values.where(mask, 0.0).sum(1) / mask.sum(1)).mean()
 
 
 def _adapted(stages: Sequence[T]) -> Sequence[T]:

@@ -16,6 +16,7 @@ import torch
 from torch.nn import functional
 
 from uvast.data.batching import PADDING
+from uvast.models.layers import video_mean
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,7 +37,7 @@ def cross_entropy(
     """
     losses, valid = _negative_log_probability(logits, targets), targets != PADDING
     if class_weights is None and frame_weights is None:
-        return _video_mean(losses, valid)
+        return video_mean(losses, valid)
     own, weights = targets.clamp(min=0), valid.to(losses)
     if class_weights is not None:
         weights = weights * class_weights.to(losses)[own]
@@ -76,7 +77,7 @@ def group_loss(logits: Tensor, targets: Tensor, *, form: GroupMean, n_classes: i
         else:
             scores = _group_log_sum_exp(own, group, n_groups) - sizes.log()
         scores = scores.view(n_videos, width)[:, :n_classes]
-    return -_video_mean(scores, counts.view(n_videos, width)[:, :n_classes] > 0)
+    return -video_mean(scores, counts.view(n_videos, width)[:, :n_classes] > 0)
 
 
 def cross_attention_loss(
@@ -116,7 +117,7 @@ def alignment_loss(
 def duration_loss(predicted: Tensor, fractions: Tensor, n_segments: Tensor) -> Tensor:
     """Squared error of explicit durations: predicted and true `(B, S)`, `n_segments (B,)`."""
     valid = _positions(predicted.shape[1], predicted) < n_segments.unsqueeze(1)
-    return _video_mean((predicted - fractions).square(), valid)
+    return video_mean((predicted - fractions).square(), valid)
 
 
 def smoothing_loss(
@@ -134,7 +135,7 @@ def smoothing_loss(
     losses = change.clamp(-clip, clip).square().mean(2)
     if likeness is not None:
         losses = losses * likeness
-    return _video_mean(losses, valid[:, 1:] & valid[:, :-1])
+    return video_mean(losses, valid[:, 1:] & valid[:, :-1])
 
 
 def confidence_loss(logits: Tensor, labels: Tensor, is_timestamp: Tensor) -> Tensor:
@@ -164,7 +165,7 @@ def confidence_loss(logits: Tensor, labels: Tensor, is_timestamp: Tensor) -> Ten
     before = log_probabilities[:, :-1].gather(2, classes)
     after = log_probabilities[:, 1:].gather(2, classes)
     rises = (after - before) * logits.new_tensor((1.0, -1.0))
-    return _video_mean(rises.relu().mean(2), asked)
+    return video_mean(rises.relu().mean(2), asked)
 
 
 def likeness_of_neighbours(features: Tensor, distance: float) -> Tensor:
@@ -207,7 +208,7 @@ def boundary_loss(
         pos_weight=logits.new_tensor(positive_weight),
         reduction="none",
     )
-    return _video_mean(losses[:, 1:], labels[:, 1:] != PADDING)
+    return video_mean(losses[:, 1:], labels[:, 1:] != PADDING)
 
 
 def segment_targets(transcript: Tensor, n_segments: Tensor, *, eos: int) -> Tensor:
@@ -236,7 +237,7 @@ def _assignment_loss(
     losses = functional.cross_entropy(
         scores, segment_of_frame, ignore_index=PADDING, reduction="none"
     )
-    return _video_mean(losses, segment_of_frame != PADDING)
+    return video_mean(losses, segment_of_frame != PADDING)
 
 
 def _negative_log_probability(logits: Tensor, targets: Tensor) -> Tensor:
@@ -258,11 +259,6 @@ def _group_log_sum_exp(values: Tensor, group: Tensor, n_groups: int) -> Tensor:
     )
     sums = _group_sum((values - peaks[group]).exp(), group, n_groups)
     return sums.where(sums > 0, 1.0).log() + peaks
-
-
-def _video_mean(values: Tensor, valid: Tensor) -> Tensor:
-    """Mean over a video's valid entries `(B, N)`, 0 if there are none, then over videos `()`."""
-    return (values.where(valid, 0.0).sum(1) / valid.sum(1).clamp(min=1)).mean()
 
 
 def _positions(n_positions: int, like: Tensor) -> Tensor:
