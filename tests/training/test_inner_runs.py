@@ -194,7 +194,7 @@ def test_too_few_videos_keep_the_usual_weights(
     watcher, settings = Recorder(), {"train.epochs": 1, "train.alignment_epochs": 0}
     train(data, tmp_path / "run", config=config.replaced(**settings), watcher=watcher)
     (plan,) = watcher.plans
-    assert "fewer than 3 videos cannot choose how to decode: the usual weights are kept" in (
+    assert "fewer than 4 videos cannot choose how to decode: the usual weights are kept" in (
         plan.notes
     )
     assert plan.folds == {}
@@ -271,7 +271,8 @@ def test_folds_hold_every_video_out_once() -> None:
     assert len(make_folds(names, 9, subjects)) == 5, "as many as subjects"
     assert len(make_folds(names, 4, (tuple(names),))) == 4, "one subject: by video"
     assert len(make_folds(names, 4)) == 4, "no subject: by video"
-    assert len(make_folds(names[:3], 9)) == 3
+    assert len(make_folds(names[:4], 9)) == 4
+    assert make_folds(names[:3], 9) == ()
     assert make_folds(names[:2], 3) == make_folds(names, 0) == ()
 
 

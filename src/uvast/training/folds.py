@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from uvast.data import Dataset
     from uvast.data.folds import Fold, Subjects
 
-LEAST_VIDEOS = 3
-"""An inner run of fewer videos would learn from one alone."""
+LEAST_VIDEOS = 4
+"""An inner run of fewer would learn from two at most and tell little; and a first model from a few
+clicks should be there soon."""
 
 
 def folds_of(
