@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from breaking_off import StopAfter, StopError
 from safetensors.torch import load_file
 
 import uvast
@@ -18,8 +19,7 @@ from uvast.errors import CheckpointError, ConfigError
 from uvast.models.build import as_frame_model
 from uvast.runs import RunFolder
 from uvast.segments import Segmentation
-from uvast.training import EpochReport, resume, train
-from uvast.training.watching import Silent
+from uvast.training import resume, train
 
 SMALL = {
     "model.width": 16,
@@ -44,22 +44,6 @@ def asrf(**changes: object) -> Config:
 def with_boundaries(**changes: object) -> Config:
     own = {"model.boundary_output": True, "model.refinement_stages": 1, "loss.smoothing": 0.15}
     return small("uvast", **{**own, **changes})
-
-
-class StopError(Exception):
-    """Thrown by a watcher, as Ctrl-C would be."""
-
-
-class StopAfter(Silent):
-    """Breaks a run off after so many epochs."""
-
-    def __init__(self, n_epochs: int) -> None:
-        self.left = n_epochs
-
-    def epoch(self, report: EpochReport) -> None:
-        self.left -= 1
-        if not self.left:
-            raise StopError
 
 
 REFRESHED = {

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from breaking_off import StopAfter, StopError
 from safetensors.torch import load_file
 
 from uvast.config import Config, SupervisionConfig
@@ -16,11 +17,10 @@ from uvast.errors import ConfigError
 from uvast.runs import RunFolder
 from uvast.segments import Segmentation, midpoint_durations
 from uvast.supervision import energy_durations
-from uvast.training import EpochReport, resume, train
 from uvast.training import objectives as objective_module
+from uvast.training import resume, train
 from uvast.training.clicks import learns_clicks_alone
 from uvast.training.refresh import refreshed_targets
-from uvast.training.watching import Silent
 
 RUN = {
     "model.kind": "ms-tcn",
@@ -37,22 +37,6 @@ RUN = {
     "supervision.refresh_after": 2,
     "supervision.refresh_by": "energy",
 }
-
-
-class StopError(Exception):
-    """Thrown by a watcher, as Ctrl-C would be."""
-
-
-class StopAfter(Silent):
-    """Breaks a run off after so many epochs."""
-
-    def __init__(self, n_epochs: int) -> None:
-        self.left = n_epochs
-
-    def epoch(self, report: EpochReport) -> None:
-        self.left -= 1
-        if not self.left:
-            raise StopError
 
 
 @pytest.fixture

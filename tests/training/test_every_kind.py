@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from breaking_off import StopAfter, StopError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -21,9 +22,8 @@ from uvast.models.build import OWN_KINDS, as_frame_model, build_model
 from uvast.models.checkpoint import ModelCard, load_model, model_tensors, write_checkpoint
 from uvast.models.encoded import Encoded
 from uvast.segments import Segmentation
-from uvast.training import EpochReport, resume, train
+from uvast.training import resume, train
 from uvast.training.objectives import stage_one_objective
-from uvast.training.watching import Silent
 from uvast.vocabulary import Vocabulary
 
 KINDS = sorted(OWN_KINDS)
@@ -192,22 +192,6 @@ def test_features_of_another_width_are_refused(kind: str) -> None:
         as_frame_model(small_model(kind)).encode(
             torch.zeros(1, 3, 6), torch.ones(1, 3, dtype=torch.bool)
         )
-
-
-class StopError(Exception):
-    """Thrown by a watcher, as Ctrl-C would be."""
-
-
-class StopAfter(Silent):
-    """Breaks a run off after so many epochs."""
-
-    def __init__(self, n_epochs: int) -> None:
-        self.left = n_epochs
-
-    def epoch(self, report: EpochReport) -> None:
-        self.left -= 1
-        if not self.left:
-            raise StopError
 
 
 @pytest.mark.parametrize("kind", KINDS)
