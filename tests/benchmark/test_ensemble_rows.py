@@ -10,10 +10,10 @@ from benchmark_types import MakeCell
 import uvast
 from uvast.benchmark.cell import run_cell
 from uvast.benchmark.engine import SerialEngine, run_cells
-from uvast.benchmark.ensembles import ensemble_cells, form_ensembles
+from uvast.benchmark.ensembles import ensemble_cells, form_ensembles, with_shared_folds
 from uvast.benchmark.results import collect, layouts, with_earlier
 from uvast.data import Dataset
-from uvast.errors import ConfigError
+from uvast.errors import ConfigError, OutputError
 
 
 def test_every_so_many_seeds_are_an_ensemble(make_cell: MakeCell) -> None:
@@ -61,3 +61,30 @@ def test_an_ensemble_is_scored_as_a_model_of_its_own(
     ready, (fault,) = form_ensembles(groups, tmp_path)
     assert ready == ()
     assert "was made of runs that have changed since; remove this folder" in fault
+
+
+def test_members_share_the_inner_runs_of_the_first(make_cell: MakeCell, tmp_path: Path) -> None:
+    alone = [make_cell(seed=seed, train__folds=2) for seed in (1, 0)]
+    groups = ensemble_cells(alone, 2)
+    first, second = with_shared_folds(alone, groups)
+    assert (first.calibrated_by, second.calibrated_by) == (None, first.key)
+    backwards = run_cells([second, first], tmp_path, SerialEngine("cpu"))
+    assert [(one.cell.seed, one.error) for one in backwards] == [(1, None), (0, None)]
+    folds = [tmp_path / cell.key / "folds" for cell in (first, second)]
+    chosen = [(folder / "weights.json").read_text() for folder in folds]
+    assert chosen[0] == chosen[1]
+    assert (folds[0] / "1").is_dir()
+    assert not (folds[1] / "1").exists()
+
+
+def test_without_inner_runs_no_member_waits(make_cell: MakeCell) -> None:
+    cells = [make_cell(seed=seed, train__folds=0) for seed in (0, 1)]
+    assert with_shared_folds(cells, ensemble_cells(cells, 2)) == tuple(cells)
+
+
+def test_a_member_waits_for_the_first(make_cell: MakeCell, tmp_path: Path) -> None:
+    cells = [make_cell(seed=seed, train__folds=2) for seed in (0, 1)]
+    _, second = with_shared_folds(cells, ensemble_cells(cells, 2))
+    with pytest.raises(OutputError, match="waits for tiny/ms-tcn-full/split1-seed0, whose inner"):
+        run_cell(second, tmp_path)
+    assert not (tmp_path / second.key).exists()

@@ -64,6 +64,8 @@ class Cell:
         timestamps: the timestamps file; None finds the dataset's own.
         fold: the part of the training side that is scored, another to learn from; the test side
             is never seen then.
+        calibrated_by: the key of the cell whose inner runs choose how this one decodes, too; None
+            for inner runs of its own.
     """
 
     model: str
@@ -74,6 +76,7 @@ class Cell:
     decodings: Mapping[str, Mapping[str, _Setting]]
     timestamps: str | None = None
     fold: CellFold | None = None
+    calibrated_by: str | None = None
 
     @property
     def key(self) -> str:
@@ -112,20 +115,7 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreC
     check_cell(cell, out)
     if is_finished(cell, out):
         return finished_scores(cell, out)
-    folder = out / cell.key
-    if is_run(folder):
-        resume(folder, device=device)
-    else:
-        train(
-            cell.dataset,
-            folder,
-            config=cell.training,
-            split=cell.split,
-            videos=None if cell.fold is None else cell.fold.train,
-            timestamps=cell.timestamps,
-            device=device,
-            held_out=None if cell.fold is None else cell.fold.held_out,
-        )
+    folder = _trained(cell, out, device)
     record = _read_record(cell, out) or _Record(cell, {})
     record = _Record(with_decodings(cell, record.cell), record.of(cell))
     failed: dict[str, UvastError] = {}
@@ -144,6 +134,33 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreC
     if failed:
         raise _together(failed)
     return record.of(cell)
+
+
+def _trained(cell: Cell, out: Path, device: str) -> Path:
+    """The folder of its run, trained to the end from wherever it stands."""
+    folder = out / cell.key
+    first = None if cell.calibrated_by is None else out / cell.calibrated_by
+    if first is not None and not RunFolder(first).is_finished():
+        raise OutputError(
+            f"waits for {cell.calibrated_by}, whose inner runs choose how it decodes",
+            where=folder,
+            remedy="run the same command again when that is finished",
+        )
+    if is_run(folder):
+        resume(folder, device=device, calibrated_by=first)
+        return folder
+    train(
+        cell.dataset,
+        folder,
+        config=cell.training,
+        split=cell.split,
+        videos=None if cell.fold is None else cell.fold.train,
+        timestamps=cell.timestamps,
+        device=device,
+        held_out=None if cell.fold is None else cell.fold.held_out,
+        calibrated_by=first,
+    )
+    return folder
 
 
 def _together(failed: Mapping[str, UvastError]) -> UvastError:

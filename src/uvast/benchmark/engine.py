@@ -43,7 +43,10 @@ class Engine(Protocol):
 
 
 def run_cells(cells: Sequence[Cell], out: Path, engine: Engine) -> Iterator[CellOutcome]:
-    """Runs what is not finished; places that hold other settings are refused before any starts."""
+    """Runs what is not finished; places that hold other settings are refused before any starts.
+
+    Cells that others are calibrated by come first.
+    """
     if out.exists() and not out.is_dir():
         raise OutputError("is a file", where=out, remedy="choose a folder")
     left, known = [], []
@@ -57,8 +60,10 @@ def run_cells(cells: Sequence[Cell], out: Path, engine: Engine) -> Iterator[Cell
         except (DataError, CheckpointError) as error:  # what lies there cannot be read
             known.append(CellOutcome(cell, str(error)))
     yield from known
-    if left:
-        yield from engine.run(left, out)
+    others = [cell for cell in left if cell.calibrated_by is not None]
+    for part in ([cell for cell in left if cell.calibrated_by is None], others):
+        if part:
+            yield from engine.run(part, out)
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,20 @@ def ensemble_cells(cells: Sequence[Cell], n_members: int) -> tuple[EnsembleCell,
     return tuple(found)
 
 
+def with_shared_folds(cells: Sequence[Cell], groups: Sequence[EnsembleCell]) -> tuple[Cell, ...]:
+    """The inner runs of an ensemble's first member choose how the others decode, too.
+
+    As in `uvast train --members`: they train a third as long.
+    """
+    first = {one.key: group.members[0].key for group in groups for one in group.members[1:]}
+    return tuple(
+        replace(cell, calibrated_by=first[cell.key])
+        if cell.key in first and cell.training.train.folds
+        else cell
+        for cell in cells
+    )
+
+
 def form_ensembles(
     groups: Sequence[EnsembleCell], out: Path
 ) -> tuple[tuple[Cell, ...], tuple[str, ...]]:

@@ -85,7 +85,7 @@ def benchmark(
     On a cluster: `uvast benchmark data/gtea --out /shared/bench --engine ray`
     """
     from uvast.benchmark.engine import run_cells
-    from uvast.benchmark.ensembles import ensemble_cells, form_ensembles
+    from uvast.benchmark.ensembles import ensemble_cells, form_ensembles, with_shared_folds
     from uvast.benchmark.matrix import Matrix
     from uvast.benchmark.results import collect, layouts, with_earlier, write_results
 
@@ -106,6 +106,7 @@ def benchmark(
     )
     cells = matrix.cells()
     groups = ensemble_cells(cells, members)
+    cells = with_shared_folds(cells, groups)
     _note_unlabelled(datasets)
     chosen = options.make_engine(
         engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus

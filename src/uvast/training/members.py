@@ -65,6 +65,7 @@ def train(
     watcher: Watcher | None = None,
     members: int = 1,
     held_out: Sequence[str] | None = None,
+    calibrated_by: Path | None = None,
 ) -> RunFolder:
     """Trains a model, or several that are asked together.
 
@@ -81,6 +82,7 @@ def train(
         members: how many models; the seeds of the others follow `train.seed`.
         held_out: the videos of the training side that the model will be scored on, where `videos`
             are only a part of it; they stand for the test side in `train.unlabelled`.
+        calibrated_by: a run whose inner runs choose how this one decodes, in place of its own.
 
     Returns:
         The run folder; `uvast.load(out)` gives the model.
@@ -97,6 +99,7 @@ def train(
             device=device,
             watcher=watcher,
             held_out=held_out,
+            calibrated_by=calibrated_by,
         )
     _check_number(members)
     if videos is not None or held_out is not None:
@@ -122,7 +125,7 @@ def train(
             MemberInfo(f"{MEMBERS_FOLDER}/{index + 1}", seed + index) for index in range(members)
         ),
     )
-    run = _MembersRun(folder, config, info, device, watcher or Silent())
+    run = _MembersRun(folder, config, info, device, watcher or Silent(), calibrated_by)
     run.train(data)
     return folder
 
@@ -133,6 +136,7 @@ def resume(
     settings: Sequence[str] = (),
     device: str = "auto",
     watcher: Watcher | None = None,
+    calibrated_by: Path | None = None,
 ) -> RunFolder:
     """Goes on with a run from its last checkpoint, or adds the second stage to a finished one.
 
@@ -142,10 +146,13 @@ def resume(
             trained as it is.
         device: `auto`, `cpu`, `cuda`, …
         watcher: told of every step and epoch.
+        calibrated_by: as in `train`.
     """
     folder, config, info = RunFolder.open(Path(run))
     if not info.members:
-        return resume_run(run, settings=settings, device=device, watcher=watcher)
+        return resume_run(
+            run, settings=settings, device=device, watcher=watcher, calibrated_by=calibrated_by
+        )
     trains_them = all(one.is_inside for one in info.members)
     if settings and not trains_them:
         raise ConfigError(
@@ -158,7 +165,7 @@ def resume(
         _check_number(len(info.members))
         config = load_config(file=folder.path / CONFIG_FILE, settings=settings, of_run=True)
     watcher = watcher or Silent()
-    members = _MembersRun(folder, config, info, device, watcher)
+    members = _MembersRun(folder, config, info, device, watcher, calibrated_by)
     if folder.is_finished() and not (trains_them and members.left()):
         chosen = str(choose_device(device))
         watcher.begin(Plan(config.model.kind, len(info.train), chosen, {}, len(info.validation)))
@@ -187,13 +194,20 @@ class _MembersRun:
     """Trains the members that are left, one after the other, and makes one model of them."""
 
     def __init__(
-        self, folder: RunFolder, config: Config, info: RunInfo, device: str, watcher: Watcher
+        self,
+        folder: RunFolder,
+        config: Config,
+        info: RunInfo,
+        device: str,
+        watcher: Watcher,
+        calibrated_by: Path | None,
     ) -> None:
         self._folder = folder
         self._config = config
         self._info = info
         self._device = device
         self._watcher = watcher
+        self._calibrated_by = calibrated_by
 
     def left(self) -> bool:
         """Whether members that are still there have more to learn, or have learned more."""
@@ -213,7 +227,7 @@ class _MembersRun:
         place, n_members = self._place(index), len(self._info.members)
         n_epochs = sum(_epochs(self._config).values())
         watcher = MemberWatcher(self._watcher, index, n_members, n_epochs, self._begin)
-        first = self._place(0) if index else None
+        first = self._place(0) if index else self._calibrated_by
         if not is_run(place):
             train_run(
                 dataset,
