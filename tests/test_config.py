@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from uvast.config import Config, load_config, parse_config
+from uvast.config import Config, load_config, parse_config, parse_run_config
 from uvast.errors import ConfigError, MissingFileError
 from uvast.presets import presets
 
@@ -236,3 +236,14 @@ def test_replaced_checks_too():
         Config().replaced(**{"train.epochs": math.nan})
     with pytest.raises(ConfigError, match="no such setting; known are"):
         Config().replaced(epochs=3)
+
+
+def test_a_run_with_a_setting_that_was_given_up_is_read_if_it_did_nothing() -> None:
+    values = Config().as_dict()
+    values["supervision"]["lengths"] = 0.0
+    assert parse_run_config(values, where="run") == Config()
+    with pytest.raises(ConfigError, match=r"supervision.lengths: no such setting"):
+        parse_config(values, where="file")
+    values["supervision"]["lengths"] = 0.5
+    with pytest.raises(ConfigError, match=r"supervision.lengths: no such setting"):
+        parse_run_config(values, where="run")

@@ -47,6 +47,8 @@ def times(folder: Path) -> dict[str, int]:
 def test_a_cell_survives_json(make_cell: MakeCell) -> None:
     one = make_cell(seed=3, train__epochs=4)
     assert checked(json.loads(json.dumps(asdict(one))), Cell) == one
+    several = make_cell(decodings={"rates": {"rates": [0.8, 1.25]}})  # a list among the values
+    assert checked(json.loads(json.dumps(asdict(several))), Cell) == several
 
 
 def test_scores_are_those_of_the_ordinary_commands(

@@ -30,7 +30,7 @@ EARLIER_BEAM_WIDTH = 5
 SCORES_FILE = "scores.json"
 
 _Number = Annotated[int, Field(ge=0, lt=2**63)]
-_Setting = bool | int | float | str
+_Setting = bool | int | float | str | list[float]
 
 
 @dataclass(frozen=True)

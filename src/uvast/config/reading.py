@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 BEFORE: dict[str, dict[str, Any]] = {"train": {"scaling": False}}
 """What earlier versions did where a later one has a setting: their runs do not name it."""
 
+GIVEN_UP: dict[str, dict[str, Any]] = {"supervision": {"lengths": 0.0}}
+"""Settings of earlier versions with the value that did nothing: runs that have it are as today's."""
+
 
 @dataclass(frozen=True)
 class Config:
@@ -110,10 +113,21 @@ def parse_config(values: dict[str, Any], *, where: str) -> Config:
 
 def parse_run_config(values: dict[str, Any], *, where: str) -> Config:
     """The same of a whole config that uvast wrote, maybe an earlier version of it."""
+    values = {section: _without_given_up(section, one) for section, one in values.items()}
     parse_config(values, where=where)
     names = (*BEFORE, *values)
     whole = {name: {**BEFORE.get(name, {}), **values.get(name, {})} for name in names}
     return parse_config(whole, where=where)
+
+
+def _without_given_up(section: str, values: object) -> Any:
+    """The settings of a section, but for those that are gone and did nothing."""
+    gone = GIVEN_UP.get(section)
+    if gone is None or not isinstance(values, dict):
+        return values
+    return {
+        name: value for name, value in values.items() if name not in gone or value != gone[name]
+    }
 
 
 def _plain(value: object) -> object:
