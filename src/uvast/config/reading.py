@@ -39,7 +39,7 @@ BEFORE: dict[str, dict[str, Any]] = {"train": {"scaling": False}}
 """What earlier versions did where a later one has a setting: their runs do not name it."""
 
 GIVEN_UP: dict[str, dict[str, Any]] = {"supervision": {"lengths": 0.0}}
-"""Settings of earlier versions with the value that did nothing: runs that have it are as today's."""
+"""Settings of earlier versions, and the value that did nothing: such runs are as today's."""
 
 
 @dataclass(frozen=True)
