@@ -167,6 +167,9 @@ def test_a_model_of_before_has_no_recipes(model: uvast.Segmenter, tiny: Dataset)
     old.segment(features, transcript="semi-markov")
     with pytest.raises(ConfigError, match=r"does not know the transcripts .* train it again"):
         old.segment(features, transcript="semi-markov", recipes="auto")
+    bare = replace(model.priors, transitions=model.priors.transitions.without_ends)
+    with pytest.raises(ConfigError, match=r"does not know after which actions videos end; train"):
+        replace(model, priors=bare).segment(features, transcript="semi-markov", ends=True)
 
 
 @pytest.mark.parametrize("value", [-1, 101, True, "two", 1.5])

@@ -92,6 +92,12 @@ class Decoder:
                 where="decode.recipes",
                 remedy="train it again, or set decode.recipes=0",
             )
+        if self.options.ends and self.priors.transitions.final is None:
+            raise ConfigError(
+                "the model does not know after which actions videos end",
+                where="decode.ends",
+                remedy="train it again, or set decode.ends=false",
+            )
 
     def jobs(
         self, encoded: Encoded, mask: Tensor, frames: tuple[FramePrediction, ...]
