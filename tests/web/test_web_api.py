@@ -153,7 +153,7 @@ def test_review_shows_the_least_sure_first(client: Client, project: Project) -> 
         ("cup", "reach"),
         ("tea", "x"),
     ]
-    assert found[0]["why"] == "only 20% of its frames look like reach"
+    assert found[0]["why"] == "only 20 % of its frames look like reach"
     assert found[1]["why"] == "its frames could be many things (entropy 0.85)"
     client.app.overview.refresh()
     assert client.get("/api/project").json()["next"]["video"] == "cup"  # less sure on the whole
@@ -205,7 +205,7 @@ def test_label_next_goes_through_the_least_sure_video(client: Client, project: P
     second = proposed()  # the same video goes on
     assert (second["video"], second["seconds"]) == ("cup", 1.0)
     assert second["segment"] == {"label": "reach", "start": 0.5, "end": 1.5}
-    assert second["why"] == "the model is 90% sure"
+    assert second["why"] == "the model is 90 % sure"
     client.change("cup", answer | {"start": 1.0}, {"do": "observed", "spans": []})
     third = proposed()  # clicks stand for all of cup now; between two of them none is missed
     assert (third["video"], third["segment"]["label"]) == ("tea", "stir")

@@ -65,11 +65,11 @@ def doubtful(app: App) -> list[Doubtful]:
 def why_unsure(one: PredictedSegment) -> str:
     """In a few words for people."""
     if one.agreement is not None and one.agreement < 0.5:
-        return f"only {one.agreement:.0%} of its frames look like {one.label}"
+        return f"only {100 * one.agreement:.0f} % of its frames look like {one.label}"
     if one.divergence is not None and one.divergence > 0.5:
         return f"the members of the ensemble disagree about it (divergence {one.divergence:.2f})"
     if one.entropy is not None and one.entropy > 0.5:
         return f"its frames could be many things (entropy {one.entropy:.2f})"
     if one.confidence is not None:
-        return f"the model is {one.confidence:.0%} sure"
+        return f"the model is {100 * one.confidence:.0f} % sure"
     return "the model does not say how sure it is"
