@@ -6,8 +6,11 @@ import dataclasses
 
 import pytest
 
+from uvast.config import ModelConfig
 from uvast.errors import ConfigError
 from uvast.models import UvastDimensions
+from uvast.models.build import BUILDERS
+from uvast.models.dimensions import SETTINGS
 
 
 @pytest.mark.parametrize(
@@ -37,3 +40,13 @@ def test_dimensions_are_frozen_and_plain():
     with pytest.raises(dataclasses.FrozenInstanceError):
         dimensions.width = 3
     assert UvastDimensions(**dataclasses.asdict(dimensions)) == dimensions
+
+
+@pytest.mark.parametrize("kind", BUILDERS)
+def test_every_dimension_has_a_setting(kind: str) -> None:
+    """A field with a misspelt name would keep its default, whatever the settings say."""
+    known = {one.name for one in dataclasses.fields(ModelConfig)}
+    fields = {one.name for one in dataclasses.fields(BUILDERS[kind].dimensions)}
+    without = {one for one in fields if SETTINGS.get(one, one) not in known}
+    own = {"n_features", "n_classes", "n_prediction_layers", "n_refinement_stages"}
+    assert without <= own | {"plain_feedforward"}

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from uvast.models.convolution import DilatedConvolution
-from uvast.models.dimensions import UvastDimensions, check_dimensions
+from uvast.models.dimensions import StagedDimensions, UvastDimensions
 from uvast.models.encoded import Encoded
 from uvast.models.encoder import FrameEncoder, clear_padding
 from uvast.models.layers import dropout
@@ -27,50 +27,24 @@ from uvast.models.normalisation import instance_norm
 from uvast.models.window_attention import window_attention
 
 if TYPE_CHECKING:
-    from uvast.config import ModelConfig, WindowKind
+    from uvast.config import WindowKind
 
 DECAY = 3.0
 """The attention of decoder i (from 0) counts exp(-DECAY i)."""
 
 
 @dataclass(frozen=True)
-class AsformerDimensions:
-    """Those of `MsTcnDimensions`, and the attention's as in `UvastDimensions`.
+class AsformerDimensions(StagedDimensions):
+    """The attention's are as in `UvastDimensions`.
 
     Args:
         n_layers: blocks of the encoder and of each decoder; block i has dilation and window 2**i.
         n_stages: the encoder and its decoders.
     """
 
-    n_features: int
-    n_classes: int
-    width: int = 64
     attention_width: int = 32
-    n_layers: int = 10
-    n_stages: int = 4
     window: WindowKind = "neighbourhood"
-    dropout: float = 0.5
     channel_dropout: float = 0.3
-
-    def __post_init__(self) -> None:
-        check_dimensions(self)
-
-    @classmethod
-    def from_config(
-        cls, config: ModelConfig, n_features: int, n_classes: int
-    ) -> AsformerDimensions:
-        """Those that the settings describe."""
-        return cls(
-            n_features=n_features,
-            n_classes=n_classes,
-            width=config.width,
-            attention_width=config.attention_width,
-            n_layers=config.n_encoder_layers,
-            n_stages=config.n_stages,
-            window=config.window,
-            dropout=config.encoder_dropout,
-            channel_dropout=config.channel_dropout,
-        )
 
 
 class CrossWindowAttention(nn.Module):

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from uvast.errors import ConfigError
 from uvast.models.barrier import barrier_smooth
-from uvast.models.dimensions import check_dimensions
+from uvast.models.dimensions import StagedDimensions
 from uvast.models.encoded import Encoded
 from uvast.models.encoder import checked_mask, clear_padding
 from uvast.models.layers import InputProjection
@@ -35,7 +35,6 @@ from uvast.models.ms_tcn import DilatedResidualLayer, Stage, residual_layers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from uvast.config import ModelConfig
 
 SURE = 0.8
 """Probability above which a frame is easy."""
@@ -46,49 +45,24 @@ BARRIER_DILATIONS = (4, 8, 16)
 
 
 @dataclass(frozen=True)
-class BcnDimensions:
-    """All a BCN is built from; a checkpoint holds it beside the weights.
+class BcnDimensions(StagedDimensions):
+    """All a BCN is built from.
 
     Args:
-        n_features: F, the width of the input features.
-        n_classes: C.
         width: D, the width of the cascade and of the barriers' layers.
-        n_layers: layers of a stage; layer i has dilation 2**i.
         n_stages: stages of the cascade, and the one that fuses them.
         barrier_window: frames over which the answer is smoothed; odd.
-        dropout: rate inside every layer.
-        channel_dropout: rate at which whole input channels are dropped.
     """
 
-    n_features: int
-    n_classes: int
     width: int = 256
-    n_layers: int = 10
-    n_stages: int = 4
     barrier_window: int = 99
-    dropout: float = 0.5
-    channel_dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        check_dimensions(self)
+        super().__post_init__()
         if self.n_stages < 2:
             raise ConfigError(f"n_stages is {self.n_stages}", remedy="bcn needs at least 2")
         if self.barrier_window % 2 == 0:
             raise ConfigError(f"barrier_window is {self.barrier_window}", remedy="it must be odd")
-
-    @classmethod
-    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> BcnDimensions:
-        """Those that the settings describe."""
-        return cls(
-            n_features=n_features,
-            n_classes=n_classes,
-            width=config.width,
-            n_layers=config.n_encoder_layers,
-            n_stages=config.n_stages,
-            barrier_window=config.barrier_window,
-            dropout=config.encoder_dropout,
-            channel_dropout=config.channel_dropout,
-        )
 
 
 class CascadeStage(nn.Module):

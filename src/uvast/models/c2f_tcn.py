@@ -21,21 +21,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from uvast.errors import ConfigError
 from uvast.models.convolution import DilatedConvolution
-from uvast.models.dimensions import check_dimensions
+from uvast.models.dimensions import Dimensions
 from uvast.models.encoded import Encoded
 from uvast.models.encoder import checked_mask, clear_padding
 from uvast.models.normalisation import BatchNorm
 from uvast.models.resampling import Rate, max_pool, pool_chunks, repeat_chunks, stretch
-
-if TYPE_CHECKING:
-    from uvast.config import ModelConfig
 
 KERNEL = 5
 ENCODER_WIDTHS = (2, 2, 2, 1, 1, 1, 1)
@@ -46,45 +42,29 @@ N_ANSWERS = 4
 
 
 @dataclass(frozen=True)
-class C2fTcnDimensions:
-    """All a C2F-TCN is built from; a checkpoint holds it beside the weights.
+class C2fTcnDimensions(Dimensions):
+    """All a C2F-TCN is built from.
 
     Args:
-        n_features: F, the width of the input features.
-        n_classes: C.
         width: D, the width of the decoder; the encoder's three finest blocks are twice as wide.
         chunk: frames that are pooled into one in training, half of the time.
         test_chunk_least: the smallest chunk of those averaged at test.
         test_chunk_most: the largest one.
     """
 
-    n_features: int
-    n_classes: int
     width: int = 128
     chunk: int = 4
     test_chunk_least: int = 3
     test_chunk_most: int = 5
 
     def __post_init__(self) -> None:
-        check_dimensions(self)
+        super().__post_init__()
         if self.test_chunk_least > self.test_chunk_most:
             raise ConfigError(
                 f"test_chunk_least is {self.test_chunk_least}, above test_chunk_most, which is "
                 f"{self.test_chunk_most}",
                 remedy="set both to one size, or swap them",
             )
-
-    @classmethod
-    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> C2fTcnDimensions:
-        """Those that the settings describe."""
-        return cls(
-            n_features=n_features,
-            n_classes=n_classes,
-            width=config.width,
-            chunk=config.chunk,
-            test_chunk_least=config.test_chunk_least,
-            test_chunk_most=config.test_chunk_most,
-        )
 
 
 class ConvolutionBlock(nn.Module):

@@ -1,4 +1,4 @@
-"""The dimensions of a UVAST model, all that decides its shapes, and the checks of any model's."""
+"""Dimensions, all that decides a model's shapes: what those of every model share, and UVAST's."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from uvast.files import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from typing_extensions import Self
 
     from uvast.config import ModelConfig
 
@@ -78,13 +80,63 @@ def _check_dilations(dilations: Any) -> None:
         )
 
 
+SETTINGS = {"n_layers": "n_encoder_layers", "dropout": "encoder_dropout"}
+"""Dimensions whose setting in `[model]` has another name."""
+
+
 @dataclass(frozen=True)
-class UvastDimensions:
-    """All a `Uvast` is built from; a checkpoint holds it beside the weights.
+class Dimensions:
+    """All a model is built from; a checkpoint holds it beside the weights.
 
     Args:
         n_features: F, the width of the input features.
         n_classes: C, without SOS and EOS.
+    """
+
+    n_features: int
+    n_classes: int
+
+    def __post_init__(self) -> None:
+        check_dimensions(self)
+
+    @classmethod
+    def from_config(
+        cls, config: ModelConfig, n_features: int, n_classes: int, **others: object
+    ) -> Self:
+        """Those that the settings of their names give, or `others`; one without has its default."""
+        names = {one.name: SETTINGS.get(one.name, one.name) for one in dataclasses.fields(cls)}
+        found = {
+            name: getattr(config, setting)
+            for name, setting in names.items()
+            if hasattr(config, setting)
+        }
+        return cls(n_features, n_classes, **{**found, **others})
+
+
+@dataclass(frozen=True)
+class StagedDimensions(Dimensions):
+    """Those of a network of equal stages.
+
+    Args:
+        width: D, the width of every layer.
+        n_layers: layers of a stage; layer i has dilation 2**i.
+        n_stages: stages, the first included.
+        dropout: rate inside every layer.
+        channel_dropout: rate at which whole input channels are dropped.
+    """
+
+    width: int = 64
+    n_layers: int = 10
+    n_stages: int = 4
+    dropout: float = 0.5
+    channel_dropout: float = 0.0
+
+
+@dataclass(frozen=True)
+class UvastDimensions(Dimensions):
+    """All a `Uvast` is built from.
+
+    Args:
         width: D, the width of every layer.
         attention_width: width of queries, keys and values in the window attention.
         n_encoder_layers: blocks of the frame encoder; block i has dilation and window 2**i.
@@ -106,8 +158,6 @@ class UvastDimensions:
         output_dropout: rate before the transcript decoder's output layer.
     """
 
-    n_features: int
-    n_classes: int
     width: int = 64
     attention_width: int = 32
     n_encoder_layers: int = 10
@@ -129,7 +179,7 @@ class UvastDimensions:
     output_dropout: float = 0.5
 
     def __post_init__(self) -> None:
-        check_dimensions(self)
+        super().__post_init__()
         for name in ("width", "attention_width"):
             if getattr(self, name) % self.n_heads:
                 raise ConfigError(
@@ -147,27 +197,12 @@ class UvastDimensions:
             )
 
     @classmethod
-    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> UvastDimensions:
-        """Those that the settings describe."""
-        return cls(
-            n_features=n_features,
-            n_classes=n_classes,
-            width=config.width,
-            attention_width=config.attention_width,
-            n_heads=config.n_heads,
-            encoder=config.encoder,
-            window=config.window,
-            n_encoder_layers=config.n_encoder_layers,
-            n_decoder_layers=config.n_decoder_layers,
-            decoder_feedforward=config.decoder_feedforward,
-            alignment_feedforward=config.alignment_feedforward,
-            attention_smoothing=config.attention_smoothing or None,
-            explicit_durations=config.explicit_durations,
-            boundary_output=config.boundary_output,
-            n_refinement_stages=config.refinement_stages or None,
-            channel_dropout=config.channel_dropout,
-            encoder_dropout=config.encoder_dropout,
-            decoder_dropout=config.decoder_dropout,
-            input_dropout=config.input_dropout,
-            output_dropout=config.output_dropout,
-        )
+    def from_config(
+        cls, config: ModelConfig, n_features: int, n_classes: int, **others: object
+    ) -> Self:
+        """Where a setting has 0 for none, the dimension has None."""
+        own = {
+            "attention_smoothing": config.attention_smoothing or None,
+            "n_refinement_stages": config.refinement_stages or None,
+        }
+        return super().from_config(config, n_features, n_classes, **{**own, **others})

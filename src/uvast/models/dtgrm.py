@@ -26,7 +26,7 @@ from torch.nn import functional
 from uvast.data.batching import PADDING
 from uvast.models.convolution import dilated_convolution
 from uvast.models.dilated_graph import N_PAIRS, cosines, missing_pairs, spread
-from uvast.models.dimensions import check_dimensions
+from uvast.models.dimensions import StagedDimensions
 from uvast.models.encoded import Encoded
 from uvast.models.encoder import checked_mask, clear_padding
 from uvast.models.layers import InputProjection, dropout, video_mean
@@ -35,7 +35,6 @@ from uvast.models.ms_tcn import Stage, residual_layers
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from uvast.config import ModelConfig
     from uvast.data import Targets
 
 SWAPPED_SHARE = 0.2
@@ -46,42 +45,8 @@ CORRECTION = 0.5
 
 
 @dataclass(frozen=True)
-class DtgrmDimensions:
-    """All a DTGRM is built from; a checkpoint holds it beside the weights.
-
-    Args:
-        n_features: F, the width of the input features.
-        n_classes: C.
-        width: D, the width of every layer.
-        n_layers: layers of a stage; layer i has dilation 2**i.
-        n_stages: stages; all but the first are of graph layers.
-        dropout: rate inside every layer.
-        channel_dropout: rate at which whole input channels are dropped.
-    """
-
-    n_features: int
-    n_classes: int
-    width: int = 64
-    n_layers: int = 10
-    n_stages: int = 4
-    dropout: float = 0.5
-    channel_dropout: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_dimensions(self)
-
-    @classmethod
-    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> DtgrmDimensions:
-        """Those that the settings describe."""
-        return cls(
-            n_features=n_features,
-            n_classes=n_classes,
-            width=config.width,
-            n_layers=config.n_encoder_layers,
-            n_stages=config.n_stages,
-            dropout=config.encoder_dropout,
-            channel_dropout=config.channel_dropout,
-        )
+class DtgrmDimensions(StagedDimensions):
+    """All a DTGRM is built from; all stages but the first are of graph layers."""
 
 
 @dataclass(frozen=True, kw_only=True)

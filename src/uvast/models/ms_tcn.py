@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from uvast.models.convolution import DilatedConvolution
-from uvast.models.dimensions import check_dimensions, stage_dilations
+from uvast.models.dimensions import StagedDimensions, stage_dilations
 from uvast.models.encoded import Encoded
 from uvast.models.encoder import checked_mask, clear_padding
 from uvast.models.layers import InputProjection, dropout
@@ -22,56 +22,26 @@ from uvast.models.layers import InputProjection, dropout
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from uvast.config import ModelConfig
-
 
 @dataclass(frozen=True)
-class MsTcnDimensions:
-    """All an MS-TCN is built from; a checkpoint holds it beside the weights.
+class MsTcnDimensions(StagedDimensions):
+    """All an MS-TCN is built from.
 
     Args:
-        n_features: F, the width of the input features.
-        n_classes: C.
-        width: D, the width of every layer.
-        n_layers: layers of a stage.
-        n_stages: stages, the first included.
-        dropout: rate inside every layer.
-        channel_dropout: rate at which whole input channels are dropped.
         dilations: of the layers, see `stage_dilations`; layer i has 2**i if there are none.
     """
 
-    n_features: int
-    n_classes: int
-    width: int = 64
-    n_layers: int = 10
-    n_stages: int = 4
-    dropout: float = 0.5
-    channel_dropout: float = 0.0
     dilations: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        check_dimensions(self)
+        super().__post_init__()
         object.__setattr__(self, "dilations", tuple(self.dilations))
-        stage_dilations(self.dilations, self.n_layers, self.n_stages)
+        _ = self.dilations_of_stages  # refuses those that do not fit
 
     @property
     def dilations_of_stages(self) -> tuple[tuple[int, ...], ...]:
         """Of each stage's layers."""
         return stage_dilations(self.dilations, self.n_layers, self.n_stages)
-
-    @classmethod
-    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> MsTcnDimensions:
-        """Those that the settings describe."""
-        return cls(
-            n_features=n_features,
-            n_classes=n_classes,
-            width=config.width,
-            n_layers=config.n_encoder_layers,
-            n_stages=config.n_stages,
-            dropout=config.encoder_dropout,
-            channel_dropout=config.channel_dropout,
-            dilations=config.dilations,
-        )
 
 
 class DilatedResidualLayer(nn.Module):

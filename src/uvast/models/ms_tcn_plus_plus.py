@@ -13,53 +13,39 @@ import torch
 from torch import Tensor, nn
 
 from uvast.models.convolution import DilatedConvolution
-from uvast.models.dimensions import check_dimensions, stage_dilations
+from uvast.models.dimensions import stage_dilations
 from uvast.models.encoder import clear_padding
 from uvast.models.layers import dropout
-from uvast.models.ms_tcn import MultiStageNetwork, refined
+from uvast.models.ms_tcn import MsTcnDimensions, MultiStageNetwork, refined
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from uvast.config import ModelConfig
 
 
 @dataclass(frozen=True)
-class MsTcnPlusPlusDimensions:
-    """Those of `MsTcnDimensions`, and the number of dual dilated layers of the first stage.
+class MsTcnPlusPlusDimensions(MsTcnDimensions):
+    """The dilations are those of the stages after the first.
 
-    The dilations are those of the stages after it.
+    Args:
+        n_prediction_layers: dual dilated layers of the first stage.
     """
 
-    n_features: int
-    n_classes: int
-    width: int = 64
     n_prediction_layers: int = 11
-    n_layers: int = 10
-    n_stages: int = 4
-    dropout: float = 0.5
-    channel_dropout: float = 0.0
-    dilations: tuple[int, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_dimensions(self)
-        object.__setattr__(self, "dilations", tuple(self.dilations))
-        stage_dilations(self.dilations, self.n_layers, self.n_stages - 1)
+    @property
+    def dilations_of_stages(self) -> tuple[tuple[int, ...], ...]:
+        """Of each stage's layers, but for the first."""
+        return stage_dilations(self.dilations, self.n_layers, self.n_stages - 1)
 
     @classmethod
     def from_config(
-        cls, config: ModelConfig, n_features: int, n_classes: int
-    ) -> MsTcnPlusPlusDimensions:
-        """Those that the settings describe."""
-        return cls(
-            n_features=n_features,
-            n_classes=n_classes,
-            width=config.width,
-            n_prediction_layers=config.n_encoder_layers + 1,
-            n_layers=config.n_encoder_layers,
-            n_stages=config.n_stages,
-            dropout=config.encoder_dropout,
-            channel_dropout=config.channel_dropout,
-            dilations=config.dilations,
-        )
+        cls, config: ModelConfig, n_features: int, n_classes: int, **others: object
+    ) -> Self:
+        """The first stage has a layer more."""
+        own = {"n_prediction_layers": config.n_encoder_layers + 1, **others}
+        return super().from_config(config, n_features, n_classes, **own)
 
 
 class DualDilatedLayer(nn.Module):
@@ -85,6 +71,4 @@ def ms_tcn_plus_plus(dimensions: MsTcnPlusPlusDimensions) -> MultiStageNetwork:
         DualDilatedLayer(dimensions.width, (2 ** (last - index), 2**index), dimensions.dropout)
         for index in range(last + 1)
     ]
-    n_refinements = dimensions.n_stages - 1
-    dilations = stage_dilations(dimensions.dilations, dimensions.n_layers, n_refinements)
-    return refined(dimensions, layers, dilations)
+    return refined(dimensions, layers, dimensions.dilations_of_stages)

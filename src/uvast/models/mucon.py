@@ -25,7 +25,7 @@ from torch.nn import functional
 
 from uvast.data.batching import PADDING
 from uvast.errors import ConfigError
-from uvast.models.dimensions import check_dimensions
+from uvast.models.dimensions import Dimensions
 from uvast.models.encoded import Encoded
 from uvast.models.encoder import checked_mask, clear_padding, padding_only
 from uvast.models.layers import InputProjection, video_mean
@@ -41,7 +41,6 @@ from uvast.models.resampling import stretch
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from uvast.config import ModelConfig
     from uvast.data import Targets
     from uvast.models.transcript_decoder import Decoded
 
@@ -55,12 +54,10 @@ LENGTH_WEIGHT = 0.1
 
 
 @dataclass(frozen=True)
-class MuconDimensions:
-    """All a MuCon is built from; a checkpoint holds it beside the weights.
+class MuconDimensions(Dimensions):
+    """All a MuCon is built from.
 
     Args:
-        n_features: F, the width of the input features.
-        n_classes: C.
         width: D, the width of every layer; even.
         n_layers: layers of the backbone; layer i has dilation 2**i, in frames as pooled by then.
         dropout: rate inside every layer of the backbone.
@@ -68,8 +65,6 @@ class MuconDimensions:
         decoder_dropout: rate on what the segment branch is told and on what it says.
     """
 
-    n_features: int
-    n_classes: int
     width: int = 128
     n_layers: int = 11
     dropout: float = 0.25
@@ -77,24 +72,11 @@ class MuconDimensions:
     decoder_dropout: float = 0.25
 
     def __post_init__(self) -> None:
-        check_dimensions(self)
+        super().__post_init__()
         if self.width % 2:
             raise ConfigError(
                 f"width is {self.width}", remedy="an LSTM of two directions needs an even width"
             )
-
-    @classmethod
-    def from_config(cls, config: ModelConfig, n_features: int, n_classes: int) -> MuconDimensions:
-        """Those that the settings describe."""
-        return cls(
-            n_features=n_features,
-            n_classes=n_classes,
-            width=config.width,
-            n_layers=config.n_encoder_layers,
-            dropout=config.encoder_dropout,
-            channel_dropout=config.channel_dropout,
-            decoder_dropout=config.decoder_dropout,
-        )
 
 
 @dataclass(frozen=True)
