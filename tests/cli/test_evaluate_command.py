@@ -299,3 +299,14 @@ def test_what_is_unlabelled_is_listed(run, data):
     assert "note: 1 video is labelled in part, the rest stays out: v1 (2 of 4 frames)" in notes
     assert result.stdout.startswith("kitchen, 2 videos, standard protocol\n")
     assert json.loads(run("--json").stdout)["unlabelled"] == ["v3"]
+
+
+def test_errors_are_shown_and_in_json(run):
+    shown = run("--errors").stdout
+    assert "Segments: 4 true, 4 predicted" in shown
+    assert "named rightly" in shown
+    assert "badly cut" in shown
+    values = json.loads(run("--errors", "--json").stdout)["errors"]
+    assert (values["true"], values["named"], values["badly_cut"]) == (4, 4, 0)
+    assert values["start_offset"] == {"median": 1.0, "90 %": 1.0}
+    assert "errors" not in json.loads(run("--json").stdout)

@@ -15,6 +15,7 @@ from uvast.cli.options import JsonOption, refresh_labels
 if TYPE_CHECKING:
     from uvast.data import Dataset
     from uvast.evaluation import ClassScores, Evaluation, Scores
+    from uvast.evaluation.segment_errors import SegmentErrors
     from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
 
@@ -49,6 +50,10 @@ def evaluate(
     per_video: Annotated[
         bool, typer.Option("--per-video", help="Also each video's scores, the worst first.")
     ] = False,
+    errors: Annotated[
+        bool,
+        typer.Option("--errors", help="Also segments missing, extra, confused or badly cut."),
+    ] = False,
     confusion: Annotated[
         Path | None,
         typer.Option(help="Write the frame confusion (rows: true classes) to this CSV file."),
@@ -68,6 +73,8 @@ def evaluate(
     Example: `uvast evaluate predictions/ data/gtea`
 
     One split: `uvast evaluate predictions/ data/gtea --split 1 --per-class`
+
+    Where it goes wrong: `uvast evaluate predictions/ data/gtea --errors`
 
     As published: `uvast evaluate results/ data/50salads --protocol legacy --json`
     """
@@ -97,6 +104,7 @@ def evaluate(
         protocol=protocol.value,
         per_class=per_class,
         confusion=confusion is not None,
+        errors=errors,
     )
     manifests = {
         number: manifest_of(folder_of_split(predictions, number))
@@ -113,7 +121,10 @@ def evaluate(
     if confusion is not None and found.scores.confusion is not None:
         _write_confusion(confusion, found.scores.confusion, opened.vocabulary)
     if as_json:
-        print_json({**_as_json(found, per_video=per_video), "transductive": n_seen})
+        values = {**_as_json(found, per_video=per_video), "transductive": n_seen}
+        if found.errors is not None:
+            values["errors"] = found.errors.as_dict(opened.vocabulary)
+        print_json(values)
         return
     title = f"{opened.name}, {found.scores.n_videos} videos, {protocol.value} protocol"
     headings = list(HEADINGS.values())
@@ -124,8 +135,31 @@ def evaluate(
     if found.scores.per_class is not None:
         columns = ["class", *headings[:3], "true", "predicted"]
         print_table("Classes", columns, [_class_row(one) for one in found.scores.per_class])
+    if found.errors is not None:
+        _print_errors(found.errors, opened.vocabulary)
     if per_video:
         _print_videos(found, headings)
+
+
+def _print_errors(errors: SegmentErrors, vocabulary: Vocabulary) -> None:
+    kinds = {"badly cut": "badly_cut", "missing": "missing", "extra": "extra"}
+    rows = [["named rightly", *_share(errors.named, errors), ""]]
+    for title, kind in {**kinds, "confused": "confused"}.items():
+        most = ", ".join(f"{name} {n}" for name, n in errors.most_frequent(kind, vocabulary))
+        rows.append([title, *_share(getattr(errors, kind), errors), most])
+    title = f"Segments: {errors.n_true} true, {errors.n_predicted} predicted"
+    print_table(title, ["", "segments", "% of true", "most often"], rows)
+    half, most_of_them = errors.late(0.5), errors.late(0.9)
+    if half is not None:
+        note(
+            f"segments named rightly start within {half:.0f} frames of the truth (half of them), "
+            f"or {most_of_them:.0f} (90 %)"
+        )
+
+
+def _share(counts: IntArray, errors: SegmentErrors) -> list[str]:
+    n = int(counts.sum())
+    return [str(n), f"{100 * n / errors.n_true:.1f}" if errors.n_true else "–"]
 
 
 def _print_videos(found: Evaluation, headings: list[str]) -> None:

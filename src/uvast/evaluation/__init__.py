@@ -12,6 +12,7 @@ from uvast.evaluation.predictions import (
 )
 from uvast.evaluation.scores import PROTOCOLS, ClassScores, Scores, mean_scores
 from uvast.evaluation.scoring import Evaluation, fit, score, score_sides
+from uvast.evaluation.segment_errors import SegmentErrors, find_errors
 
 __all__ = [
     "PROTOCOLS",
@@ -19,11 +20,13 @@ __all__ = [
     "Evaluation",
     "Reliability",
     "Scores",
+    "SegmentErrors",
     "Track",
     "edit_score",
     "evaluate",
     "evaluate_in_detail",
     "expected_calibration_error",
+    "find_errors",
     "find_predictions",
     "fit",
     "folder_of_split",

@@ -10,6 +10,7 @@ from uvast.data import Dataset
 from uvast.errors import LabelError, MissingFileError
 from uvast.evaluation.predictions import find_predictions, folder_of_split, read_prediction
 from uvast.evaluation.scoring import score_sides
+from uvast.evaluation.segment_errors import find_errors, sum_errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from uvast.evaluation.predictions import Track
     from uvast.evaluation.scores import ScoreProtocol, Scores
     from uvast.evaluation.scoring import Evaluation
+    from uvast.evaluation.segment_errors import SegmentErrors
+    from uvast.segments import Segmentation
+    from uvast.vocabulary import Vocabulary
 
 _N_SHOWN = 10
 
@@ -55,8 +59,9 @@ def evaluate_in_detail(
     protocol: ScoreProtocol = "standard",
     per_class: bool = False,
     confusion: bool = False,
+    errors: bool = False,
 ) -> Evaluation:
-    """As `evaluate`, with the scores of each split and of each video."""
+    """As `evaluate`, with the scores of each split and of each video, and the errors if asked."""
     if isinstance(dataset, Path | str):
         dataset = Dataset.open(Path(dataset))
     every = sides_to_score(dataset, split)
@@ -82,7 +87,23 @@ def evaluate_in_detail(
         confusion=confusion,
     )
     asked_for = dict.fromkeys(video for videos in every.values() for video in videos)
-    return replace(evaluation, unlabelled=tuple(name for name in asked_for if name not in truths))
+    return replace(
+        evaluation,
+        unlabelled=tuple(name for name in asked_for if name not in truths),
+        errors=_errors(truths, found, dataset.vocabulary) if errors else None,
+    )
+
+
+def _errors(
+    truths: Mapping[str, Segmentation],
+    predictions: Mapping[int | None, Mapping[str, Segmentation]],
+    vocabulary: Vocabulary,
+) -> SegmentErrors:
+    return sum_errors(
+        find_errors(predicted, truths[video], vocabulary)
+        for of_split in predictions.values()
+        for video, predicted in of_split.items()
+    )
 
 
 def sides_to_score(dataset: Dataset, split: int | None) -> dict[int | None, tuple[str, ...]]:

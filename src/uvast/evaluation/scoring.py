@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from uvast.evaluation.metrics import Counts
     from uvast.evaluation.scores import ScoreProtocol, Scores
+    from uvast.evaluation.segment_errors import SegmentErrors
     from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
 
@@ -35,12 +36,14 @@ class Evaluation:
         videos: the scores of each video, the worst first; a video on the test side of several
             splits has one for each.
         unlabelled: videos that would have been scored and have no labels.
+        errors: where the predictions go wrong, over the videos of all splits, if asked for.
     """
 
     scores: Scores
     splits: Mapping[int, Scores]
     videos: tuple[VideoScores, ...]
     unlabelled: tuple[str, ...] = ()
+    errors: SegmentErrors | None = None
 
     @property
     def n_in_training(self) -> int:

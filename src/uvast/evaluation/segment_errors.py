@@ -1,0 +1,199 @@
+"""Where predictions go wrong: segments that are missing, extra, confused or badly cut.
+
+The transcripts of both sides are aligned with as few edits as the Edit score counts; of equally
+short ways, along the one whose segments overlap most. So the errors of a video are those that its
+Edit score is made of, and what is named rightly can be asked how well it is cut.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from uvast.errors import InputError
+from uvast.evaluation.metrics import check_lengths, overlapping_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from uvast.segments import IntArray, Segmentation
+    from uvast.vocabulary import Vocabulary
+
+GOOD_CUT = 0.5
+"""The overlap (IoU) from which on a segment is well cut, as in F1@50."""
+
+N_SHOWN = 3
+"""Of the classes, or pairs of classes, that an error befalls most often."""
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentErrors:
+    """What became of the segments of one video, or of many; background does not count.
+
+    Args:
+        n_predicted: predicted segments.
+        named: true segments that are named rightly, by class `(C,)`.
+        badly_cut: those of them whose overlap is below `GOOD_CUT` `(C,)`.
+        missing: true segments that nothing stands for `(C,)`.
+        extra: predicted segments that stand for nothing `(C,)`.
+        confused: segments by true and predicted class `(C, C)`.
+        offsets: frames by which segments that are named rightly start late `(N,)`; early ones are
+            negative, those that start with the video on both sides are left out.
+    """
+
+    n_predicted: int
+    named: IntArray
+    badly_cut: IntArray
+    missing: IntArray
+    extra: IntArray
+    confused: IntArray
+    offsets: IntArray
+
+    def __add__(self, other: SegmentErrors) -> SegmentErrors:
+        """The errors of both."""
+        return SegmentErrors(
+            n_predicted=self.n_predicted + other.n_predicted,
+            named=self.named + other.named,
+            badly_cut=self.badly_cut + other.badly_cut,
+            missing=self.missing + other.missing,
+            extra=self.extra + other.extra,
+            confused=self.confused + other.confused,
+            offsets=np.concatenate((self.offsets, other.offsets)),
+        )
+
+    @property
+    def n_true(self) -> int:
+        """True segments."""
+        return int(self.named.sum() + self.missing.sum() + self.confused.sum())
+
+    def most_frequent(self, kind: str, vocabulary: Vocabulary) -> list[tuple[str, int]]:
+        """Classes, or `true → predicted`, with the most errors of a kind, and how many."""
+        counts, names = getattr(self, kind), vocabulary.names
+        order = np.argsort(-counts, axis=None, kind="stable")[:N_SHOWN]
+        places = np.column_stack(np.unravel_index(order, counts.shape)).tolist()
+        found = [
+            (" → ".join(names[c] for c in place), int(counts[tuple(place)])) for place in places
+        ]
+        return [(name, n) for name, n in found if n]
+
+    def late(self, share: float) -> float | None:
+        """The frames within which this share of the starts lies; None if there are none."""
+        return float(np.quantile(np.abs(self.offsets), share)) if len(self.offsets) else None
+
+    def as_dict(self, vocabulary: Vocabulary) -> dict[str, Any]:
+        """For JSON: counts, and classes with the most errors of each kind."""
+        kinds = ("badly_cut", "missing", "extra", "confused")
+        return {
+            "true": self.n_true,
+            "predicted": self.n_predicted,
+            "named": int(self.named.sum()),
+            **{kind: int(getattr(self, kind).sum()) for kind in kinds},
+            "most_frequent": {kind: dict(self.most_frequent(kind, vocabulary)) for kind in kinds},
+            "start_offset": {"median": self.late(0.5), "90 %": self.late(0.9)},
+        }
+
+
+def find_errors(
+    predicted: Segmentation, true: Segmentation, vocabulary: Vocabulary
+) -> SegmentErrors:
+    """The errors of one video; of one labelled in part, those of its labelled stretches."""
+    check_lengths(predicted, true)
+    spans = true.labelled_parts()
+    return sum_errors(
+        _errors_of_stretch(predicted.part(*span), true.part(*span), vocabulary) for span in spans
+    )
+
+
+def sum_errors(errors: Iterable[SegmentErrors]) -> SegmentErrors:
+    """The errors of all videos together; at least one."""
+    errors = tuple(errors)
+    if not errors:
+        raise InputError("no videos to compare")
+    return reduce(add, errors)
+
+
+def _errors_of_stretch(
+    predicted: Segmentation, true: Segmentation, vocabulary: Vocabulary
+) -> SegmentErrors:
+    predicted, true = predicted.merged(), true.merged()
+    background = list(vocabulary.background_ids)
+    (own,) = np.nonzero(~np.isin(predicted.transcript, background))
+    (theirs,) = np.nonzero(~np.isin(true.transcript, background))
+    overlaps = _overlaps(predicted, true)[np.ix_(own, theirs)]
+    first, second = predicted.transcript[own], true.transcript[theirs]
+    pairs = align(first, second, overlaps)
+    right = first[pairs.first] == second[pairs.second]
+    n_classes = len(vocabulary)
+
+    def by_class(actions: IntArray) -> IntArray:
+        return np.bincount(actions, minlength=n_classes)
+
+    cut = overlaps[pairs.first, pairs.second] < GOOD_CUT
+    confused = np.zeros((n_classes, n_classes), dtype=np.int64)
+    np.add.at(confused, (second[pairs.second[~right]], first[pairs.first[~right]]), 1)
+    starts = predicted.starts[own[pairs.first[right]]], true.starts[theirs[pairs.second[right]]]
+    inside = np.maximum(*starts) > 0
+    return SegmentErrors(
+        n_predicted=len(own),
+        named=by_class(second[pairs.second[right]]),
+        badly_cut=by_class(second[pairs.second[right & cut]]),
+        missing=by_class(np.delete(second, pairs.second)),
+        extra=by_class(np.delete(first, pairs.first)),
+        confused=confused,
+        offsets=(starts[0] - starts[1])[inside],
+    )
+
+
+class Alignment(NamedTuple):
+    """Pairs of places in two sequences, in order, each place at most once."""
+
+    first: IntArray
+    second: IntArray
+
+
+def align(first: IntArray, second: IntArray, overlaps: NDArray[np.float64]) -> Alignment:
+    """The pairs that remain in place, or are replaced, on a shortest way from one to the other.
+
+    Of all shortest ways, along one whose pairs have the largest sum of `overlaps (N, M)`, each in
+    [0, 1].
+    """
+    n_first, n_second = len(first), len(second)
+    # All overlaps together weigh less than one edit.
+    gain = overlaps / (2.0 * (min(n_first, n_second) + 1))
+    pairing = (first[:, None] != second) - gain
+    places = np.arange(n_second + 1)
+    costs = np.empty((n_first + 1, n_second + 1))
+    costs[0] = places
+    for row in range(n_first):
+        cost = costs[row] + 1
+        cost[1:] = np.minimum(cost[1:], costs[row, :-1] + pairing[row])
+        costs[row + 1] = np.minimum.accumulate(cost - places) + places
+    found = []
+    i, j = n_first, n_second
+    while i and j:
+        ways = (
+            costs[i - 1, j - 1] + pairing[i - 1, j - 1],
+            costs[i - 1, j] + 1,
+            costs[i, j - 1] + 1,
+        )
+        way = int(np.argmin(ways))
+        if way == 0:
+            found.append((i - 1, j - 1))
+        i, j = i - (way != 2), j - (way != 1)
+    pairs = np.array(found[::-1], dtype=np.int64).reshape(-1, 2)
+    return Alignment(pairs[:, 0], pairs[:, 1])
+
+
+def _overlaps(predicted: Segmentation, true: Segmentation) -> NDArray[np.float64]:
+    """IoU `(S, S')` of the segments of two segmentations of the same frames."""
+    pairs = overlapping_pairs(predicted, true)
+    found = np.zeros((len(predicted), len(true)))
+    lengths = predicted.durations[pairs.predicted] + true.durations[pairs.true]
+    found[pairs.predicted, pairs.true] = pairs.shared / (lengths - pairs.shared)
+    return found
