@@ -3,7 +3,8 @@
     python benchmarks/model_steps.py [--threads N] [--kinds ms-tcn,asrf] [--calls 9] [--count]
 
 Each kind with its preset's settings on one video of GTEA's size (1060 frames, 2048 features, 11
-classes, 33 segments): forward, losses, backward, optimiser. The work is counted as the products are
+classes, 33 segments; beside it another one, unlabelled, for a kind that learns from such): forward,
+losses, backward, optimiser. The work is counted as the products are
 called, two operations for each multiplication, and is compared with a 2048 x 2048 product timed
 right before. Run it on an idle machine. `--count` counts and measures nothing. The exit code is 1
 if a kind stays under 15 %.
@@ -12,6 +13,7 @@ if a kind stays under 15 %.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ import torch
 from machine import Times, count_flop, gemm_speed, measure
 from training_step import SHAPES, make_batch
 from uvast.config import Config, load_config
+from uvast.data.batching import Unlabelled
 from uvast.models.build import BUILDERS, build_model
 from uvast.training.objectives import stage_one_objective
 from uvast.training.optimisation import build_optimiser
@@ -49,6 +52,8 @@ def training_step(config: Config, n_features: int, n_classes: int) -> Callable[[
     )
 
     def step(batch: Batch) -> None:
+        if config.train.unlabelled != "none":
+            batch = replace(batch, unlabelled=Unlabelled(batch.features, batch.mask, progress=0.5))
         loss = objective.losses(batch).total
         optimiser.zero_grad()
         loss.backward()
