@@ -130,8 +130,8 @@ def train(
 
     A project, from labels or clicks, to its next numbered run: `uvast train my-project`
 
-    Three models that are asked together, which takes three times as long and is surer:
-    `uvast train my-videos --members 3 --out run`
+    Three models that are asked together are surer, and share the inner runs, so that they take less
+    than twice as long: `uvast train my-videos --members 3 --out run`
 
     After a break, Ctrl-C included: `uvast train --resume runs/gtea-1`; it may come with another
     `--device`, with `--stage`, and with `--set` of train.alignment_epochs,
