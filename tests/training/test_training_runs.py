@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from breaking_off import StopAfter, StopError
 from safetensors.torch import load_file
 
 import uvast
@@ -91,22 +92,6 @@ def test_two_runs_with_one_seed_are_equal_and_with_two_are_not(
     assert not np.array_equal(
         *(weights(tmp_path / run)["model.transcript.embed.weight"] for run in "ac")
     )
-
-
-class StopError(Exception):
-    """Thrown by a watcher, as Ctrl-C would be."""
-
-
-class StopAfter(Silent):
-    """Breaks a run off after so many epochs."""
-
-    def __init__(self, n_epochs: int) -> None:
-        self.left = n_epochs
-
-    def epoch(self, report: EpochReport) -> None:
-        self.left -= 1
-        if not self.left:
-            raise StopError
 
 
 @pytest.mark.parametrize("n_epochs", range(1, 6))
