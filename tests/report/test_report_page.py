@@ -14,10 +14,20 @@ from planted_report import CLASSES, EVIL, EVIL_VIDEO, PREDICTIONS, TRUTHS, track
 from uvast.report import Report, write_page
 from uvast.report.compare import compare
 from uvast.report.content import SCORE_NAMES, Chart
+from uvast.report.errors_section import errors_section
 from uvast.report.fragments import chart
 from uvast.report.page import page
 from uvast.segments import Segmentation
 from uvast.vocabulary import Vocabulary
+
+
+def test_errors_are_counted_for_each_decoding(planted: Report) -> None:
+    assert planted.comparison is not None
+    section = errors_section(planted.comparison, CLASSES)
+    rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', section)
+    counts = {name: list(map(int, re.findall(r">(\d+)</td>", cells))) for name, cells in rows}
+    assert counts == {"frames": [4, 4, 1, 0, 2, 0], "viterbi &lt;b&gt;": [4, 3, 0, 1, 0, 0]}
+    assert EVIL not in section
 
 
 def test_every_section_is_there_once_and_linked(planted: Report) -> None:
@@ -27,6 +37,7 @@ def test_every_section_is_there_once_and_linked(planted: Report) -> None:
         "scores",
         "videos",
         "times",
+        "errors",
         "classes",
         "confusion",
         "reliability",

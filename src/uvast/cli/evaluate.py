@@ -142,7 +142,7 @@ def evaluate(
 
 
 def _print_errors(errors: SegmentErrors, vocabulary: Vocabulary) -> None:
-    kinds = {"badly cut": "badly_cut", "missing": "missing", "extra": "extra"}
+    kinds = {"of these badly cut": "badly_cut", "missing": "missing", "extra": "extra"}
     rows = [["named rightly", *_share(errors.named, errors), ""]]
     for title, kind in {**kinds, "confused": "confused"}.items():
         most = ", ".join(f"{name} {n}" for name, n in errors.most_frequent(kind, vocabulary))

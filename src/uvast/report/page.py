@@ -13,6 +13,7 @@ from uvast._version import __version__
 from uvast.errors import printable
 from uvast.files import write_text
 from uvast.report.confidence import confidence_section
+from uvast.report.errors_section import errors_section
 from uvast.report.fragments import (
     benchmark_table,
     chart,
@@ -81,6 +82,8 @@ def _sections(report: Report) -> Iterator[tuple[str, str, str]]:
     if comparison is not None:
         yield "videos", "Timelines", _template("videos.html")
         yield "times", "Time in each action", _template("times.html")
+    if comparison is not None and report.vocabulary is not None and scored:
+        yield "errors", "Errors", errors_section(comparison, report.vocabulary)
     if scored:
         yield "classes", "Classes", _template("classes.html")
         yield "confusion", "Confusion", _template("confusion.html")
