@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
 from benchmark_types import MakeCell
 
 import uvast
+from uvast.benchmark import cost
 from uvast.benchmark.cell import run_cell
 from uvast.benchmark.engine import SerialEngine, run_cells
 from uvast.benchmark.ensembles import ensemble_cells, form_ensembles, with_shared_folds
@@ -75,6 +77,21 @@ def test_members_share_the_inner_runs_of_the_first(make_cell: MakeCell, tmp_path
     assert chosen[0] == chosen[1]
     assert (folds[0] / "1").is_dir()
     assert not (folds[1] / "1").exists()
+
+
+def test_what_a_member_costs_leaves_out_the_inner_runs(
+    make_cell: MakeCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(
+        cost, "expected_seconds", lambda config, facts, device: asked.append(facts.n_folds) or 1.0
+    )
+    alone = [
+        make_cell(seed=seed, split=split, train__folds=2) for seed in (0, 1) for split in (1, 2)
+    ]
+    cells = with_shared_folds(alone, ensemble_cells(alone, 2))
+    assert cost.seconds_to_train(cells, "cpu") == 4.0
+    assert asked == [2, 0]
 
 
 def test_without_inner_runs_no_member_waits(make_cell: MakeCell) -> None:

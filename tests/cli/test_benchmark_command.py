@@ -60,7 +60,10 @@ def test_mean_and_spread_over_seeds_are_printed_beside_published_numbers(
     assert "gtea, full supervision: mean of 1 split, 2 seeds, ± over seeds" in finished.out
     for name in ("results.csv", "results.json", "results.md"):
         assert (tmp_path / "out" / name).stat().st_size > 0
-    rows = json.loads(uvast(*command, "--out", tmp_path / "out", "--json").out)
+    assert "4 runs, 4 of them to train: less than a minute (auto)" in finished.error
+    again = uvast(*command, "--out", tmp_path / "out", "--json")
+    assert "4 runs, all of them trained already" in again.error
+    rows = json.loads(again.out)
     assert [(row["model"], row["decoding"]) for row in rows] == [
         ("ms-tcn", "frames"),
         ("ms-tcn", "frames + viterbi"),

@@ -35,8 +35,13 @@ def seconds_to_train(cells: Sequence[Cell], device: str) -> float:
 
     Each setting on each dataset is measured once, for a second or so; its other cells take as long.
     """
-    counts = Counter((cell.dataset, cell.model, cell.config.supervision.kind) for cell in cells)
-    first = {(one.dataset, one.model, one.config.supervision.kind): one for one in reversed(cells)}
+    first: dict[tuple[object, ...], Cell] = {}
+    counts: Counter[tuple[object, ...]] = Counter()
+    for cell in cells:
+        own_folds = cell.calibrated_by is None
+        key = (cell.dataset, cell.model, cell.config.supervision.kind, own_folds)
+        first.setdefault(key, cell)
+        counts[key] += 1
     return sum(count * _seconds(first[key], device) for key, count in counts.items())
 
 
@@ -44,7 +49,8 @@ def _seconds(cell: Cell, device: str) -> float:
     """The time of one, inner runs included; reads labels, or clicks, of what it learns from."""
     dataset = Dataset.open(cell.dataset)
     videos = dataset.side(cell.split, "train") if cell.fold is None else cell.fold.train
-    inner = () if cell.training.train.validation else folds_of(cell.training, videos, (), dataset)
+    no_folds = cell.training.train.validation or cell.calibrated_by is not None
+    inner = () if no_folds else folds_of(cell.training, videos, (), dataset)
     facts = read_facts(
         dataset,
         [sample for video in videos for sample in dataset.samples(video)],

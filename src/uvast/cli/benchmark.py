@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli import options
-from uvast.cli.console import note, print_json, progress_bar, results
+from uvast.cli.console import counted, note, print_json, progress_bar, results
+from uvast.cli.plans import in_words
+from uvast.errors import UvastError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from uvast.benchmark.cell import Cell
     from uvast.benchmark.engine import CellOutcome
     from uvast.benchmark.layout import Layout
 
@@ -112,6 +115,9 @@ def benchmark(
         engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus
     )
 
+    if engine is options.EngineName.local:
+        say_cost(cells, out, device, jobs)
+
     def write_all() -> None:
         write_results(out, collect(with_earlier(cells, out), out))
 
@@ -150,6 +156,25 @@ def _note_unlabelled(datasets: Iterable[Path]) -> None:
         for line in (unlabelled_note(bare), data.partial_summary(data.names)):
             if line is not None:
                 note(f"{data.name}: {line}")
+
+
+def say_cost(cells: Sequence[Cell], out: Path, device: str, jobs: int) -> None:
+    """How many runs are left to train, and how long that takes; of faults, the runs tell."""
+    from uvast.benchmark.cost import cells_to_train, seconds_to_train
+
+    left = cells_to_train(cells, out)
+    if not left:
+        note(f"{counted(len(cells), 'run')}, all of them trained already")
+        return
+    try:
+        seconds = seconds_to_train(left, device)
+    except UvastError:
+        return
+    at_once = "" if jobs == 1 else f", {jobs} at a time, if there are cores for that many"
+    note(
+        f"{counted(len(cells), 'run')}, {len(left)} of them to train: {in_words(seconds / jobs)}"
+        f"{at_once} ({device}), and the time to decode"
+    )
 
 
 def follow(outcomes: Iterable[CellOutcome], n_cells: int) -> int:

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from uvast.cli import options
-from uvast.cli.benchmark import end, follow
-from uvast.cli.console import counted, note, print_json, results
-from uvast.cli.plans import in_words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from uvast.benchmark.cell import Cell
+from uvast.cli.benchmark import end, follow, say_cost
+from uvast.cli.console import note, print_json, results
 
 
 def compare(
@@ -112,7 +106,7 @@ def compare(
     chosen = options.make_engine(
         engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus
     )
-    _say_cost(cells, out, device, jobs)
+    say_cost(cells, out, device, jobs)
     n_failed = follow(run_cells(cells, out, chosen), len(cells))
     rows = compared_rows(comparison.variants, out)
     write_comparison(out, rows)
@@ -127,19 +121,3 @@ def compare(
     drawn = " (and .png, .svg)" if figures else ""
     note(f"also in {out}/comparison.csv, comparison.json and comparison.md{drawn}")
     end(n_failed, len(cells))
-
-
-def _say_cost(cells: Sequence[Cell], out: Path, device: str, jobs: int) -> None:
-    """How many runs are left to train, and how long that takes."""
-    from uvast.benchmark.cost import cells_to_train, seconds_to_train
-
-    left = cells_to_train(cells, out)
-    if not left:
-        note(f"{counted(len(cells), 'run')}, all of them trained already")
-        return
-    seconds = seconds_to_train(left, device)
-    at_once = "" if jobs == 1 else f", {jobs} at a time, if there are cores for that many"
-    note(
-        f"{counted(len(cells), 'run')}, {len(left)} of them to train: {in_words(seconds / jobs)}"
-        f"{at_once} ({device}), and the time to decode"
-    )
