@@ -315,6 +315,9 @@ class DecodeConfig:
     beam_width: Annotated[Count, Field(le=1000)] = 0
     """transcripts that the beam search keeps; 1 is greedy, 0 is the transcript's own: 10 for
     `best`, else 1"""
+    length_power: Annotated[NonNegative, Field(le=10)] = 0.5
+    """a beam ranks transcripts by their log-probability over their length to this power; with 0 it
+    likes short ones best"""
     max_segments: Annotated[Positive, Field(le=10_000)] = 200
     """longest transcript that the decoder writes"""
     length_model: LengthKind = "poisson"

@@ -117,6 +117,7 @@ class Decoder:
                 beam_width=self.options.beam_width or own_width,
                 greedy_first=not self.options.beam_width,
                 max_segments=self.options.max_segments,
+                length_power=self.options.length_power,
             )
         return tuple(map(Job, frames, alone, masks, transcripts))
 

@@ -119,7 +119,7 @@ def check_effect(names: Iterable[str], options: DecodeConfig) -> None:
         return
     used = {"transcript", "alpha", "boundary_weight", "rates", "phases", "ends", "recipes"}
     if options.transcript == "best":
-        used |= {"beam_width", "max_segments"}
+        used |= {"beam_width", "length_power", "max_segments"}
     given = [name.removeprefix("decode.") for name in names]
     idle = [name for name in given if name not in used]
     if idle:

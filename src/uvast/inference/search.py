@@ -43,6 +43,10 @@ class Transcript:
         """The transcript `(S,)`, repeated neighbours merged."""
         return merge_repeats(self.tokens)
 
+    def rank(self, length_power: float) -> float:
+        """Its log-probability over its length, EOS included, to a power."""
+        return float(self.log_probability / (len(self.tokens) + 1) ** length_power)
+
 
 def greedy_transcripts(
     model: Writer, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, *, max_segments: int
@@ -87,14 +91,17 @@ def beam_transcripts(
     *,
     beam_width: int,
     max_segments: int,
+    length_power: float = 0.0,
 ) -> tuple[Transcript, ...]:
-    """The `beam_width` best transcripts of one video (B = 1), by log-probability.
+    """The `beam_width` best transcripts of one video (B = 1), by `Transcript.rank`.
 
     A step keeps the `beam_width` likeliest continuations; those that end there are finished. The
-    search stops when no running transcript can overtake the finished ones, since log-probabilities
-    only fall. A beam of one is greedy search.
+    search stops when no running transcript can overtake the finished ones: log-probabilities only
+    fall, and the longest transcript has the largest divisor. A beam of one is greedy search, which
+    knows one length only.
     """
     cap = min(max_segments, int(mask.sum()))
+    power = length_power if beam_width > 1 else 0.0
     state = model.start(encoded, mask)
     tokens = np.array([vocabulary.sos])
     scores = np.zeros(1)
@@ -110,12 +117,14 @@ def beam_transcripts(
             if token == vocabulary.eos:
                 score = float(extended[origin, token])
                 finished.append(Transcript(history[origin], score, complete=True))
-        finished = _best_first(finished)[:beam_width]
+        finished = _best_first(finished, power)[:beam_width]
         if place == cap:
             break
         origins, tokens = _likeliest(extended[:, : vocabulary.eos], beam_width)
         scores = extended[origins, tokens]
-        if len(finished) == beam_width and scores[0] <= finished[-1].log_probability:
+        if len(finished) == beam_width and scores[0] / (cap + 1) ** power <= finished[-1].rank(
+            power
+        ):
             break
         history = np.concatenate((history[origins], tokens[:, None]), axis=1)
         state = state.select(origins)
@@ -124,7 +133,7 @@ def beam_transcripts(
         for row, score in zip(history, scores, strict=True)
         if len(row) == cap
     ]
-    return tuple(finished or _best_first(cut))
+    return tuple(finished or _best_first(cut, power))
 
 
 def _forbid_empty(scores: NDArray[np.float64], vocabulary: Vocabulary) -> None:
@@ -140,8 +149,8 @@ def _likeliest(extended: NDArray[np.float64], count: int) -> tuple[IntArray, Int
     return rows[possible], columns[possible]
 
 
-def _best_first(transcripts: list[Transcript]) -> list[Transcript]:
-    return sorted(transcripts, key=lambda one: -one.log_probability)
+def _best_first(transcripts: list[Transcript], length_power: float) -> list[Transcript]:
+    return sorted(transcripts, key=lambda one: -one.rank(length_power))
 
 
 @torch.inference_mode()

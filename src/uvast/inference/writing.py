@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -36,6 +36,14 @@ if TYPE_CHECKING:
     from uvast.vocabulary import Vocabulary
 
 
+class _Beam(NamedTuple):
+    """How transcripts are searched."""
+
+    width: int
+    max_segments: int
+    length_power: float
+
+
 def written_transcripts(
     model: nn.Module,
     encoded: Encoded,
@@ -44,6 +52,7 @@ def written_transcripts(
     *,
     beam_width: int,
     max_segments: int,
+    length_power: float = 0.0,
     greedy_first: bool = False,
 ) -> list[tuple[Transcript, ...]]:
     """The transcripts of each video of a batch, best first.
@@ -52,7 +61,8 @@ def written_transcripts(
     `greedy_first`, what greedy search finds comes before what a wider one does.
     """
     widths = (1, beam_width) if greedy_first and beam_width > 1 else (beam_width,)
-    found = [_by_all(model, encoded, mask, vocabulary, one, max_segments) for one in widths]
+    beams = [_Beam(width, max_segments, length_power) for width in widths]
+    found = [_by_all(model, encoded, mask, vocabulary, beam) for beam in beams]
     return [tuple(chain.from_iterable(of_video)) for of_video in zip(*found, strict=True)]
 
 
@@ -61,14 +71,10 @@ def _by_all(
     encoded: Encoded,
     mask: Tensor,
     vocabulary: Vocabulary,
-    beam_width: int,
-    max_segments: int,
+    beam: _Beam,
 ) -> list[tuple[Transcript, ...]]:
     """What all decoders write of each video, in one ranking."""
-    by_writer = [
-        _written(*part, mask, vocabulary, beam_width, max_segments)
-        for part in writers_of(model, encoded)
-    ]
+    by_writer = [_written(*part, mask, vocabulary, beam) for part in writers_of(model, encoded)]
     if len(by_writer) == 1:
         return by_writer[0]
     return [
@@ -87,12 +93,13 @@ def _written(
     encoded: Encoded,
     mask: Tensor,
     vocabulary: Vocabulary,
-    beam_width: int,
-    max_segments: int,
+    beam: _Beam,
 ) -> list[tuple[Transcript, ...]]:
     """What one decoder writes of each video."""
-    if beam_width == 1:
-        greedy = greedy_transcripts(writer, encoded, mask, vocabulary, max_segments=max_segments)
+    if beam.width == 1:
+        greedy = greedy_transcripts(
+            writer, encoded, mask, vocabulary, max_segments=beam.max_segments
+        )
         return [(one,) for one in greedy]
     return [
         beam_transcripts(
@@ -100,8 +107,9 @@ def _written(
             encoded.video(index, n_frames),
             mask[index : index + 1, :n_frames],
             vocabulary,
-            beam_width=beam_width,
-            max_segments=max_segments,
+            beam_width=beam.width,
+            max_segments=beam.max_segments,
+            length_power=beam.length_power,
         )
         for index, n_frames in enumerate(mask.sum(1).tolist())
     ]
