@@ -122,9 +122,8 @@ def beam_transcripts(
             break
         origins, tokens = _likeliest(extended[:, : vocabulary.eos], beam_width)
         scores = extended[origins, tokens]
-        if len(finished) == beam_width and scores[0] / (cap + 1) ** power <= finished[-1].rank(
-            power
-        ):
+        best_left = scores[0] / (cap + 1) ** power
+        if len(finished) == beam_width and best_left <= finished[-1].rank(power):
             break
         history = np.concatenate((history[origins], tokens[:, None]), axis=1)
         state = state.select(origins)
