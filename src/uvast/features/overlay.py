@@ -151,7 +151,7 @@ class _Band:
         style = self._styles[segment.label]
         draw.rectangle((margin, margin, margin + size, margin + size), fill=style.colour)
         middle = self._text_height // 2
-        sure = "" if segment.confidence is None else f"{100 * segment.confidence:.0f} % sure"
+        sure = "" if segment.confidence is None else f"{segment.confidence:.0%} sure"
         room = self._width - draw.textlength(sure, font) - 4 * margin - size
         label = segment.label
         while len(label) > 1 and draw.textlength(label, font) > room:
