@@ -79,17 +79,10 @@ def evaluate(
     As published: `uvast evaluate results/ data/50salads --protocol legacy --json`
     """
     from uvast.data import Dataset
-    from uvast.evaluation import evaluate_in_detail, folder_of_split
+    from uvast.evaluation import evaluate_in_detail
     from uvast.evaluation.scores import HEADINGS, score_row
     from uvast.files import check_absent
-    from uvast.report.provenance import (
-        learned_by_model,
-        manifest_of,
-        predicted_split,
-        seen_by_model,
-        transductive_note,
-        unfamiliar_files,
-    )
+    from uvast.report.provenance import manifest_of, predicted_split
 
     if confusion is not None and not overwrite:
         check_absent(confusion)
@@ -106,18 +99,7 @@ def evaluate(
         confusion=confusion is not None,
         errors=errors,
     )
-    manifests = {
-        number: manifest_of(folder_of_split(predictions, number))
-        for number in found.splits or [None]
-    }
-    found = found.marked(
-        {number: learned_by_model(one, opened.path) for number, one in manifests.items()}
-    )
-    scored = [one.video for one in found.videos]
-    strange = [file for one in manifests.values() for file in unfamiliar_files(one, scored)]
-    seen = {number: seen_by_model(one, opened.path) for number, one in manifests.items()}
-    n_seen = sum(one.video in seen.get(one.split, ()) for one in found.videos)
-    _print_notes(opened, found, strange, transductive_note(len(found.videos), n_seen))
+    found, n_seen = _checked_for_training(found, predictions, opened)
     if confusion is not None and found.scores.confusion is not None:
         _write_confusion(confusion, found.scores.confusion, opened.vocabulary)
     if as_json:
@@ -139,6 +121,38 @@ def evaluate(
         _print_errors(found.errors, opened.vocabulary)
     if per_video:
         _print_videos(found, headings)
+
+
+def _checked_for_training(
+    found: Evaluation, predictions: Path, dataset: Dataset
+) -> tuple[Evaluation, int]:
+    """Marks and tells of videos that the model knew, and of files that are not its own.
+
+    Returns:
+        The scores with their marks, and how many videos were seen without their labels.
+    """
+    from uvast.evaluation import folder_of_split
+    from uvast.report.provenance import (
+        learned_by_model,
+        manifest_of,
+        seen_by_model,
+        transductive_note,
+        unfamiliar_files,
+    )
+
+    manifests = {
+        number: manifest_of(folder_of_split(predictions, number))
+        for number in found.splits or [None]
+    }
+    found = found.marked(
+        {number: learned_by_model(one, dataset.path) for number, one in manifests.items()}
+    )
+    scored = [one.video for one in found.videos]
+    strange = [file for one in manifests.values() for file in unfamiliar_files(one, scored)]
+    seen = {number: seen_by_model(one, dataset.path) for number, one in manifests.items()}
+    n_seen = sum(one.video in seen.get(one.split, ()) for one in found.videos)
+    _print_notes(dataset, found, strange, transductive_note(len(found.videos), n_seen))
+    return found, n_seen
 
 
 def _print_errors(errors: SegmentErrors, vocabulary: Vocabulary) -> None:

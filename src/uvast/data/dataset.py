@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.data.classes import read_vocabulary
-from uvast.data.faults import raise_fault, some
+from uvast.data.faults import raise_fault
 from uvast.data.feature_files import FeatureFolder, lengths_agree
-from uvast.data.label_files import misfit, read_labels
-from uvast.data.labelled import N_LISTED, Stretches, encode_stretches, read_labelled
+from uvast.data.label_files import misfit, read_labels, trim_note
+from uvast.data.labelled import Stretches, encode_stretches, partial_note, read_labelled
 from uvast.data.recognition import what_else_is_in
 from uvast.data.spec import SPEC_FILE, DatasetSpec, read_spec
 from uvast.data.splits import Split, matched_split, read_splits, split_faults
@@ -358,13 +358,7 @@ class Dataset:
 
     def trim_summary(self) -> str | None:
         """One line about the videos trimmed so far, or None."""
-        if not self.trimmed:
-            return None
-        largest = max(abs(frames - labels) for frames, labels in self.trimmed.values())
-        return (
-            f"{_count(len(self.trimmed), 'video')} trimmed: labels and features differ by up to "
-            f"{_count(largest, 'frame')} (first: {min(self.trimmed)})"
-        )
+        return trim_note(self.trimmed)
 
     def partial_summary(self, names: Iterable[str]) -> str | None:
         """One line about those of some videos that are labelled in part, or None."""
@@ -374,10 +368,7 @@ class Dataset:
             for name, its in found.items()
             if its
         ]
-        if not shares:
-            return None
-        which = "1 video is" if len(shares) == 1 else f"{len(shares)} videos are"
-        return f"{which} labelled in part, the rest stays out: {some(shares, N_LISTED)}"
+        return partial_note(shares)
 
     def _check_known(self, name: str) -> None:
         if name not in self.files.features and name not in self.files.labels:
@@ -398,7 +389,3 @@ class Dataset:
             return self.source_frames(name)
         n_labels = len(read_labels(self.labels_path(name)))
         return self.common_length(name, n_labels) if self.has_features(name) else n_labels
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

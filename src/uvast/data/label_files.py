@@ -15,7 +15,7 @@ from uvast.errors import CorruptFileError, LabelError
 from uvast.files import read_text, shown, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from uvast.data.faults import OnFault
@@ -54,6 +54,17 @@ def misfit(path: Path, n_labels: int, features_path: Path, n_frames: int) -> Lab
         remedy = f"extract the features again, or set tolerance = {enough:g} in {SPEC_FILE}"
     what = f"holds {n_labels} labels for the {n_frames} frames of {features_path}"
     return not_labels(path) or LabelError(what, where=path, remedy=remedy)
+
+
+def trim_note(trimmed: Mapping[str, tuple[int, int]]) -> str | None:
+    """One line about videos by their lengths of features and labels; None if there are none."""
+    if not trimmed:
+        return None
+    largest = max(abs(n_frames - n_labels) for n_frames, n_labels in trimmed.values())
+    videos = f"{len(trimmed)} video{'s' * (len(trimmed) != 1)}"
+    frames = f"{largest} frame{'s' * (largest != 1)}"
+    first = min(trimmed)
+    return f"{videos} trimmed: labels and features differ by up to {frames} (first: {first})"
 
 
 def read_mapping(path: Path, on_fault: OnFault = raise_fault) -> tuple[str, ...]:

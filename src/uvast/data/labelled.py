@@ -193,6 +193,14 @@ def unlabelled_note(videos: Sequence[str], *, lack: str = "labels") -> str | Non
     return f"{which} no {lack} and {stays} out: {some(videos, N_LISTED)}"
 
 
+def partial_note(videos: Sequence[str]) -> str | None:
+    """One line about videos that are labelled in part, each with its share; None without any."""
+    if not videos:
+        return None
+    which = "1 video is" if len(videos) == 1 else f"{len(videos)} videos are"
+    return f"{which} labelled in part, the rest stays out: {some(videos, N_LISTED)}"
+
+
 def write_labelled(path: Path, labelled: Mapping[str, Sequence[Span]]) -> None:
     """Writes a `labelled.json`."""
     write_text(path, labelled_text(labelled))
