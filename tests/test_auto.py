@@ -41,8 +41,8 @@ def rate(facts: DataFacts) -> int:
 
 def test_where_small_was_found_auto_is_small():
     config = plan(GTEA).config
-    assert (config.train.epochs, config.train.sampling_rate) == (152, 1)
-    small = {"train.epochs": 150, "train.sampling_rate": 0, "train.alignment_epochs": 30}
+    assert (config.train.epochs, config.train.sampling_rate) == (200, 1)
+    small = {"train.sampling_rate": 0, "train.alignment_epochs": 30}
     assert config.replaced(**small) == load_config("small")
 
 
@@ -53,7 +53,7 @@ def test_thirty_frames_a_second_are_not_fed_at_thirty():
         "29 videos with labels: 47,390 frames, 695 actions of 11 classes",
         "your videos have 30 features a second and actions of about 3.2 s, short ones of 1 s: the "
         "model sees every 3rd frame (--sampling-rate changes that)",
-        "110 epochs, fewer where there are more videos",
+        "145 epochs, fewer where there are more videos",
         "no stage 2, which `best` does not use; --set train.alignment_epochs=30 adds it",
     )
 

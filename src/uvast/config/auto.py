@@ -28,9 +28,9 @@ MOST_FRAMES = 20_000
 FEWEST_FRAMES = 2
 """Of a short segment, where a video is that long."""
 
-LOOKS = 3200
-"""At a video, over all epochs: `small` has 150 epochs for 21 videos; with 100 the transcript
-decoder was half-trained."""
+LOOKS = 4200
+"""At a video, over all epochs: `small` has 200 epochs for 21 videos; half as many leave the
+transcript decoder of recombined videos half-trained."""
 FEWEST_EPOCHS, MOST_EPOCHS = 30, 300
 MANY_VIDEOS = 400
 BATCH_OF_MANY = 4
