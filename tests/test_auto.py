@@ -114,7 +114,7 @@ def test_two_hours_at_sixty_frames_a_second():
 
 @pytest.mark.parametrize(
     ("n_videos", "epochs", "batch_size"),
-    [(1, 300, 1), (5, 300, 1), (30, 107, 1), (100, 32, 1), (400, 30, 1), (2000, 30, 4)],
+    [(1, 300, 1), (5, 300, 1), (30, 140, 1), (100, 42, 1), (400, 30, 1), (2000, 30, 4)],
 )
 def test_epochs_and_batches(n_videos, epochs, batch_size):
     train = plan(replace(GTEA, n_videos=n_videos)).config.train
