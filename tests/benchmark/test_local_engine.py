@@ -16,7 +16,7 @@ import pytest
 from benchmark_types import MakeCell
 
 from uvast.benchmark.cell import is_finished
-from uvast.benchmark.engine import LocalEngine, SerialEngine, n_cores, run_cells
+from uvast.benchmark.engine import LocalEngine, SerialEngine, run_cells
 from uvast.config import Config
 from uvast.errors import OutputError
 
@@ -170,13 +170,3 @@ def test_a_file_in_the_place_of_the_folder_is_refused(make_cell: MakeCell, tmp_p
     (tmp_path / "out").touch()
     with pytest.raises(OutputError, match="out: is a file; choose a folder"):
         list(run_cells([make_cell()], tmp_path / "out", SerialEngine()))
-
-
-def test_jobs_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr("uvast.benchmark.engine.n_cores", lambda: 8)
-    assert LocalEngine(jobs=3)._threads() == "2"
-    assert LocalEngine(jobs=100)._threads() == "1"
-    monkeypatch.setenv("OMP_NUM_THREADS", "5")
-    assert LocalEngine(jobs=3)._threads() == "5"
-    assert n_cores() >= 1

@@ -18,7 +18,7 @@ from uvast.config import Config
 from uvast.data import generate_dataset
 from uvast.errors import ConfigError
 from uvast.runs import RunFolder, RunInfo
-from uvast.training import EpochReport, Plan
+from uvast.training import EpochReport, Part, Plan
 
 
 @pytest.fixture
@@ -214,15 +214,19 @@ def test_inner_runs_are_part_of_the_bar():
     with progress_bar() as progress:
         bar = TrainingBar(progress, "full labels")
         bar.begin(Plan("uvast", 3, "cpu", {1: 5}, folds={2: 1, 3: 4}))  # the first one is done
-        bar.fold(2, 3)
+        bar.part(Part(fold=2, n_folds=3))
         bar.step(1, 4, 4, 0.5)
         (task,) = progress.tasks
         assert (task.completed, task.total) == (0.5, 10)
         assert task.description == "full labels, inner run 2 of 3"
-        bar.fold(3, 3)
+        bar.part(Part(fold=3, n_folds=3))
         bar.step(1, 2, 4, 1.0)
-        assert progress.tasks[0].completed == 3
-        bar.fold(0, 3)
+        assert progress.tasks[0].completed == 2.5  # both are on their way
+        bar.part(Part(fold=2, n_folds=3))
+        bar.step(1, 4, 4, 1.0)
+        bar.part(Part(fold=3, n_folds=3))
+        bar.step(1, 4, 4, 1.0)
+        bar.part(Part())
         bar.step(1, 1, 5, 0.25)
         assert progress.tasks[0].completed == 5.25
         assert progress.tasks[0].description == "full labels, stage 1"
@@ -236,6 +240,7 @@ def test_one_bar_covers_all_members():
         (task,) = progress.tasks
         assert (task.completed, task.total) == (0.5, 5)
         assert task.description == "member 2 of 3, stage 1"
+        bar.step(1, 4, 4, 1.0)
         bar.begin(Plan("uvast", 3, "cpu", {1: 4}, member=3, n_members=3))
         bar.step(1, 1, 4, 1.0)
         (task,) = progress.tasks

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors import safe_open
+from checkpoint_contents import contents
 
 import uvast
 from uvast.config import Config
@@ -16,7 +16,7 @@ from uvast.data import Dataset
 from uvast.data.subjects import group_by_subject
 from uvast.errors import CheckpointError, ConfigError
 from uvast.runs import RunFolder
-from uvast.training import EpochReport, Plan, plan_training, resume, train
+from uvast.training import EpochReport, Part, Plan, plan_training, resume, train
 from uvast.training.estimate import expected_seconds
 from uvast.training.folds import make_folds
 from uvast.training.inner_runs import read_calibration
@@ -34,8 +34,8 @@ class Recorder(Silent):
     def begin(self, plan: Plan) -> None:
         self.plans.append(plan)
 
-    def fold(self, number: int, count: int) -> None:
-        self._fold = number
+    def part(self, part: Part) -> None:
+        self._fold = part.fold
 
     def epoch(self, report: EpochReport) -> None:
         self.seen.append((self._fold, report.epoch))
@@ -109,13 +109,6 @@ def test_a_watcher_is_told_of_them_first(whole: tuple[Path, Recorder]) -> None:
     assert own == [(0, 1), (0, 2), (0, 3), (0, 4), (0, 1)]
 
 
-def contents(path: Path) -> tuple[dict[str, str], dict[str, bytes]]:
-    """Header and bytes of each tensor; the order of a file's header changes from time to time."""
-    with safe_open(path, framework="np") as file:
-        names = file.keys()
-        return dict(file.metadata()), {name: file.get_tensor(name).tobytes() for name in names}
-
-
 @pytest.mark.parametrize("stop_in", [(1, 2), (2, 1), (0, 1)], ids=["first", "second", "own"])
 def test_a_run_that_is_killed_anywhere_ends_the_same(
     whole: tuple[Path, Recorder],
@@ -178,6 +171,8 @@ def test_with_folds_every_video_is_trained_on(tiny_path: Path, config: Config) -
     assert without.facts.n_folds == 0
     with_folds = expected_seconds(planned.config, planned.facts, cpu)
     assert with_folds > 2 * expected_seconds(without.config, without.facts, cpu)
+    at_once = expected_seconds(planned.config, planned.facts, cpu, jobs=4)
+    assert at_once < 0.8 * with_folds  # 1.75 runs in place of 4
 
 
 def test_too_few_videos_keep_the_usual_weights(

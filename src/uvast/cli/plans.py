@@ -7,12 +7,17 @@ import os
 from typing import TYPE_CHECKING
 
 from uvast.cli.console import note, print_json
+from uvast.devices import n_cores
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
     from uvast.config.auto import AutoPlan
+
+
+WORTH_PROCESSES = 120
+"""Seconds of a training from which on more processes, each of which has to start, are told of."""
 
 
 def leaves_all_to_data(preset: str | None, file: Path | None, changes: Collection[str]) -> bool:
@@ -22,7 +27,9 @@ def leaves_all_to_data(preset: str | None, file: Path | None, changes: Collectio
     return preset in (None, AUTO) and file is None and "model.kind" not in changes
 
 
-def say_plan(plan: AutoPlan, device: str, *, n_members: int = 1, as_json: bool = False) -> None:
+def say_plan(
+    plan: AutoPlan, device: str, *, n_members: int = 1, jobs: int = 1, as_json: bool = False
+) -> None:
     """Tells the plan and the time it will take; with `as_json` also to scripts, on stdout."""
     from uvast.devices import choose_device
     from uvast.training import expected_seconds
@@ -32,9 +39,12 @@ def say_plan(plan: AutoPlan, device: str, *, n_members: int = 1, as_json: bool =
     for sentence in plan.sentences:
         note(sentence)
     chosen = choose_device(device)
-    seconds = expected_seconds(plan.config, plan.facts, chosen, n_members)
+    seconds = expected_seconds(plan.config, plan.facts, chosen, n_members, jobs)
     each = f"{n_members} members will" if n_members > 1 else "this will"
     note(f"{each} take {in_words(seconds)} ({chosen})")
+    at_once = min(n_cores(), max(plan.facts.n_folds, n_members - 1))
+    if jobs == 1 < at_once and seconds > WORTH_PROCESSES:
+        note(f"--jobs {at_once} trains {at_once} models at a time, which takes less")
     if as_json:
         print_json(
             {
@@ -42,6 +52,7 @@ def say_plan(plan: AutoPlan, device: str, *, n_members: int = 1, as_json: bool =
                 "config": plan.config.as_dict(),
                 "sentences": plan.sentences,
                 "members": n_members,
+                "jobs": jobs,
                 "seconds": round(seconds, 1),
                 "device": str(chosen),
             }

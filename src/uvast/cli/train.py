@@ -113,6 +113,14 @@ def train(
             show_default="1",
         ),
     ] = None,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Inner runs and members at the same time, each with its share of the cores.",
+            metavar="N",
+        ),
+    ] = 1,
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Also log for TensorBoard (an extra).")
     ] = False,
@@ -131,7 +139,8 @@ def train(
     A project, from labels or clicks, to its next numbered run: `uvast train my-project`
 
     Three models that are asked together are surer, and share the inner runs, so that they take less
-    than twice as long: `uvast train my-videos --members 3 --out run`
+    than twice as long: `uvast train my-videos --members 3 --out run`; with `--jobs 2` two are
+    trained side by side
 
     After a break, Ctrl-C included: `uvast train --resume runs/gtea-1`; it may come with another
     `--device`, with `--stage`, and with `--set` of train.alignment_epochs,
@@ -160,7 +169,7 @@ def train(
                 remedy="leave out DATASET, --out, --preset, --config, --split, --timestamps, "
                 "--plan and --members",
             )
-        _resume(resume, changes, stage, device, tensorboard=tensorboard)
+        _resume(resume, changes, stage, device, jobs, tensorboard=tensorboard)
         return
     if dataset is None or (out is None and not plan and not needs_no_place(dataset)):
         raise ConfigError(
@@ -206,7 +215,8 @@ def train(
     if has_clicks and timestamps is None and (ignored := ignored_timestamps(dataset)):
         note(ignored)
     if planned is not None:
-        say_plan(replace(planned, config=chosen), device, n_members=members or 1, as_json=plan)
+        whole = replace(planned, config=chosen)
+        say_plan(whole, device, n_members=members or 1, jobs=jobs, as_json=plan)
     if plan:
         return
     with run_place(dataset, out) as run, _followed(run, tensorboard=tensorboard) as watcher:
@@ -219,6 +229,7 @@ def train(
             device=device,
             watcher=watcher,
             members=members or 1,
+            jobs=jobs,
         )
     if summary := opened.trim_summary():
         note(summary)
@@ -270,7 +281,13 @@ def _second_stage(
 
 
 def _resume(
-    run: Path, changes: dict[str, str], stage: Stage | None, device: str, *, tensorboard: bool
+    run: Path,
+    changes: dict[str, str],
+    stage: Stage | None,
+    device: str,
+    jobs: int,
+    *,
+    tensorboard: bool,
 ) -> None:
     from uvast.runs import RunFolder
     from uvast.training import resume as resume_run
@@ -282,7 +299,7 @@ def _resume(
         added = _second_stage(config, stage, changes)
         changes |= {name: f"={value}" for name, value in added.items()}
     with _followed(run, tensorboard=tensorboard) as watcher:
-        resume_run(run, settings=_settings(changes), device=device, watcher=watcher)
+        resume_run(run, settings=_settings(changes), device=device, watcher=watcher, jobs=jobs)
     note(f"the model is in {run}")
 
 

@@ -9,7 +9,7 @@ from uvast.cli.console import note
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from uvast.training import EpochReport, Plan
+    from uvast.training import EpochReport, Part, Plan
 
 WIDE = 140
 """Columns of a terminal that has room for every term of the loss."""
@@ -25,36 +25,35 @@ class TrainingBar:
     def __init__(self, progress: Progress, name: str = "") -> None:
         self._progress = progress
         self._name = f"{name}, " if name else ""
-        self._left: dict[int, int] = {}
-        self._folds: dict[int, int] = {}
-        self._fold, self._n_folds = 0, 0
-        self._n_before = 0
-        self._member = ""
+        self._plans: dict[int, Plan] = {}
+        self._part: Part | None = None
+        self._done: dict[tuple[Part, int], float] = {}
+        self._losses: dict[Part, str] = {}
         self._total = 0
         self._task: TaskID | None = None
         self._labels: TaskID | None = None
-        self._text = ""
 
     def begin(self, plan: Plan) -> None:
         """Tells what there is to do."""
+        from uvast.training import Part
+
         self._end_labels()
-        # those of the members before this one
-        self._n_before += sum(self._folds.values()) + sum(self._left.values())
-        self._left, self._folds = plan.epochs, plan.folds
-        self._fold, self._text = 0, ""
-        if plan.n_members > 1:
-            self._member = f"member {plan.member} of {plan.n_members}, "
-        own = sum(self._folds.values()) + sum(self._left.values())
-        self._total = self._n_before + own + plan.later_epochs
+        is_first = not self._plans
+        self._plans[plan.member] = plan
+        self._part = Part(plan.member)
+        begun = [
+            n for one in self._plans.values() for n in (*one.folds.values(), *one.epochs.values())
+        ]
+        self._total = sum(begun) + self._plans[max(self._plans)].later_epochs
         if self._task is not None:
             self._progress.update(self._task, total=self._total)
-        if not self._name and not self._n_before:
+        if not self._name and is_first:
             for line in (*plan.notes, *_of_folds(plan), _sentence(plan)):
                 note(line)
 
-    def fold(self, number: int, count: int) -> None:
-        """Goes to an inner run, or with 0 to the run itself."""
-        self._fold, self._n_folds, self._text = number, count, ""
+    def part(self, part: Part) -> None:
+        """Goes to a member or an inner run."""
+        self._part = part
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """Moves a bar of its own."""
@@ -71,26 +70,28 @@ class TrainingBar:
     def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
         """Moves the bar; epochs of earlier sessions are none of its own."""
         self._end_labels()
-        here = f"inner run {self._fold} of {self._n_folds}" if self._fold else f"stage {stage}"
-        text = f"{self._name}{self._member}{here}{self._text}"
+        assert self._part is not None, "a plan comes before its steps"
+        part, plan = self._part, self._plans[self._part.member]
+        member = f"member {part.member} of {plan.n_members}, " if plan.n_members > 1 else ""
+        here = f"inner run {part.fold} of {part.n_folds}" if part.fold else f"stage {stage}"
+        text = f"{self._name}{member}{here}{self._losses.get(part, '')}"
         if self._task is None:
             self._task = self._progress.add_task(text, total=self._total)
-        if self._fold:
-            before = sum(n for number, n in self._folds.items() if number < self._fold)
-            left = self._folds[self._fold]
-        else:
-            before = sum(self._folds.values())
-            before += sum(n for number, n in self._left.items() if number < stage)
-            left = self._left[stage]
-        done = self._n_before + before + left - (epochs - epoch + 1) + fraction
-        self._progress.update(self._task, completed=round(done, 2), description=text)
+        left = plan.folds[part.fold] if part.fold else plan.epochs[stage]
+        self._done[part, stage] = left - (epochs - epoch + 1) + fraction
+        if stage == 2 and 1 in plan.epochs:  # it may have ended early
+            self._done[part, 1] = plan.epochs[1]
+        done = round(sum(self._done.values()), 2)
+        self._progress.update(self._task, completed=done, description=text)
 
     def epoch(self, report: EpochReport) -> None:
         """Shows the losses, and the scores of a validation in a line of their own."""
-        self._text = f": loss {report.losses['total']:.2f}"
+        losses = f": loss {report.losses['total']:.2f}"
         if self._progress.console.width >= WIDE:
             terms = [f"{n} {value:.2f}" for n, value in report.losses.items() if n != "total"]
-            self._text += f" ({', '.join(terms)})"
+            losses += f" ({', '.join(terms)})"
+        assert self._part is not None, "a plan comes before its epochs"
+        self._losses[self._part] = losses
         if report.validation and not self._name:
             note(_scores(report))
         self.step(report.stage, report.epoch, report.epochs, 1.0)

@@ -3,10 +3,11 @@
 from uvast.training.estimate import expected_seconds
 from uvast.training.members import resume, train
 from uvast.training.train import plan_training
-from uvast.training.watching import EpochReport, Plan, Watcher
+from uvast.training.watching import EpochReport, Part, Plan, Watcher
 
 __all__ = [
     "EpochReport",
+    "Part",
     "Plan",
     "Watcher",
     "expected_seconds",

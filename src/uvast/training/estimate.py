@@ -34,12 +34,17 @@ CALIBRATED = 20
 
 
 def expected_seconds(
-    config: Config, facts: DataFacts, device: torch.device, n_members: int = 1
+    config: Config,
+    facts: DataFacts,
+    device: torch.device,
+    n_members: int = 1,
+    jobs: int = 1,
 ) -> float:
     """What all epochs, inner runs and validations will take, about.
 
     A second or so is spent on finding out. Reading files and making pseudo-labels is left out. Of
-    several members only the first has inner runs.
+    several members only the first has inner runs; these, and then the other members, are trained
+    `jobs` at a time, with as many cores for a step, about, as it can use.
     """
     n_frames = max(1, round(facts.n_frames / facts.n_videos / (config.train.sampling_rate or 1)))
     measured = min(n_frames, MOST_FRAMES)
@@ -60,10 +65,11 @@ def expected_seconds(
             )
     n_validations = sum(-(-n // config.train.validate_every) for n in epochs.values())
     seconds += n_validations * facts.n_validation * DECODED * step
-    seconds *= n_members
+    seconds *= 1 + -(-(n_members - 1) // jobs)
     if facts.n_folds:
-        shown = facts.n_videos * (facts.n_folds - 1)  # each video stays out of one inner run
-        seconds += config.train.epochs_of_fold * shown * step
+        shown = facts.n_videos * (facts.n_folds - 1) / facts.n_folds  # each stays out of one
+        n_rounds = -(-facts.n_folds // jobs)
+        seconds += n_rounds * config.train.epochs_of_fold * shown * step
         seconds += facts.n_videos * CALIBRATED * step
     return seconds * n_frames / measured
 

@@ -21,8 +21,9 @@ from uvast.runs import RunFolder, is_run
 from uvast.training.folds import LEAST_VIDEOS, folds_of
 from uvast.training.preparing import held_alone, open_session
 from uvast.training.resuming import read_state
+from uvast.training.side_by_side import Task, train_side_by_side
 from uvast.training.validation import ValidationPart
-from uvast.training.watching import Silent
+from uvast.training.watching import Part, Silent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,6 +65,7 @@ class InnerRuns:
     device: torch.device
     processes: Processes
     watcher: Watcher | None
+    jobs: int = 1
 
     @cached_property
     def folds(self) -> tuple[Fold, ...]:
@@ -108,13 +110,11 @@ class InnerRuns:
         watcher = self.watcher if self.watcher and self.processes.is_first else Silent()
         path = self.run.path / FOLDS / WEIGHTS_FILE
         if not self.processes.from_first(is_present(path)):
-            for fold in self.folds:
-                watcher.fold(fold.number, len(self.folds))
-                self._train(fold, _Inner(watcher))
+            self._train_all(watcher)
             if self.processes.is_first:
                 found = [one for fold in self.folds for one in self._held_out(fold, data)]
                 write_json(path, asdict(calibrate(found)))
-        watcher.fold(0, len(self.folds))
+        watcher.part(Part())
         calibration = None
         if self.processes.is_first:
             calibration = read_calibration(self.run.path)
@@ -128,14 +128,27 @@ class InnerRuns:
         last = self._place(fold).last
         return read_state(last)[0].epoch if is_present(last) else 0
 
-    def _train(self, fold: Fold, watcher: Watcher) -> None:
-        """One inner run to its end, from wherever it stands."""
-        place, processes = self._place(fold), self.processes
-        if processes.from_first(place.is_finished()):
+    def _train_all(self, watcher: Watcher) -> None:
+        """What is left of them, one after the other or side by side."""
+        places = {fold: self._place(fold) for fold in self.folds}
+        left = self.processes.from_first(
+            [fold for fold in self.folds if not places[fold].is_finished()]
+        )
+        for fold in left:
+            if self.processes.is_first and not is_run(places[fold].path):
+                places[fold].create(self._config, self._info(fold))
+        self.processes.wait()
+        told = [_Inner(watcher, Part(fold=one.number, n_folds=len(self.folds))) for one in left]
+        if self.jobs > 1:
+            tasks = [Task(str(places[fold].path), str(self.device)) for fold in left]
+            train_side_by_side(tasks, told, self.jobs)
             return
-        if processes.is_first and not is_run(place.path):
-            place.create(self._config, self._info(fold))
-        processes.wait()
+        for fold, its_watcher in zip(left, told, strict=True):
+            self._train(places[fold], its_watcher)
+
+    def _train(self, place: RunFolder, watcher: Watcher) -> None:
+        """One inner run to its end, from wherever it stands."""
+        processes = self.processes
         _, config, info = RunFolder.open(place.path)
         session = open_session(
             place,
@@ -187,11 +200,12 @@ class _Inner:
     """Passes on what happens in an inner run, but for its plan: the run has told its own."""
 
     then: Watcher
+    of: Part
 
     def begin(self, plan: Plan) -> None:
         """The run has begun already."""
 
-    def fold(self, number: int, count: int) -> None:
+    def part(self, part: Part) -> None:
         """There are no folds of folds."""
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
@@ -199,9 +213,11 @@ class _Inner:
         self.then.pseudo_labels(n_done, n_most)
 
     def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
-        """Passed on."""
+        """Of this inner run: others may have been told of in between."""
+        self.then.part(self.of)
         self.then.step(stage, epoch, epochs, fraction)
 
     def epoch(self, report: EpochReport) -> None:
-        """Passed on."""
+        """Of this inner run."""
+        self.then.part(self.of)
         self.then.epoch(report)

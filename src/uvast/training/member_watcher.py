@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from uvast.training.watching import Part
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -35,10 +37,12 @@ class MemberWatcher:
         self._n_members = n_members
         self._n_epochs = n_epochs
         self._begin = begin
+        self._part = Part(index + 1)
 
     def begin(self, plan: Plan) -> None:
         """With the epochs of the members that follow."""
         self._begin()
+        self._part = Part(self._index + 1)
         n_later = self._n_members - self._index - 1
         self._then.begin(
             replace(
@@ -49,18 +53,20 @@ class MemberWatcher:
             )
         )
 
-    def fold(self, number: int, count: int) -> None:
-        """Only passed on."""
-        self._then.fold(number, count)
+    def part(self, part: Part) -> None:
+        """Told with every step: others may have been told of in between."""
+        self._part = replace(part, member=self._index + 1)
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """Only passed on."""
         self._then.pseudo_labels(n_done, n_most)
 
     def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
-        """Only passed on."""
+        """Of this member."""
+        self._then.part(self._part)
         self._then.step(stage, epoch, epochs, fraction)
 
     def epoch(self, report: EpochReport) -> None:
-        """Only passed on."""
+        """Of this member."""
+        self._then.part(self._part)
         self._then.epoch(report)

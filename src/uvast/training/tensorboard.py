@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from uvast.errors import ConfigError
+from uvast.training.watching import Part
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,19 +28,20 @@ class TensorBoard:
         self._make_writer = SummaryWriter
         self._run = run
         self._then = then
-        self._writer: Any = None
-        self._in_fold = False
+        self._writers: dict[int, Any] = {}
+        self._part = Part()
 
     def begin(self, plan: Plan) -> None:
         """Only now there is a run folder to write into."""
         member = f"member{plan.member}" if plan.n_members > 1 else ""
-        self._writer = self._make_writer(self._run / "tensorboard" / member)
+        self._writers[plan.member] = self._make_writer(self._run / "tensorboard" / member)
+        self._part = Part(plan.member)
         self._then.begin(plan)
 
-    def fold(self, number: int, count: int) -> None:
-        """Inner runs are not logged."""
-        self._in_fold = number > 0
-        self._then.fold(number, count)
+    def part(self, part: Part) -> None:
+        """Each member has a log of its own."""
+        self._part = part
+        self._then.part(part)
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """Only passed on."""
@@ -50,11 +52,11 @@ class TensorBoard:
         self._then.step(stage, epoch, epochs, fraction)
 
     def epoch(self, report: EpochReport) -> None:
-        """Losses and validation scores, by stage."""
-        groups = {"loss": report.losses, "validation": report.validation}
-        for group, values in groups.items() if not self._in_fold else ():
-            for name, value in values.items():
-                tag = f"stage{report.stage}/{group}/{name}"
-                self._writer.add_scalar(tag, value, report.epoch)
-        self._writer.flush()
+        """Losses and validation scores, by stage; inner runs are not logged."""
+        if not self._part.fold:
+            writer = self._writers[self._part.member]
+            for group, values in (("loss", report.losses), ("validation", report.validation)):
+                for name, value in values.items():
+                    writer.add_scalar(f"stage{report.stage}/{group}/{name}", value, report.epoch)
+            writer.flush()
         self._then.epoch(report)

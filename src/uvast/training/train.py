@@ -54,6 +54,7 @@ def train_run(
     watcher: Watcher | None = None,
     held_out: Sequence[str] | None = None,
     calibrated_by: Path | None = None,
+    jobs: int = 1,
 ) -> RunFolder:
     """Trains one model; see `uvast.training.train`.
 
@@ -91,7 +92,7 @@ def train_run(
         session = open_session(
             folder, config, info, data, samples, device=chosen, processes=processes, watcher=watcher
         )
-        inner = InnerRuns(folder, config, info, data, samples, chosen, processes, watcher)
+        inner = InnerRuns(folder, config, info, data, samples, chosen, processes, watcher, jobs)
         if processes.is_first:
             folder.create(config, info)
             if calibrated_by is not None:
@@ -142,6 +143,7 @@ def resume_run(
     device: str = "auto",
     watcher: Watcher | None = None,
     calibrated_by: Path | None = None,
+    jobs: int = 1,
 ) -> RunFolder:
     """Goes on with one model; see `uvast.training.resume` and `train_run`."""
     folder, config, info = RunFolder.open(Path(run))
@@ -158,7 +160,7 @@ def resume_run(
         session = open_session(
             folder, config, info, data, samples, device=chosen, processes=processes, watcher=watcher
         )
-        inner = InnerRuns(folder, config, info, data, samples, chosen, processes, watcher)
+        inner = InnerRuns(folder, config, info, data, samples, chosen, processes, watcher, jobs)
         if calibrated_by is not None:
             inner.take_over(calibrated_by)
         session.run(inner)

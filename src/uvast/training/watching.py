@@ -62,6 +62,21 @@ class Plan:
     transductive: bool = False
 
 
+@dataclass(frozen=True)
+class Part:
+    """What a step or an epoch is of.
+
+    Args:
+        member: counted from 1.
+        fold: its inner run, counted from 1; 0 is the member itself.
+        n_folds: how many inner runs it has.
+    """
+
+    member: int = 1
+    fold: int = 0
+    n_folds: int = 0
+
+
 class Watcher(Protocol):
     """Whoever follows a run: a progress bar, TensorBoard, a caller's own code."""
 
@@ -69,8 +84,11 @@ class Watcher(Protocol):
         """Before the first epoch, when nothing speaks against the run."""
         ...
 
-    def fold(self, number: int, count: int) -> None:
-        """Steps and epochs that follow are of this inner run, counted from 1; 0 is the run."""
+    def part(self, part: Part) -> None:
+        """Steps and epochs that follow are of this part, until another one is told.
+
+        Parts that are trained side by side take turns.
+        """
         ...
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
@@ -92,7 +110,7 @@ class Silent:
     def begin(self, plan: Plan) -> None:
         """Says nothing."""
 
-    def fold(self, number: int, count: int) -> None:
+    def part(self, part: Part) -> None:
         """Says nothing."""
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:

@@ -1,0 +1,86 @@
+"""Inner runs and members that are trained at the same time, each in a process of its own.
+
+The processes are those of `uvast.training.worker`. They tell what happens as lines of JSON, which
+`Teller` writes and `tell` reads.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from uvast.errors import TrainingError
+from uvast.files import checked
+from uvast.training.watching import EpochReport, Part, Plan
+from uvast.workers import Workers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from uvast.training.watching import Watcher
+
+WORKER = "uvast.training.worker"
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a process is to train.
+
+    Args:
+        run: a run folder that has begun.
+        device: `auto`, `cpu`, `cuda`, …
+        member: of that run, counted from 0; None is the run itself.
+    """
+
+    run: str
+    device: str
+    member: int | None = None
+
+
+def train_side_by_side(tasks: Sequence[Task], watchers: Sequence[Watcher], jobs: int) -> None:
+    """Trains all of them, `jobs` at a time; each has a watcher. One that fails stops the others."""
+    lines = [json.dumps(asdict(task)) for task in tasks]
+    workers = Workers(WORKER, jobs)
+    for place, error in workers.run(lines, lambda place, line: tell(watchers[place], line)):
+        if error is not None:
+            raise TrainingError(error, where=tasks[place].run)
+
+
+class Teller:
+    """A watcher that says what it is told, a line each."""
+
+    def begin(self, plan: Plan) -> None:
+        """With the whole plan."""
+        self._say("begin", asdict(plan))
+
+    def part(self, part: Part) -> None:
+        """With the part."""
+        self._say("part", asdict(part))
+
+    def pseudo_labels(self, n_done: int, n_most: int) -> None:
+        """With both numbers."""
+        self._say("pseudo_labels", n_done, n_most)
+
+    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+        """With all four numbers."""
+        self._say("step", stage, epoch, epochs, fraction)
+
+    def epoch(self, report: EpochReport) -> None:
+        """With the whole report."""
+        self._say("epoch", asdict(report))
+
+    @staticmethod
+    def _say(*words: object) -> None:
+        sys.stdout.write(f"{json.dumps(words)}\n")
+        sys.stdout.flush()
+
+
+def tell(watcher: Watcher, line: str) -> None:
+    """Tells a watcher what a `Teller` in another process said."""
+    what, *words = json.loads(line)
+    kinds: dict[str, type[Any]] = {"begin": Plan, "part": Part, "epoch": EpochReport}
+    if what in kinds:
+        words = [checked(words[0], kinds[what])]
+    getattr(watcher, what)(*words)

@@ -1,0 +1,151 @@
+"""Tasks that do not wait for each other: a process for each, a few at a time.
+
+A process, not a thread or a pool: whatever a task does to itself, the others go on. None outlives
+the process that started it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from uvast.devices import n_cores
+from uvast.errors import UvastError
+from uvast.files import write_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    Hear = Callable[[int, str], None]
+
+THREADS = "OMP_NUM_THREADS"
+FAILED = 2
+
+
+def threads_of_each(jobs: int) -> int:
+    """A fair share of the cores."""
+    return max(1, n_cores() // jobs)
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Processes of a module of ours that calls `serve`.
+
+    Args:
+        module: its name.
+        jobs: how many at a time; the cores are shared among them.
+    """
+
+    module: str
+    jobs: int = 1
+
+    def run(
+        self, tasks: Sequence[str], hear: Hear | None = None
+    ) -> Iterator[tuple[int, str | None]]:
+        """Gives every task, one line, to a process of its own.
+
+        Yields the place of a task in `tasks` and why it failed, None if it did not, as they end.
+        What a process prints is heard line by line, one line at a time.
+        """
+        pool = ThreadPoolExecutor(self.jobs)
+        running: set[subprocess.Popen[str]] = set()
+        one_at_a_time = threading.Lock()
+
+        def hear_one(place: int, line: str) -> None:
+            if hear is not None:
+                with one_at_a_time:
+                    hear(place, line)
+
+        try:
+            futures = [
+                pool.submit(self._run_one, place, task, hear_one, running)
+                for place, task in enumerate(tasks)
+            ]
+            for future in as_completed(futures):
+                yield future.result()
+        finally:  # after an interrupt nothing new starts, and nothing goes on
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in tuple(running):
+                process.terminate()
+            pool.shutdown()
+
+    def _run_one(
+        self, place: int, task: str, hear: Hear, running: set[subprocess.Popen[str]]
+    ) -> tuple[int, str | None]:
+        with (
+            tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as words,
+            subprocess.Popen(  # noqa: S603 - our own module
+                [sys.executable, "-m", self.module],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=words,
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+                env={**os.environ, THREADS: self._threads()},
+            ) as process,
+        ):
+            running.add(process)
+            assert process.stdin is not None, "asked for above"
+            assert process.stdout is not None, "asked for above"
+            try:
+                process.stdin.write(f"{task}\n")
+                process.stdin.flush()
+            except BrokenPipeError:
+                pass  # it died at once; its words and its code follow
+            for line in process.stdout:
+                hear(place, line.rstrip("\n"))
+            code = process.wait()
+            running.discard(process)
+            words.seek(0)
+            said = words.read().strip().splitlines()
+        return place, None if code == 0 else _reason(code, said)
+
+    def _threads(self) -> str:
+        """What the user has set stays."""
+        return os.environ.get(THREADS, str(threads_of_each(self.jobs)))
+
+
+def _reason(code: int, said: list[str]) -> str:
+    if code < 0:
+        return f"killed by {signal.Signals(-code).name}"
+    return said[-1] if said else f"ended with code {code}"
+
+
+def serve(work: Callable[[str], str | None]) -> None:
+    """The process of one task, which comes on stdin; `work` gives the reason why it failed."""
+    task = sys.stdin.readline()
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    reason = work(task)
+    if reason is not None:
+        sys.stderr.buffer.write(f"{reason}\n".encode(errors="replace"))
+        sys.exit(FAILED)
+
+
+def reason_of_failure(work: Callable[[], object], report: Path) -> str | None:
+    """Why some work failed, None if it did not; a crash leaves its traceback in the file."""
+    try:
+        work()
+    except UvastError as error:
+        return str(error)
+    except Exception as error:  # a crash of one task is a line in what the others tell
+        write_text(report, traceback.format_exc())
+        return f"{type(error).__name__}: {error}; see {report}"
+    report.unlink(missing_ok=True)
+    return None
+
+
+def _die_with_parent() -> None:
+    """The other end of stdin closes when the parent ends, however it ends."""
+    while os.read(0, 1024):  # not sys.stdin: its lock would block the end of the process
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,144 @@
+"""Inner runs and members in processes of their own: the same weights, and one story."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from breaking_off import StopAfter, StopError
+from checkpoint_contents import contents
+
+from uvast.config import Config
+from uvast.errors import ConfigError, TrainingError
+from uvast.runs import RunFolder
+from uvast.training import EpochReport, Part, Plan, resume, train
+from uvast.training.side_by_side import Task, Teller, tell, train_side_by_side
+from uvast.training.watching import Silent
+
+
+class Story(Silent):
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[object] = []
+        self.epochs: set[tuple[Part, int]] = set()
+        self.plans: list[Plan] = []
+        self._part = Part()
+
+    def begin(self, plan: Plan) -> None:
+        self.plans.append(plan)
+
+    def part(self, part: Part) -> None:
+        self._part = part
+
+    def pseudo_labels(self, n_done: int, n_most: int) -> None:
+        self.told.append((n_done, n_most))
+
+    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+        self.told.append((stage, epoch, epochs, fraction))
+
+    def epoch(self, report: EpochReport) -> None:
+        self.epochs.add((self._part, report.epoch))
+        self.told.append(report)
+
+
+@pytest.fixture(scope="module")
+def config(small_config: Config) -> Config:
+    return small_config.replaced(
+        **{
+            "train.folds": 2,
+            "train.epochs": 2,
+            "train.alignment_epochs": 0,
+            "decode.transcript": "best",
+        }
+    )
+
+
+@pytest.fixture(autouse=True)
+def others_have_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in this process: sums of several threads round otherwise."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(scope="module")
+def in_turn(
+    tiny_path: Path, config: Config, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Story]:
+    torch.set_num_threads(1)
+    run, story = tmp_path_factory.mktemp("runs") / "run", Story()
+    train(tiny_path, run, config=config, split=1, members=3, watcher=story)
+    return run, story
+
+
+def same(run: Path, other: Path) -> bool:
+    weights = "members/1/folds/weights.json"
+    found = [(run / weights).read_bytes() == (other / weights).read_bytes()]
+    found += [
+        contents(run / name) == contents(other / name)
+        for name in ("best.safetensors", *(f"members/{k}/last.safetensors" for k in (1, 2, 3)))
+    ]
+    return all(found)
+
+
+def test_they_end_with_the_weights_that_they_have_one_after_the_other(
+    in_turn: tuple[Path, Story], tiny_path: Path, config: Config, tmp_path: Path
+) -> None:
+    story = Story()
+    train(tiny_path, tmp_path / "run", config=config, split=1, members=3, watcher=story, jobs=2)
+    assert same(tmp_path / "run", in_turn[0])
+    assert story.epochs == in_turn[1].epochs
+    assert {part for part, _ in story.epochs} == {
+        *(Part(1, fold, 2) for fold in (1, 2)),
+        *(Part(member) for member in (1, 2, 3)),
+    }
+    assert {plan.member: plan.epochs for plan in story.plans} == {k: {1: 2} for k in (1, 2, 3)}
+
+
+@pytest.mark.parametrize("n_epochs", [1, 7], ids=["an inner run", "a later member"])
+def test_broken_off_they_go_on(
+    in_turn: tuple[Path, Story], tiny_path: Path, config: Config, tmp_path: Path, n_epochs: int
+) -> None:
+    run, watcher = tmp_path / "run", StopAfter(n_epochs)
+    with pytest.raises(StopError):
+        train(tiny_path, run, config=config, split=1, members=3, watcher=watcher, jobs=2)
+    resume(run, jobs=2)
+    assert same(run, in_turn[0])
+
+
+def test_what_a_process_cannot_do_is_one_sentence(
+    in_turn: tuple[Path, Story], tiny_path: Path, config: Config, tmp_path: Path
+) -> None:
+    _, _, info = RunFolder.open(in_turn[0] / "members" / "2")
+    folder = RunFolder(tmp_path / "run")
+    folder.create(config, replace(info, dataset=str(tmp_path / "nowhere")))
+    with pytest.raises(TrainingError, match=r"run: .*nowhere: does not exist; .*") as caught:
+        train_side_by_side([Task(str(folder.path), "cpu")], [Silent()], jobs=1)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_watcher_of_another_process_is_told_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = Plan("uvast", 3, "cpu", {1: 5, 2: 1}, 2, ("a note",), {1: 4, 3: 4}, 2, 3, 7, 1, True)
+    report = EpochReport(1, 2, 5, 0.25, 1e-3, {"total": 2.5}, {"acc": 70.0})
+    teller = Teller()
+    teller.begin(plan)
+    teller.pseudo_labels(3, 20)
+    teller.part(Part(2, 1, 3))
+    teller.step(1, 2, 5, 0.5)
+    teller.epoch(report)
+    story = Story()
+    for line in capsys.readouterr().out.splitlines():
+        tell(story, line)
+    assert story.plans == [plan]
+    assert story.told == [(3, 20), (1, 2, 5, 0.5), report]
+    assert story.epochs == {(Part(2, 1, 3), 2)}
+
+
+def test_processes_of_one_model_have_no_others_beside_them(
+    tiny_path: Path, config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ConfigError, match="jobs: several processes train one model already"):
+        train(tiny_path, tmp_path / "run", config=config, split=1, jobs=2)
+    assert not (tmp_path / "run").exists()
