@@ -8,6 +8,7 @@ import re
 import pytest
 from in_process import uvast
 
+from uvast.cli.plans import say_jobs
 from uvast.config import load_config, parse_config
 from uvast.runs import RunFolder
 
@@ -92,3 +93,13 @@ def test_options_that_do_not_go_together(tiny_path, options, sentence):
     done = uvast("train", tiny_path, *options)
     assert done.returncode == 2
     assert sentence in done.stderr
+
+
+def test_cores_that_would_stay_idle_are_told_of_where_it_pays(monkeypatch, capsys):
+    monkeypatch.setattr("uvast.cli.plans.n_cores", lambda: 4)
+    for n_models, jobs, seconds in ((1, 1, 900.0), (3, 2, 900.0), (3, 1, 60.0)):
+        say_jobs(n_models, jobs, seconds, "cpu")
+    assert capsys.readouterr().err == ""
+    say_jobs(8, 1, 900.0, "cpu")
+    told = " ".join(capsys.readouterr().err.split())
+    assert told == "--jobs 4 trains 4 models at a time, which takes less"

@@ -10,7 +10,7 @@ import typer
 
 from uvast.cli import options
 from uvast.cli.console import counted, note, print_json, progress_bar, results
-from uvast.cli.plans import in_words
+from uvast.cli.plans import in_words, say_jobs
 from uvast.errors import UvastError
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def benchmark(
     )
 
     if engine is options.EngineName.local:
-        say_cost(cells, out, device, jobs)
+        say_cost(cells, out, device, jobs, engine)
 
     def write_all() -> None:
         write_results(out, collect(with_earlier(cells, out), out))
@@ -158,7 +158,9 @@ def _note_unlabelled(datasets: Iterable[Path]) -> None:
                 note(f"{data.name}: {line}")
 
 
-def say_cost(cells: Sequence[Cell], out: Path, device: str, jobs: int) -> None:
+def say_cost(
+    cells: Sequence[Cell], out: Path, device: str, jobs: int, engine: options.EngineName
+) -> None:
     """How many runs are left to train, and how long that takes; of faults, the runs tell."""
     from uvast.benchmark.cost import cells_to_train, seconds_to_train
 
@@ -175,6 +177,8 @@ def say_cost(cells: Sequence[Cell], out: Path, device: str, jobs: int) -> None:
         f"{counted(len(cells), 'run')}, {len(left)} of them to train: {in_words(seconds / jobs)}"
         f"{at_once} ({device}), and the time to decode"
     )
+    if engine is options.EngineName.local:
+        say_jobs(len(left), jobs, seconds, device)
 
 
 def follow(outcomes: Iterable[CellOutcome], n_cells: int) -> int:

@@ -42,9 +42,7 @@ def say_plan(
     seconds = expected_seconds(plan.config, plan.facts, chosen, n_members, jobs)
     each = f"{n_members} members will" if n_members > 1 else "this will"
     note(f"{each} take {in_words(seconds)} ({chosen})")
-    at_once = min(n_cores(), max(plan.facts.n_folds, n_members - 1))
-    if jobs == 1 < at_once and seconds > WORTH_PROCESSES:
-        note(f"--jobs {at_once} trains {at_once} models at a time, which takes less")
+    say_jobs(max(plan.facts.n_folds, n_members - 1), jobs, seconds, device)
     if as_json:
         print_json(
             {
@@ -57,6 +55,15 @@ def say_plan(
                 "device": str(chosen),
             }
         )
+
+
+def say_jobs(n_models: int, jobs: int, seconds: float, device: str) -> None:
+    """Tells of cores that one model after the other would leave idle, where it pays."""
+    from uvast.devices import choose_device
+
+    at_once = min(n_cores(), n_models)
+    if jobs == 1 < at_once and seconds > WORTH_PROCESSES and choose_device(device).type == "cpu":
+        note(f"--jobs {at_once} trains {at_once} models at a time, which takes less")
 
 
 def in_words(seconds: float) -> str:
