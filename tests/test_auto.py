@@ -54,7 +54,8 @@ def test_thirty_frames_a_second_are_not_fed_at_thirty():
         "your videos have 30 features a second and actions of about 3.2 s, short ones of 1 s: the "
         "model sees every 3rd frame (--sampling-rate changes that)",
         "145 epochs, fewer where there are more videos",
-        "no stage 2, which `best` does not use; --set train.alignment_epochs=30 adds it",
+        "no alignment decoder (stage 2), which `best` does not use; "
+        "--set train.alignment_epochs=30 adds it",
     )
 
 

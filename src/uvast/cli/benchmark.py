@@ -10,7 +10,7 @@ import typer
 
 from uvast.cli import options
 from uvast.cli.console import counted, note, print_json, progress_bar, results
-from uvast.cli.plans import in_words, say_jobs
+from uvast.cli.plans import idle_cores, in_words
 from uvast.errors import UvastError
 
 if TYPE_CHECKING:
@@ -173,12 +173,12 @@ def say_cost(
     except UvastError:
         return
     at_once = "" if jobs == 1 else f", {jobs} at a time, if there are cores for that many"
+    is_local = engine is options.EngineName.local
+    hint = idle_cores(len(left), jobs, seconds, device) if is_local else ""
     note(
         f"{counted(len(cells), 'run')}, {len(left)} of them to train: {in_words(seconds / jobs)}"
-        f"{at_once} ({device}), and the time to decode"
+        f"{at_once} ({device}), and the time to decode{hint}"
     )
-    if engine is options.EngineName.local:
-        say_jobs(len(left), jobs, seconds, device)
 
 
 def follow(outcomes: Iterable[CellOutcome], n_cells: int) -> int:

@@ -41,8 +41,8 @@ def say_plan(
     chosen = choose_device(device)
     seconds = expected_seconds(plan.config, plan.facts, chosen, n_members, jobs)
     each = f"{n_members} members will" if n_members > 1 else "this will"
-    note(f"{each} take {in_words(seconds)} ({chosen})")
-    say_jobs(max(plan.facts.n_folds, n_members - 1), jobs, seconds, device)
+    n_models = max(plan.facts.n_folds, n_members - 1)
+    note(f"{each} take {in_words(seconds)} ({chosen}){idle_cores(n_models, jobs, seconds, device)}")
     if as_json:
         print_json(
             {
@@ -57,13 +57,14 @@ def say_plan(
         )
 
 
-def say_jobs(n_models: int, jobs: int, seconds: float, device: str) -> None:
-    """Tells of cores that one model after the other would leave idle, where it pays."""
+def idle_cores(n_models: int, jobs: int, seconds: float, device: str) -> str:
+    """The end of a sentence: how to use cores that one model after the other leaves idle."""
     from uvast.devices import choose_device
 
     at_once = min(n_cores(), n_models)
-    if jobs == 1 < at_once and seconds > WORTH_PROCESSES and choose_device(device).type == "cpu":
-        note(f"--jobs {at_once} trains {at_once} models at a time, which takes less")
+    if jobs > 1 or at_once == 1 or seconds < WORTH_PROCESSES or choose_device(device).type != "cpu":
+        return ""
+    return f"; --jobs {at_once} trains {at_once} models at a time, which takes less"
 
 
 def in_words(seconds: float) -> str:

@@ -155,7 +155,8 @@ def _sentences(facts: DataFacts, config: Config, asked: Collection[str]) -> tupl
     )
     if not train.alignment_epochs and config.decode.transcript == "best":
         said.append(
-            "no stage 2, which `best` does not use; --set train.alignment_epochs=30 adds it"
+            "no alignment decoder (stage 2), which `best` does not use; "
+            "--set train.alignment_epochs=30 adds it"
         )
     if facts.n_folds:
         share = (facts.n_folds - 1) * train.fold_epochs
