@@ -116,7 +116,7 @@ def benchmark(
     )
 
     if engine is options.EngineName.local:
-        say_cost(cells, out, device, jobs, engine)
+        say_cost(cells, out, device, jobs)
 
     def write_all() -> None:
         write_results(out, collect(with_earlier(cells, out), out))
@@ -158,10 +158,8 @@ def _note_unlabelled(datasets: Iterable[Path]) -> None:
                 note(f"{data.name}: {line}")
 
 
-def say_cost(
-    cells: Sequence[Cell], out: Path, device: str, jobs: int, engine: options.EngineName
-) -> None:
-    """How many runs are left to train, and how long that takes; of faults, the runs tell."""
+def say_cost(cells: Sequence[Cell], out: Path, device: str, jobs: int) -> None:
+    """How many runs are left to train here, and how long that takes; of faults, the runs tell."""
     from uvast.benchmark.cost import cells_to_train, seconds_to_train
 
     left = cells_to_train(cells, out)
@@ -173,11 +171,10 @@ def say_cost(
     except UvastError:
         return
     at_once = "" if jobs == 1 else f", {jobs} at a time, if there are cores for that many"
-    is_local = engine is options.EngineName.local
-    hint = idle_cores(len(left), jobs, seconds, device) if is_local else ""
     note(
         f"{counted(len(cells), 'run')}, {len(left)} of them to train: {in_words(seconds / jobs)}"
-        f"{at_once} ({device}), and the time to decode{hint}"
+        f"{at_once} ({device}), and the time to decode"
+        f"{idle_cores(len(left), jobs, seconds, device)}"
     )
 
 

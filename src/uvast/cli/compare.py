@@ -106,7 +106,8 @@ def compare(
     chosen = options.make_engine(
         engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus
     )
-    say_cost(cells, out, device, jobs, engine)
+    if engine is options.EngineName.local:
+        say_cost(cells, out, device, jobs)
     n_failed = follow(run_cells(cells, out, chosen), len(cells))
     rows = compared_rows(comparison.variants, out)
     write_comparison(out, rows)
