@@ -54,6 +54,34 @@ def test_fifa_starts_at_the_class_means_without_an_alignment_decoder(
     assert found.segmentation.durations.tolist() == expected.tolist()
 
 
+def test_a_beam_searches_where_greedy_search_comes_to_no_end(
+    model: uvast.Segmenter, features: np.ndarray
+) -> None:
+    whole = model.segment(features, durations="none")
+    cap = {"durations": "none", "max_segments": len(whole.transcript) - 1}
+    greedy = model.segment(features, **cap, beam_width=1)
+    assert greedy.transcript.tolist() == whole.transcript[:-1].tolist()
+    beam = model.segment(features, **cap, beam_width=10)
+    mended = model.segment(features, **cap)
+    assert beam.complete
+    assert mended.transcript.tolist() == beam.transcript.tolist() != greedy.transcript.tolist()
+    assert not mended.complete, "it may still lack actions"
+
+
+def test_a_video_is_searched_again_in_a_batch_as_alone(
+    model: uvast.Segmenter, tiny: Dataset
+) -> None:
+    videos = [tiny.video(name, labels=False) for name in tiny.names[:3]]
+    whole = [len(model.segment(one.features).transcript) for one in videos]
+    capped = {"durations": "none", "max_segments": max(whole) - 1}
+    together = model.decode_batch(model.encode_batch(videos), model.options(**capped))
+    alone = [model.segment(one.features, **capped) for one in videos]
+    assert [one.transcript.tolist() for one in together] == [
+        one.transcript.tolist() for one in alone
+    ]
+    assert not all(one.complete for one in together)
+
+
 def test_viterbi_on_noise_is_refused_for_that_video(
     model: uvast.Segmenter, monkeypatch: pytest.MonkeyPatch
 ) -> None:

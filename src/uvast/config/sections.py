@@ -313,8 +313,8 @@ class DecodeConfig:
     """`viterbi`, `fifa`, `alignment` (needs stage 2), `explicit` (needs
     `model.explicit_durations`, or `mucon`), or `none`; `semi-markov` and `best` have their own"""
     beam_width: Annotated[Count, Field(le=1000)] = 0
-    """transcripts that the beam search keeps; 1 is greedy, 0 is the transcript's own: 10 for
-    `best`, else 1"""
+    """transcripts that the beam search keeps; 1 is greedy. With 0 the decoder is greedy too, but a
+    beam of 10 searches where that comes to no end, and for `best` as well"""
     length_power: Annotated[NonNegative, Field(le=10)] = 0.5
     """a beam ranks transcripts by their log-probability over their length to this power; with 0 it
     likes short ones best"""

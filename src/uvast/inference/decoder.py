@@ -33,6 +33,7 @@ from uvast.inference.candidates import (
 )
 from uvast.inference.prediction import DecodedVideo, FramePrediction
 from uvast.inference.writing import (
+    Beam,
     aligned_durations,
     explicit_fractions,
     written_transcripts,
@@ -57,8 +58,8 @@ if TYPE_CHECKING:
     from uvast.models import Encoded
     from uvast.vocabulary import Vocabulary
 
-BEST_BEAM_WIDTH = 10
-"""Transcripts that the decoder writes for `best` where the settings do not say how many."""
+OWN_BEAM_WIDTH = 10
+"""Of a beam where the settings do not name one: for `best`, and after greedy search without end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,18 +109,29 @@ class Decoder:
         masks = [mask[i : i + 1, :n] for i, n in enumerate(lengths)]
         transcripts: list[tuple[Transcript, ...]] = [()] * len(lengths)
         if self.options.transcript in ("decoder", "best"):
-            own_width = BEST_BEAM_WIDTH if self.options.transcript == "best" else 1
-            transcripts = written_transcripts(
-                self.model,
-                encoded,
-                mask,
-                self.vocabulary,
-                beam_width=self.options.beam_width or own_width,
-                greedy_first=not self.options.beam_width,
-                max_segments=self.options.max_segments,
-                length_power=self.options.length_power,
-            )
+            transcripts = self._written(encoded, mask, self.options.beam_width or 1)
+            if not self.options.beam_width:
+                given = zip(alone, masks, transcripts, strict=True)
+                transcripts = [self._searched_further(*one) for one in given]
         return tuple(map(Job, frames, alone, masks, transcripts))
+
+    def _searched_further(
+        self, encoded: Encoded, mask: Tensor, greedy: tuple[Transcript, ...]
+    ) -> tuple[Transcript, ...]:
+        """Greedy transcripts of one video, and a beam's where more are needed.
+
+        That is for `best`, and where the decoder comes to no end, which is mostly a loop: then the
+        beam's come first.
+        """
+        if not greedy[0].complete:
+            return (*self._written(encoded, mask, OWN_BEAM_WIDTH)[0], *greedy)
+        if self.options.transcript == "best":
+            return (*greedy, *self._written(encoded, mask, OWN_BEAM_WIDTH)[0])
+        return greedy
+
+    def _written(self, encoded: Encoded, mask: Tensor, width: int) -> list[tuple[Transcript, ...]]:
+        beam = Beam(width, self.options.max_segments, self.options.length_power)
+        return written_transcripts(self.model, encoded, mask, self.vocabulary, beam)
 
     def decode(self, job: Job) -> DecodedVideo:
         """The segmentation of one video."""
@@ -142,7 +154,8 @@ class Decoder:
                     found = self._explicit(job, one.tokens)
                 elif durations != "none":
                     found = self._with_durations(job, one.actions, None)
-                return DecodedVideo(one.actions, found, one.complete)
+                ended = all(tried.complete for tried in job.transcripts)
+                return DecodedVideo(one.actions, found, ended)
 
     def candidates(self, job: Job) -> Candidates:
         """What `best` chooses from; it has heard of the model's own semi-Markov decoding."""

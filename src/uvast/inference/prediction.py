@@ -50,7 +50,7 @@ class FramePrediction:
 class DecodedVideo:
     """One video, decoded at the model's rate: a bare transcript `(S,)`, or its segments, too.
 
-    It is not `complete` if the decoder was stopped by `max_segments`.
+    It is not `complete` if greedy search was stopped by `max_segments`, even if a beam ended.
     """
 
     transcript: IntArray
@@ -82,7 +82,7 @@ class Prediction:
         frames_per_second: of the source, if known.
         edges: when each source frame starts and the last one ends, in seconds `(T + 1,)`, if known
             better than by the rate.
-        complete: False if the decoder was stopped by `max_segments`.
+        complete: False if the decoder was stopped by `max_segments` (and a beam searched again).
         doubts: where the frame head is unsure; None without a segmentation.
         looks: what each segment looks like, see `uvast.proposals` `(S, L)`; None if not known.
     """

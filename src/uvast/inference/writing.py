@@ -7,7 +7,6 @@ of a transcript is the mean of its log-probabilities.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -36,12 +35,12 @@ if TYPE_CHECKING:
     from uvast.vocabulary import Vocabulary
 
 
-class _Beam(NamedTuple):
-    """How transcripts are searched."""
+class Beam(NamedTuple):
+    """How transcripts are searched; a width of 1 is greedy."""
 
     width: int
     max_segments: int
-    length_power: float
+    length_power: float = 0.0
 
 
 def written_transcripts(
@@ -49,31 +48,12 @@ def written_transcripts(
     encoded: Encoded,
     mask: Tensor,
     vocabulary: Vocabulary,
-    *,
-    beam_width: int,
-    max_segments: int,
-    length_power: float = 0.0,
-    greedy_first: bool = False,
+    beam: Beam,
 ) -> list[tuple[Transcript, ...]]:
-    """The transcripts of each video of a batch, best first.
+    """What all decoders write of each video of a batch, in one ranking, best first.
 
-    Greedy search works on the whole batch at once, beam search on one video after the other. With
-    `greedy_first`, what greedy search finds comes before what a wider one does.
+    Greedy search works on the whole batch at once, beam search on one video after the other.
     """
-    widths = (1, beam_width) if greedy_first and beam_width > 1 else (beam_width,)
-    beams = [_Beam(width, max_segments, length_power) for width in widths]
-    found = [_by_all(model, encoded, mask, vocabulary, beam) for beam in beams]
-    return [tuple(chain.from_iterable(of_video)) for of_video in zip(*found, strict=True)]
-
-
-def _by_all(
-    model: nn.Module,
-    encoded: Encoded,
-    mask: Tensor,
-    vocabulary: Vocabulary,
-    beam: _Beam,
-) -> list[tuple[Transcript, ...]]:
-    """What all decoders write of each video, in one ranking."""
     by_writer = [_written(*part, mask, vocabulary, beam) for part in writers_of(model, encoded)]
     if len(by_writer) == 1:
         return by_writer[0]
@@ -93,7 +73,7 @@ def _written(
     encoded: Encoded,
     mask: Tensor,
     vocabulary: Vocabulary,
-    beam: _Beam,
+    beam: Beam,
 ) -> list[tuple[Transcript, ...]]:
     """What one decoder writes of each video."""
     if beam.width == 1:
