@@ -9,6 +9,7 @@ actions it still, or already, is, and never errs. Where they are:
 
 - `random`: random gaps, a random frame of each.
 - `middle`: the same gaps, the frame half-way.
+- `longest`: the longest gaps, the frame half-way; what length alone would tell.
 - `least sure`: the gaps whose cut is least certain, and the frame that is as likely before the cut
   as after it.
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from uvast.segments import Segmentation
 
-WAYS = ("random", "middle", "least sure")
+WAYS = ("random", "middle", "longest", "least sure")
 
 
 @dataclass(frozen=True)
@@ -88,15 +89,17 @@ def more_clicks(
     order = generator.permutation(len(gaps))
     if way == "least sure":
         order = np.argsort([-gap.doubt for gap in gaps], kind="stable")
+    elif way == "longest":
+        order = np.argsort([gap.start - gap.end for gap in gaps], kind="stable")
     found: dict[str, list[int]] = {}
     for place in order[: round(share * len(gaps))].tolist():
         gap = gaps[place]
         frames = {
             "random": int(generator.integers(gap.start, gap.end)),
-            "middle": (gap.start + gap.end - 1) // 2,
             "least sure": gap.balance,
         }
-        found.setdefault(gap.video, []).append(frames[way])
+        middle = (gap.start + gap.end - 1) // 2
+        found.setdefault(gap.video, []).append(frames.get(way, middle))
     return found
 
 

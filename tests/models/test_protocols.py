@@ -12,8 +12,8 @@ from uvast.benchmark.cell import Cell, run_cell
 from uvast.config import ModelConfig, load_config
 from uvast.errors import ConfigError
 from uvast.inference import load
-from uvast.inference.decoder import check_options
 from uvast.inference.named_decodings import decodings_of, named_decodings
+from uvast.inference.option_checks import check_options
 from uvast.models import Uvast, UvastDimensions
 from uvast.models.build import BUILDERS, Builder, build_model, has_second_stage, kind_writes
 from uvast.models.ensemble import Ensemble, writers

@@ -24,23 +24,19 @@ from uvast.durations import (
     semi_markov,
     viterbi,
 )
-from uvast.errors import ConfigError
 from uvast.inference.candidates import (
     Candidates,
     cut_candidates,
     find_transcripts,
     lone_candidate,
 )
+from uvast.inference.option_checks import can_align, check_options, check_priors
 from uvast.inference.prediction import DecodedVideo, FramePrediction
 from uvast.inference.writing import (
-    Beam,
     aligned_durations,
     explicit_fractions,
     written_transcripts,
 )
-from uvast.models.build import gives_boundaries
-from uvast.models.ensemble import writers
-from uvast.models.protocols import as_aligner, gives_fractions, has_alignment
 from uvast.segments import IntArray, Segmentation, round_durations
 
 if TYPE_CHECKING:
@@ -57,9 +53,6 @@ if TYPE_CHECKING:
     from uvast.inference.weights import DecodingWeights
     from uvast.models import Encoded
     from uvast.vocabulary import Vocabulary
-
-OWN_BEAM_WIDTH = 10
-"""Of a beam where the settings do not name one: for `best`, and after greedy search without end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,18 +80,7 @@ class Decoder:
     def __post_init__(self) -> None:
         """Says before the first video what the model cannot do."""
         check_options(self.model, self.options)
-        if self.options.recipes and not self.priors.transcripts:
-            raise ConfigError(
-                "the model does not know the transcripts that recipes are made of",
-                where="decode.recipes",
-                remedy="train it again, or set decode.recipes=0",
-            )
-        if self.options.ends and self.priors.transitions.final is None:
-            raise ConfigError(
-                "the model does not know after which actions videos end",
-                where="decode.ends",
-                remedy="train it again, or set decode.ends=false",
-            )
+        check_priors(self.priors, self.options)
 
     def jobs(
         self, encoded: Encoded, mask: Tensor, frames: tuple[FramePrediction, ...]
@@ -109,29 +91,9 @@ class Decoder:
         masks = [mask[i : i + 1, :n] for i, n in enumerate(lengths)]
         transcripts: list[tuple[Transcript, ...]] = [()] * len(lengths)
         if self.options.transcript in ("decoder", "best"):
-            transcripts = self._written(encoded, mask, self.options.beam_width or 1)
-            if not self.options.beam_width:
-                given = zip(alone, masks, transcripts, strict=True)
-                transcripts = [self._searched_further(*one) for one in given]
+            given = (self.model, encoded, mask, self.vocabulary)
+            transcripts = written_transcripts(*given, self.options)
         return tuple(map(Job, frames, alone, masks, transcripts))
-
-    def _searched_further(
-        self, encoded: Encoded, mask: Tensor, greedy: tuple[Transcript, ...]
-    ) -> tuple[Transcript, ...]:
-        """Greedy transcripts of one video, and a beam's where more are needed.
-
-        That is for `best`, and where the decoder comes to no end, which is mostly a loop: then the
-        beam's come first.
-        """
-        if not greedy[0].complete:
-            return (*self._written(encoded, mask, OWN_BEAM_WIDTH)[0], *greedy)
-        if self.options.transcript == "best":
-            return (*greedy, *self._written(encoded, mask, OWN_BEAM_WIDTH)[0])
-        return greedy
-
-    def _written(self, encoded: Encoded, mask: Tensor, width: int) -> list[tuple[Transcript, ...]]:
-        beam = Beam(width, self.options.max_segments, self.options.length_power)
-        return written_transcripts(self.model, encoded, mask, self.vocabulary, beam)
 
     def decode(self, job: Job) -> DecodedVideo:
         """The segmentation of one video."""
@@ -205,7 +167,7 @@ class Decoder:
                 found = self._alignment(job, transcript)
             case "fifa":
                 # without durations to start from, FIFA starts at the class means
-                if known is None and _can_align(self.model):
+                if known is None and can_align(self.model):
                     known = self._alignment(job, transcript).durations
                 found = fifa(
                     frames,
@@ -277,55 +239,3 @@ def _pieces(job: Job) -> Segmentation:
     boundaries = job.frames.boundaries
     assert boundaries is not None, "checked with the options"
     return cut_at_boundaries(job.frames.log_probabilities, boundaries)
-
-
-def check_options(model: nn.Module, options: DecodeConfig) -> None:
-    """Refuses what the model cannot do."""
-    if not gives_boundaries(model):
-        _check_without_boundaries(options)
-    decoders = writers(model)
-    if options.transcript in ("decoder", "best") and not decoders:
-        raise ConfigError(
-            f"transcript {options.transcript!r} needs a model that writes transcripts, "
-            "and this one is frame-wise",
-            remedy="pass --transcript frames or --transcript semi-markov",
-        )
-    if options.transcript in ("semi-markov", "best"):
-        return  # they find durations of their own
-    if options.durations == "alignment" and not _can_align(model):
-        remedy = "pass --durations viterbi"
-        if any(map(as_aligner, decoders)):
-            remedy = f"train stage 2 with uvast train --resume RUN --stage 2, or {remedy}"
-        raise ConfigError(
-            "durations 'alignment' need a model with an alignment decoder", remedy=remedy
-        )
-    explicit = options.durations == "explicit"
-    if explicit and not any(map(gives_fractions, decoders)):
-        raise ConfigError(
-            "durations 'explicit' need a model that was trained to predict them",
-            remedy="train with --set model.explicit_durations=true or pass --durations viterbi",
-        )
-    if explicit and options.transcript != "decoder":
-        raise ConfigError(
-            "durations 'explicit' go with the decoder's own transcript",
-            remedy="pass --transcript decoder",
-        )
-
-
-def _check_without_boundaries(options: DecodeConfig) -> None:
-    own = "train with --set model.boundary_output=true"
-    if options.transcript == "boundaries":
-        raise ConfigError(
-            "transcript 'boundaries' needs a model with a boundary output",
-            remedy=f"{own} or --model asrf, or pass --transcript frames",
-        )
-    if options.boundary_weight:
-        raise ConfigError(
-            f"boundary_weight is {options.boundary_weight:g}, and the model has no boundary output",
-            where="decode",
-            remedy=f"{own}, or set decode.boundary_weight=0",
-        )
-
-
-def _can_align(model: nn.Module) -> bool:
-    return any(map(has_alignment, writers(model)))

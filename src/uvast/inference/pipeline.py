@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from uvast.errors import ConfigError, InputError, UvastError
 from uvast.features.extraction import extract
-from uvast.inference.decoder import check_options
 from uvast.inference.from_video import Extraction, find_inputs, is_recording
+from uvast.inference.option_checks import check_options
 from uvast.inference.segmenter import Segmenter, load
 
 if TYPE_CHECKING:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
+    from uvast.config import DecodeConfig
     from uvast.durations import Durations
     from uvast.inference.search import Transcript
     from uvast.models import Decoded, Encoded
@@ -35,22 +36,49 @@ if TYPE_CHECKING:
     from uvast.vocabulary import Vocabulary
 
 
-class Beam(NamedTuple):
+OWN_BEAM_WIDTH = 10
+"""Of a beam where the settings do not name one: for `best`, and after greedy search without end."""
+
+
+class _Beam(NamedTuple):
     """How transcripts are searched; a width of 1 is greedy."""
 
     width: int
     max_segments: int
-    length_power: float = 0.0
+    length_power: float
+
+    @classmethod
+    def of(cls, options: DecodeConfig, width: int) -> _Beam:
+        return cls(width, options.max_segments, options.length_power)
 
 
 def written_transcripts(
-    model: nn.Module,
-    encoded: Encoded,
-    mask: Tensor,
-    vocabulary: Vocabulary,
-    beam: Beam,
+    model: nn.Module, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, options: DecodeConfig
 ) -> list[tuple[Transcript, ...]]:
-    """What all decoders write of each video of a batch, in one ranking, best first.
+    """The transcripts of each video of a batch, the decoders' own first.
+
+    Where no beam is asked for, search is greedy. A beam follows for `best`, and in videos where
+    greedy search comes to no end, which is mostly a loop: there the beam's come first.
+    """
+    beam = _Beam.of(options, options.beam_width or 1)
+    found = _searched(model, encoded, mask, vocabulary, beam)
+    if options.beam_width:
+        return found
+    wider = _Beam.of(options, OWN_BEAM_WIDTH)
+    for index, n_frames in enumerate(mask.sum(1).tolist()):
+        greedy = found[index]
+        ended = greedy[0].complete
+        if options.transcript == "best" or not ended:
+            alone = encoded.video(index, n_frames), mask[index : index + 1, :n_frames]
+            (others,) = _searched(model, *alone, vocabulary, wider)
+            found[index] = (*greedy, *others) if ended else (*others, *greedy)
+    return found
+
+
+def _searched(
+    model: nn.Module, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, beam: _Beam
+) -> list[tuple[Transcript, ...]]:
+    """What all decoders write of each video, in one ranking, best first.
 
     Greedy search works on the whole batch at once, beam search on one video after the other.
     """
@@ -73,7 +101,7 @@ def _written(
     encoded: Encoded,
     mask: Tensor,
     vocabulary: Vocabulary,
-    beam: Beam,
+    beam: _Beam,
 ) -> list[tuple[Transcript, ...]]:
     """What one decoder writes of each video."""
     if beam.width == 1:

@@ -9,9 +9,9 @@ from uvast.data import Dataset
 from uvast.errors import ConfigError
 from uvast.evaluation import Track
 from uvast.inference import load
-from uvast.inference.decoder import check_options
 from uvast.inference.inputs import DatasetVideo
 from uvast.inference.named_decodings import decodings_of, named_decodings
+from uvast.inference.option_checks import check_options
 from uvast.inference.pipeline import segment_with_decodings
 from uvast.inference.weights import DecodingWeights
 from uvast.models.build import gives_boundaries

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from uvast.errors import ConfigError
-from uvast.inference.decoder import check_options
+from uvast.inference.option_checks import check_options
 from uvast.inference.priors import Priors
 from uvast.inference.segmenter import Segmenter
 from uvast.models.build import build_model, gives_boundaries, learns_unlabelled, mask_token
