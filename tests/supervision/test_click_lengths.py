@@ -7,7 +7,8 @@ import pytest
 
 from uvast.data import Timestamps
 from uvast.segments import Segmentation
-from uvast.supervision.class_model import ClassModel, VideoView, cut_again, gap_share
+from uvast.supervision import ClassModel, VideoView, cut_again
+from uvast.supervision.class_cuts import gap_share
 from uvast.supervision.click_lengths import ClickDistances
 from uvast.supervision.k_medoids import best_cut
 

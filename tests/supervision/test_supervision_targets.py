@@ -13,7 +13,7 @@ from uvast.segments import Segmentation, midpoint_durations
 from uvast.supervision import (
     JoinedFeatures,
     PseudoLabelOptions,
-    class_model,
+    class_cuts,
     class_model_durations,
     constrained_k_medoids,
     energy_durations,
@@ -226,8 +226,8 @@ class TestClassModel:
             seen.append(len(features))
             return constrained_k_medoids(features, *arguments)
 
-        monkeypatch.setattr(class_model, "constrained_k_medoids", counted)
-        monkeypatch.setattr(class_model, "_LONG_SEGMENT", 5)
+        monkeypatch.setattr(class_cuts, "constrained_k_medoids", counted)
+        monkeypatch.setattr(class_cuts, "_LONG_SEGMENT", 5)
         features, timestamps, truth = self.planted(noise=0.05)
         first = class_model_durations(features.__getitem__, timestamps, prior=0.0, n_rounds=0)
         for video, entry in timestamps.items():

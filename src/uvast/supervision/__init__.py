@@ -4,13 +4,8 @@ Shapes: T frames, S segments, F features. A pseudo-segmentation is inferred from
 takes the place of the ground truth in training.
 """
 
-from uvast.supervision.class_model import (
-    ClassModel,
-    VideoView,
-    class_model_durations,
-    cut_again,
-    fit_class_model,
-)
+from uvast.supervision.class_cuts import class_model_durations, cut_again, fit_class_model
+from uvast.supervision.class_model import ClassModel
 from uvast.supervision.cut_posterior import CutPosterior, cut_posteriors
 from uvast.supervision.energy import energy_durations
 from uvast.supervision.k_medoids import constrained_k_medoids, unconstrained_k_medoids
@@ -20,6 +15,7 @@ from uvast.supervision.targets import (
     full_segmentations,
     pseudo_segmentations,
 )
+from uvast.supervision.video_view import VideoView
 
 __all__ = [
     "ClassModel",

@@ -1,220 +1,23 @@
-"""Pseudo-segmentations from class models shared by all videos (beyond the paper).
-
-K-medoids looks at one video at a time. But the timestamps say which segments, anywhere in the
-data, show the same action. So cuts and models take turns, from k-medoids on: each frame between
-two timestamps is compared with the means of the two segments around it, and with a diagonal
-Gaussian for each of the two classes, fitted on the present segments of all videos. Either cue is
-taken in units of its mean absolute difference over the gap, their sum decides the cut, and the
-prior pulls as in k-medoids: not to the midpoint, which would make long actions too short, but to
-where the two classes' mean lengths divide the gap (see `click_lengths`).
-
-Features are averaged over a third of a mean segment, and for the Gaussians scaled to mean 0 and
-variance 1 in each video, because videos differ more than actions do.
-"""
+"""What the segments of a class share, over all videos: a Gaussian, and how long they are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.segments import Segmentation
 from uvast.supervision.click_lengths import ClickDistances
-from uvast.supervision.distances import TIE
-from uvast.supervision.k_medoids import best_cut, constrained_k_medoids
-from uvast.supervision.moving_average import moving_average
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from numpy.typing import NDArray
-
-    from uvast.config import MetricName
     from uvast.data import Timestamps
-    from uvast.segments import IntArray
+    from uvast.segments import Segmentation
     from uvast.supervision.distances import FloatArray
+    from uvast.supervision.video_view import VideoView
 
-    Read = Callable[[str], NDArray[np.floating[Any]]]
-
-N_ROUNDS = 10
-# the window of the moving average, in mean segments of the video
-_WINDOW = 1 / 3
 # the part of the variance over all classes in that of each class
 _SHRINKAGE = 0.1
 _LEAST_VARIANCE = 1e-9
-# frames of a segment that k-medoids looks at, about
-_LONG_SEGMENT = 2000
-
-
-def class_model_durations(
-    read: Read,
-    timestamps: Mapping[str, Timestamps],
-    *,
-    metric: MetricName = "euclidean",
-    prior: float = 0.25,
-    n_rounds: int = N_ROUNDS,
-    progress: Callable[[int, int], None] | None = None,
-) -> dict[str, IntArray]:
-    """Durations `(S,)` of each video.
-
-    Every round reads every video once; no more than one is held at a time.
-
-    Args:
-        read: gives a video's features `(T, F)`.
-        timestamps: of each video.
-        metric: how frames are compared with their segments: by `euclidean` distance, or by
-            direction alone (`cosine`).
-        prior: the weight of the pull to where mean lengths divide a gap.
-        n_rounds: the most rounds; they end early when no cut moves.
-        progress: told how many readings of a video are done, and how many there are at most.
-    """
-    return fit_class_model(
-        read, timestamps, metric=metric, prior=prior, n_rounds=n_rounds, progress=progress
-    )[0]
-
-
-def fit_class_model(
-    read: Read,
-    timestamps: Mapping[str, Timestamps],
-    *,
-    metric: MetricName = "euclidean",
-    prior: float = 0.25,
-    n_rounds: int = N_ROUNDS,
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[dict[str, IntArray], ClassModel]:
-    """As `class_model_durations`, with the class model of the last round, see `cut_again`."""
-    durations: dict[str, IntArray] = {}
-    scales: dict[str, _Scale] = {}
-    n_classes = 1 + max(int(entry.transcript.max()) for entry in timestamps.values())
-    model: ClassModel | None = None
-    n_done, n_most = 0, (1 + n_rounds) * len(timestamps)
-    for _ in range(1 + n_rounds):
-        fit = ClassFit(n_classes)
-        moved = False
-        for name, entry in timestamps.items():
-            frames = _smoothed(read(name), len(entry))
-            if name not in scales:
-                scales[name] = _Scale.of(frames)
-            video = VideoView(frames, scales[name], metric)
-            if model is None:
-                found = _start(video, entry.frames, prior)
-            else:
-                found = _cut(video, entry, durations[name], model, prior)
-            moved |= name not in durations or not np.array_equal(found, durations[name])
-            durations[name] = found
-            fit.add(video, entry, Segmentation(entry.transcript, found))
-            n_done += 1
-            if progress is not None:
-                progress(n_done, n_most)
-        if not moved:
-            break
-        model = fit.model()
-    assert model is not None, "the first round moves all cuts"
-    return durations, model
-
-
-def cut_again(
-    video: VideoView,
-    timestamps: Timestamps,
-    durations: IntArray,
-    model: ClassModel | None,
-    gaps: Iterable[int],
-    *,
-    prior: float = 0.25,
-) -> IntArray:
-    """Durations `(S,)` of one video after some of its timestamps changed, in moments.
-
-    Args:
-        video: its features.
-        timestamps: as they are now.
-        durations: the cuts so far, or a guess `(S,)`.
-        model: of the classes; None, or a class that it has not seen, leaves the choice to the
-            means of the segments.
-        gaps: the pairs of timestamps to cut between, by the left one's place.
-        prior: the weight of the pull to where mean lengths divide a gap.
-    """
-    return _cut(video, timestamps, durations, model, prior, gaps)
-
-
-def _smoothed(features: NDArray[np.floating[Any]], n_segments: int) -> FloatArray:
-    """A moving average over time `(T, F)`."""
-    window = max(1, round(_WINDOW * len(features) / n_segments))
-    return moving_average(np.ascontiguousarray(features), window)
-
-
-@dataclass(frozen=True)
-class _Scale:
-    """How a video's features are scaled to mean 0 and variance 1.
-
-    `means` and `factors` are `(F,)`, a factor is 0 for a constant feature; `largest` is the
-    largest absolute value of any feature.
-    """
-
-    means: FloatArray
-    factors: FloatArray
-    largest: float
-
-    @classmethod
-    def of(cls, frames: FloatArray) -> _Scale:
-        means, deviations = frames.mean(axis=0), frames.std(axis=0)
-        largest = np.maximum(frames.max(axis=0), -frames.min(axis=0))
-        # a constant feature has the deviation of its rounding errors
-        constant = deviations <= TIE * largest
-        factors = np.where(constant, 0, 1 / np.where(constant, 1, deviations))
-        return cls(means, factors, float(largest.max()))
-
-
-@dataclass(frozen=True)
-class VideoView:
-    """A video's averaged features `(T, F)`, scaled a part at a time."""
-
-    frames: FloatArray
-    scale: _Scale
-    metric: MetricName
-
-    @classmethod
-    def of(
-        cls, features: NDArray[np.floating[Any]], n_segments: int, metric: MetricName = "euclidean"
-    ) -> VideoView:
-        """Of a video's features `(T, F)`, averaged for about so many segments."""
-        frames = _smoothed(features, n_segments)
-        return cls(frames, _Scale.of(frames), metric)
-
-    def local(self, part: slice) -> FloatArray:
-        """To compare frames of this video, `(n, F)`."""
-        frames = self.frames[part]
-        if self.metric == "euclidean":
-            return frames
-        norms = np.linalg.norm(frames, axis=1, keepdims=True)
-        return frames / np.where(norms > 0, norms, 1)
-
-    def shared(self, part: slice) -> FloatArray:
-        """To compare frames of all videos, `(n, F)`."""
-        frames = self.frames[part] - self.scale.means
-        frames *= self.scale.factors
-        return frames
-
-    @property
-    def tie(self) -> float:
-        """Distances of local features that are rounding errors."""
-        return TIE * (self.scale.largest if self.metric == "euclidean" else 1)
-
-
-def _start(video: VideoView, timestamps: IntArray, prior: float) -> IntArray:
-    """Durations `(S,)` by k-medoids.
-
-    Its time is quadratic in the length of segments. Averaged frames differ little from their
-    neighbours, so that every few of a long segment's frames will do.
-    """
-    n_frames, n_segments = len(video.frames), len(timestamps)
-    if n_segments == 1:
-        return np.array([n_frames])
-    step = min(-(-n_frames // (n_segments * _LONG_SEGMENT)), int(np.diff(timestamps).min()))
-    found = constrained_k_medoids(
-        video.frames[::step], timestamps // step, video.metric, prior
-    ).durations
-    return np.diff(step * np.cumsum(found[:-1]), prepend=0, append=n_frames)
 
 
 @dataclass(frozen=True)
@@ -265,8 +68,8 @@ class ClassFit:
         if not self._sums.size:
             self._sums = np.zeros((self._n_classes, video.frames.shape[1]))
             self._squares = np.zeros_like(self._sums)
-        for action, part in zip(target.transcript.tolist(), _parts(target.durations), strict=True):
-            frames = video.shared(part)
+        for action, start, end in target.segments:
+            frames = video.shared(slice(start, end))
             self._counts[action] += len(frames)
             self._sums[action] += frames.sum(axis=0)
             self._squares[action] += np.einsum("tf,tf->f", frames, frames)
@@ -284,76 +87,3 @@ class ClassFit:
             counts=self._counts[:, 0],
             lengths=self._distances.mean_lengths(),
         )
-
-
-def _cut(
-    video: VideoView,
-    timestamps: Timestamps,
-    durations: IntArray,
-    model: ClassModel | None,
-    prior: float,
-    gaps: Iterable[int] | None = None,
-) -> IntArray:
-    """New durations `(S,)` from the means of the present segments and the class model."""
-    frames, actions = timestamps.frames.tolist(), timestamps.transcript.tolist()
-    parts = _parts(durations)
-    means: dict[int, FloatArray] = {}
-    cuts = [part.start for part in parts]
-    for left in range(len(frames) - 1) if gaps is None else gaps:
-        right = left + 1
-        for place in (left, right):
-            if place not in means:
-                means[place] = video.local(parts[place]).mean(axis=0)
-        gap = slice(frames[left], frames[right])
-        sides, both = (means[left], means[right]), (actions[left], actions[right])
-        difference = gap_difference(video, gap, sides, both, model)
-        share = gap_share(both, model)
-        cuts[right] = gap.start + best_cut(difference, prior, tie=TIE, share=share)
-    return np.diff(cuts, append=len(video.frames))
-
-
-def gap_difference(
-    video: VideoView,
-    gap: slice,
-    means: tuple[FloatArray, FloatArray],
-    actions: tuple[int, int],
-    model: ClassModel | None,
-) -> FloatArray:
-    """How much better frames fit on the right of a gap than on its left `(gap,)`.
-
-    Args:
-        video: its features.
-        gap: from the left timestamp to the frame before the right one.
-        means: of the segments on both sides, each `(F,)`.
-        actions: on both sides.
-        model: of the classes, see `cut_again`.
-    """
-    local = video.local(gap)
-    closer = _distances(local, means[0]) - _distances(local, means[1])
-    difference = _in_units(closer, video.tie)
-    if model is not None and model.knows(*actions):
-        difference = difference + _in_units(model.difference(video.shared(gap), *actions), TIE)
-    return difference
-
-
-def gap_share(actions: tuple[int, int], model: ClassModel | None) -> float:
-    """Where the prior pulls a cut to: the part of its gap that the left of two actions takes."""
-    return model.share(*actions) if model is not None and model.knows(*actions) else 0.5
-
-
-def _parts(durations: IntArray) -> list[slice]:
-    """The frames of each segment."""
-    ends = np.cumsum(durations)
-    return [slice(*both) for both in zip((ends - durations).tolist(), ends.tolist(), strict=True)]
-
-
-def _distances(frames: FloatArray, centre: FloatArray) -> FloatArray:
-    """Of frames `(n, F)` from one point `(F,)`."""
-    apart = frames - centre
-    distances: FloatArray = np.sqrt(np.einsum("tf,tf->t", apart, apart))
-    return distances
-
-
-def _in_units(difference: FloatArray, tie: float) -> FloatArray:
-    unit = np.abs(difference).mean()
-    return difference / unit if unit > tie else np.zeros_like(difference)

@@ -1,7 +1,7 @@
 """Where cuts between timestamps may be, not only where they are likeliest (beyond the paper).
 
 Of the targets as they are, class models are fitted once more. What a cut costs under them and
-the prior (see `class_model`), over a temperature, is its negative log-probability. The frames
+the prior (see `class_cuts`), over a temperature, is its negative log-probability. The frames
 around a cut then belong to either side with some probability. Cuts that are drawn anew for every
 epoch teach just that: the mean of a loss over draws is the loss of the soft labels.
 """
@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.segments import Segmentation, run_starts
-from uvast.supervision.class_model import ClassFit, VideoView, gap_difference, gap_share
+from uvast.supervision.class_cuts import gap_difference, gap_share
+from uvast.supervision.class_model import ClassFit
 from uvast.supervision.distances import TIE
 from uvast.supervision.k_medoids import cut_costs
+from uvast.supervision.video_view import VideoView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from uvast.config import MetricName
     from uvast.data import Timestamps
     from uvast.segments import IntArray
-    from uvast.supervision.class_model import ClassModel, Read
+    from uvast.supervision.class_cuts import Read
+    from uvast.supervision.class_model import ClassModel
     from uvast.supervision.distances import FloatArray
 
 

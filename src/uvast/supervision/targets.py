@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from uvast.config import CutMethod, MetricName, SupervisionConfig
 from uvast.errors import InputError, TimestampError
 from uvast.segments import Segmentation, midpoint_durations
-from uvast.supervision.class_model import class_model_durations
+from uvast.supervision.class_cuts import class_model_durations
 from uvast.supervision.energy import energy_durations
 from uvast.supervision.k_medoids import constrained_k_medoids, unconstrained_k_medoids
 
