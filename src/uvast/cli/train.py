@@ -15,10 +15,11 @@ from uvast.cli.options import DeviceOption, SettingsOption, TimestampsOption, ch
 from uvast.cli.plans import leaves_all_to_data, say_plan
 from uvast.cli.project_runs import needs_no_place, own_supervision, run_place
 from uvast.cli.training_bar import TrainingBar
+from uvast.cli.training_settings import Stage, as_settings, changes_of, second_stage
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from uvast.config import Config
     from uvast.training import Watcher
@@ -29,14 +30,6 @@ class Supervision(str, Enum):
 
     full = "full"
     timestamps = "timestamps"
-
-
-class Stage(str, Enum):
-    """Which stages to train."""
-
-    one = "1"
-    two = "2"
-    both = "both"
 
 
 def train(
@@ -159,39 +152,22 @@ def train(
         "train.seed": seed,
         "train.validation": validation,
     }
-    changes = _changes(settings or [], flags)
+    changes = changes_of(settings or [], flags)
     if resume is not None:
-        given = (dataset, out, preset, config, split, timestamps, plan or None, members)
-        if any(one is not None for one in given):
-            raise ConfigError(
-                "a resumed run has its dataset and settings already",
-                where="--resume",
-                remedy="leave out DATASET, --out, --preset, --config, --split, --timestamps, "
-                "--plan and --members",
-            )
+        _refuse_beside_resume(
+            dataset, out, preset, config, split, timestamps, plan or None, members
+        )
         _resume(resume, changes, stage, device, jobs, tensorboard=tensorboard)
         return
+    is_auto = leaves_all_to_data(preset, config, changes)
     if dataset is None or (out is None and not plan and not needs_no_place(dataset)):
         raise ConfigError(
             "a dataset and --out are needed", remedy="see uvast train --help, or pass --resume RUN"
         )
-    is_auto = leaves_all_to_data(preset, config, changes)
-    if plan and not is_auto:
-        raise ConfigError(
-            "only preset auto plans",
-            where="--plan",
-            remedy="leave out --preset, --config and --model, or see uvast config",
-        )
-    if stage is Stage.two:
-        raise ConfigError(
-            "stage 2 goes on from a trained stage 1",
-            where="--stage 2",
-            remedy="pass --resume RUN --stage 2",
-        )
+    _check_new(stage, plan=plan, is_auto=is_auto)
     changes = own_supervision(dataset) | changes
 
     from uvast.data import Dataset
-    from uvast.data.timestamp_files import ignored_timestamps
     from uvast.training import plan_training
     from uvast.training import train as train_model
 
@@ -199,21 +175,13 @@ def train(
     planned = None
     if is_auto:
         planned = plan_training(
-            opened, split=split, timestamps=timestamps, settings=_settings(changes)
+            opened, split=split, timestamps=timestamps, settings=as_settings(changes)
         )
         chosen = planned.config
     else:
-        chosen = chosen_config(preset, config, model, _settings(changes))
-    chosen = chosen.replaced(**_second_stage(chosen, stage, changes))
-    has_clicks = chosen.supervision.kind == "timestamps"
-    if timestamps is not None and not has_clicks:
-        raise ConfigError(
-            "this run has full labels, so a timestamps file would be ignored",
-            where="--timestamps",
-            remedy="pass --supervision timestamps as well, or leave --timestamps out",
-        )
-    if has_clicks and timestamps is None and (ignored := ignored_timestamps(dataset)):
-        note(ignored)
+        chosen = chosen_config(preset, config, model, as_settings(changes))
+    chosen = chosen.replaced(**second_stage(chosen, stage, changes))
+    _check_timestamps(dataset, chosen, timestamps)
     if planned is not None:
         whole = replace(planned, config=chosen)
         say_plan(whole, device, n_members=members or 1, jobs=jobs, as_json=plan)
@@ -238,46 +206,45 @@ def train(
     note(f"the model is in {run}; try uvast segment {model_path} {dataset}{side} --out predictions")
 
 
-def _changes(settings: list[str], flags: Mapping[str, object]) -> dict[str, str]:
-    """Name to value, of what `--set` and the short forms say; both at once is a slip."""
-    changes: dict[str, str] = {}
-    for setting in settings:
-        name, separator, value = setting.partition("=")
-        changes[name.strip()] = separator + value
-    for name, given in flags.items():
-        if given is not None:
-            if name in changes:
-                raise ConfigError(
-                    f"{name} is set twice", where="--set", remedy="leave out this or its short form"
-                )
-            changes[name] = f"={given}"
-    return changes
-
-
-def _settings(changes: dict[str, str]) -> list[str]:
-    return [f"{name}{value}" for name, value in changes.items()]
-
-
-def _second_stage(
-    config: Config, stage: Stage | None, changes: dict[str, str]
-) -> dict[str, object]:
-    """What the options make of the epochs of stage 2."""
-    from uvast.config import TrainConfig
-    from uvast.models.build import has_second_stage
-
-    own, name = config.train.alignment_epochs, "train.alignment_epochs"
-    if stage in (Stage.two, Stage.both) and not has_second_stage(config.model):
+def _refuse_beside_resume(*given: object) -> None:
+    if any(one is not None for one in given):
         raise ConfigError(
-            f"{config.model.kind} has no second stage",
-            where=f"--stage {stage.value}",
-            remedy="leave out --stage",
+            "a resumed run has its dataset and settings already",
+            where="--resume",
+            remedy="leave out DATASET, --out, --preset, --config, --split, --timestamps, "
+            "--plan and --members",
         )
-    if stage is Stage.one:
-        return {name: 0} if own else {}
-    is_meant = own or stage is not None
-    if not is_meant or name in changes or (own and "train.epochs" not in changes):
-        return {}
-    return {name: config.train.epochs or TrainConfig().alignment_epochs}
+
+
+def _check_new(stage: Stage | None, *, plan: bool, is_auto: bool) -> None:
+    """Refuses what does not begin a run."""
+    if plan and not is_auto:
+        raise ConfigError(
+            "only preset auto plans",
+            where="--plan",
+            remedy="leave out --preset, --config and --model, or see uvast config",
+        )
+    if stage is Stage.two:
+        raise ConfigError(
+            "stage 2 goes on from a trained stage 1",
+            where="--stage 2",
+            remedy="pass --resume RUN --stage 2",
+        )
+
+
+def _check_timestamps(dataset: Path, config: Config, timestamps: Path | None) -> None:
+    """Says which file of clicks counts; one that would not is refused."""
+    from uvast.data.timestamp_files import ignored_timestamps
+
+    has_clicks = config.supervision.kind == "timestamps"
+    if timestamps is not None and not has_clicks:
+        raise ConfigError(
+            "this run has full labels, so a timestamps file would be ignored",
+            where="--timestamps",
+            remedy="pass --supervision timestamps as well, or leave --timestamps out",
+        )
+    if has_clicks and timestamps is None and (ignored := ignored_timestamps(dataset)):
+        note(ignored)
 
 
 def _resume(
@@ -296,10 +263,10 @@ def _resume(
         _, config, _ = RunFolder.open(run)
         if stage is Stage.two and "train.epochs" in changes:
             changes["train.alignment_epochs"] = changes.pop("train.epochs")
-        added = _second_stage(config, stage, changes)
+        added = second_stage(config, stage, changes)
         changes |= {name: f"={value}" for name, value in added.items()}
     with _followed(run, tensorboard=tensorboard) as watcher:
-        resume_run(run, settings=_settings(changes), device=device, watcher=watcher, jobs=jobs)
+        resume_run(run, settings=as_settings(changes), device=device, watcher=watcher, jobs=jobs)
     note(f"the model is in {run}")
 
 

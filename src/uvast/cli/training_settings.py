@@ -1,0 +1,64 @@
+"""From the options of `uvast train` to settings."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from uvast.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from uvast.config import Config
+
+
+class Stage(str, Enum):
+    """Which stages to train."""
+
+    one = "1"
+    two = "2"
+    both = "both"
+
+
+def changes_of(settings: Sequence[str], flags: Mapping[str, object]) -> dict[str, str]:
+    """Name to value, of what `--set` and the short forms say; both at once is a slip."""
+    changes: dict[str, str] = {}
+    for setting in settings:
+        name, separator, value = setting.partition("=")
+        changes[name.strip()] = separator + value
+    for name, given in flags.items():
+        if given is not None:
+            if name in changes:
+                raise ConfigError(
+                    f"{name} is set twice", where="--set", remedy="leave out this or its short form"
+                )
+            changes[name] = f"={given}"
+    return changes
+
+
+def as_settings(changes: Mapping[str, str]) -> list[str]:
+    """As `--set` takes them."""
+    return [f"{name}{value}" for name, value in changes.items()]
+
+
+def second_stage(
+    config: Config, stage: Stage | None, changes: Mapping[str, str]
+) -> dict[str, object]:
+    """What the options make of the epochs of stage 2."""
+    from uvast.config import TrainConfig
+    from uvast.models.build import has_second_stage
+
+    own, name = config.train.alignment_epochs, "train.alignment_epochs"
+    if stage in (Stage.two, Stage.both) and not has_second_stage(config.model):
+        raise ConfigError(
+            f"{config.model.kind} has no second stage",
+            where=f"--stage {stage.value}",
+            remedy="leave out --stage",
+        )
+    if stage is Stage.one:
+        return {name: 0} if own else {}
+    is_meant = own or stage is not None
+    if not is_meant or name in changes or (own and "train.epochs" not in changes):
+        return {}
+    return {name: config.train.epochs or TrainConfig().alignment_epochs}
