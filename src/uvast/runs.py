@@ -99,7 +99,8 @@ class RunInfo:
 
     `extractor` made its features, if that is known; `members` are those of an ensemble. From the
     videos `unlabelled` it learned without their labels; it is `transductive` if those are the
-    videos that it is to be scored on.
+    videos that it is to be scored on. It was begun with so many `jobs` at a time, which share the
+    cores: on as many threads, a run that goes on gives the same weights.
     """
 
     dataset: str
@@ -114,6 +115,7 @@ class RunInfo:
     members: Annotated[tuple[MemberInfo, ...], Field(max_length=MOST_MEMBERS)] = ()
     unlabelled: tuple[str, ...] = ()
     transductive: bool = False
+    jobs: Annotated[int, Field(ge=1)] = 1
 
 
 def is_run(path: Path) -> bool:

@@ -59,18 +59,23 @@ def test_a_plan_alone_trains_nothing(tiny_path):
 
 def test_the_time_is_that_of_all_members(tiny_path, monkeypatch):
     monkeypatch.setattr("uvast.training.expected_seconds", lambda *given: 300.0 * given[3])
-    monkeypatch.setattr("uvast.cli.plans.n_cores", lambda: 8)
     command = ("train", tiny_path, "--plan", "--members", 3, *TINY, "--device", "cpu")
     done = uvast(*command)
-    assert done.stderr.splitlines()[-1] == (
-        "3 members will take about 15 minutes (cpu); "
-        "--jobs 3 trains 3 models at a time, which takes less"
-    )
+    assert done.stderr.splitlines()[-1] == ("3 members will take about 15 minutes (cpu)")
     plan = json.loads(done.stdout)
-    assert (plan["members"], plan["seconds"]) == (3, 900.0)
+    assert (plan["members"], plan["seconds"], plan["jobs"]) == (3, 900.0, 1)
     done = uvast(*command, "--jobs", 2)
-    assert done.stderr.splitlines()[-1] == "3 members will take about 15 minutes (cpu)"
+    assert done.stderr.splitlines()[-1] == (
+        "3 members will take about 15 minutes (cpu, 2 models at a time)"
+    )
     assert json.loads(done.stdout)["jobs"] == 2
+
+
+def test_models_are_trained_at_the_same_time_where_that_pays(tiny_path, monkeypatch):
+    """Where it does: see test_inner_runs.py."""
+    monkeypatch.setattr("uvast.training.jobs_that_pay", lambda *given: given[3])
+    done = uvast("train", tiny_path, "--plan", "--members", 3, *TINY, "--device", "cpu")
+    assert json.loads(done.stdout)["jobs"] == 3
 
 
 def test_a_run_that_goes_on_is_not_planned_again(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from uvast.data.subjects import group_by_subject
 from uvast.errors import CheckpointError, ConfigError
 from uvast.runs import RunFolder
 from uvast.training import EpochReport, Part, Plan, plan_training, resume, train
-from uvast.training.estimate import expected_seconds
+from uvast.training.estimate import expected_seconds, jobs_that_pay
 from uvast.training.folds import make_folds
 from uvast.training.inner_runs import read_calibration
 from uvast.training.watching import Silent
@@ -173,6 +174,22 @@ def test_with_folds_every_video_is_trained_on(tiny_path: Path, config: Config) -
     assert with_folds > 2 * expected_seconds(without.config, without.facts, cpu)
     at_once = expected_seconds(planned.config, planned.facts, cpu, jobs=4)
     assert at_once < 0.8 * with_folds  # 1.75 runs in place of 4
+
+
+def test_as_many_at_a_time_as_pay(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("uvast.training.estimate.n_cores", lambda: 8)
+    planned = plan_training(tiny_path, settings=["train.folds=4", "train.sampling_rate=2"])
+    config, cpu = planned.config, torch.device("cpu")
+    large = replace(planned.facts, n_frames=100_000, longest=10_000)
+    assert jobs_that_pay(config, large, cpu) == 4
+    assert jobs_that_pay(config, large, cpu, n_members=7) == 6
+    assert jobs_that_pay(config, large, cpu, n_members=20) == 8
+    assert jobs_that_pay(config, replace(large, n_folds=0), cpu) == 1
+    assert jobs_that_pay(config, large, torch.device("cuda")) == 1
+    assert jobs_that_pay(config, planned.facts, cpu) == 1, "too short"
+    assert jobs_that_pay(config, replace(large, longest=10_002), cpu) == 1, "too large"
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert jobs_that_pay(config, large, cpu) == 1, "torchrun"
 
 
 def test_too_few_videos_keep_the_usual_weights(

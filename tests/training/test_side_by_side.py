@@ -103,7 +103,8 @@ def test_broken_off_they_go_on(
     run, watcher = tmp_path / "run", StopAfter(n_epochs)
     with pytest.raises(StopError):
         train(tiny_path, run, config=config, split=1, members=3, watcher=watcher, jobs=2)
-    resume(run, jobs=2)
+    assert RunFolder.open(run)[2].jobs == 2  # and so it goes on
+    resume(run)
     assert same(run, in_turn[0])
 
 

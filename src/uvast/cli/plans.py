@@ -28,21 +28,31 @@ def leaves_all_to_data(preset: str | None, file: Path | None, changes: Collectio
 
 
 def say_plan(
-    plan: AutoPlan, device: str, *, n_members: int = 1, jobs: int = 1, as_json: bool = False
-) -> None:
-    """Tells the plan and the time it will take; with `as_json` also to scripts, on stdout."""
-    from uvast.devices import choose_device
-    from uvast.training import expected_seconds
+    plan: AutoPlan,
+    device: str,
+    *,
+    n_members: int = 1,
+    jobs: int | None = None,
+    as_json: bool = False,
+) -> int:
+    """Tells the plan and the time it will take; with `as_json` also to scripts, on stdout.
 
+    Returns:
+        How many models to train at a time: `jobs`, or as many as pay.
+    """
+    from uvast.devices import choose_device
+    from uvast.training import expected_seconds, jobs_that_pay
+
+    chosen = choose_device(device)
+    jobs = jobs or jobs_that_pay(plan.config, plan.facts, chosen, n_members)
     if os.environ.get("RANK", "0") != "0":  # of several processes the first one tells
-        return
+        return jobs
     for sentence in plan.sentences:
         note(sentence)
-    chosen = choose_device(device)
     seconds = expected_seconds(plan.config, plan.facts, chosen, n_members, jobs)
     each = f"{n_members} members will" if n_members > 1 else "this will"
-    n_models = max(plan.facts.n_folds, n_members - 1)
-    note(f"{each} take {in_words(seconds)} ({chosen}){idle_cores(n_models, jobs, seconds, device)}")
+    at_once = f", {jobs} models at a time" if jobs > 1 else ""
+    note(f"{each} take {in_words(seconds)} ({chosen}{at_once})")
     if as_json:
         print_json(
             {
@@ -55,6 +65,7 @@ def say_plan(
                 "device": str(chosen),
             }
         )
+    return jobs
 
 
 def idle_cores(n_models: int, jobs: int, seconds: float, device: str) -> str:

@@ -107,13 +107,14 @@ def train(
         ),
     ] = None,
     jobs: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=1,
             help="Inner runs and members at the same time, each with its share of the cores.",
             metavar="N",
+            show_default="as many as pay; with a preset of your choice 1",
         ),
-    ] = 1,
+    ] = None,
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Also log for TensorBoard (an extra).")
     ] = False,
@@ -132,8 +133,8 @@ def train(
     A project, from labels or clicks, to its next numbered run: `uvast train my-project`
 
     Three models that are asked together are surer, and share the inner runs, so that they take less
-    than twice as long: `uvast train my-videos --members 3 --out run`; with `--jobs 2` two are
-    trained side by side
+    than twice as long: `uvast train my-videos --members 3 --out run`; `--jobs 1` trains them one
+    after the other
 
     After a break, Ctrl-C included: `uvast train --resume runs/gtea-1`; it may come with another
     `--device`, with `--stage`, and with `--set` of train.alignment_epochs,
@@ -184,7 +185,7 @@ def train(
     _check_timestamps(dataset, chosen, timestamps)
     if planned is not None:
         whole = replace(planned, config=chosen)
-        say_plan(whole, device, n_members=members or 1, jobs=jobs, as_json=plan)
+        jobs = say_plan(whole, device, n_members=members or 1, jobs=jobs, as_json=plan)
     if plan:
         return
     with run_place(dataset, out) as run, _followed(run, tensorboard=tensorboard) as watcher:
@@ -197,7 +198,7 @@ def train(
             device=device,
             watcher=watcher,
             members=members or 1,
-            jobs=jobs,
+            jobs=jobs or 1,
         )
     if summary := opened.trim_summary():
         note(summary)
@@ -252,7 +253,7 @@ def _resume(
     changes: dict[str, str],
     stage: Stage | None,
     device: str,
-    jobs: int,
+    jobs: int | None,
     *,
     tensorboard: bool,
 ) -> None:

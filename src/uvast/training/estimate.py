@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from uvast.data import Video, collate
+from uvast.devices import n_cores
 from uvast.models.build import build_model
 from uvast.models.protocols import as_aligner
 from uvast.segments import Segmentation, round_durations
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 MOST_FRAMES = 1000
 """Measured at once; a step takes about as long for each frame of a longer video."""
 N_STEPS = 2
+WORTH_FRAMES = 1_000_000
+"""Seen by a model in all its epochs, a minute or so, from which on processes of their own pay."""
+MOST_FRAMES_EACH = 5_000
+"""Of the longest video, up to which several models fit into a small machine's memory."""
 DECODED = 1.5
 """Steps of training that the decoding of a video takes, about: `best` beside the decoder alone."""
 CALIBRATED = 20
@@ -72,6 +78,25 @@ def expected_seconds(
         seconds += n_rounds * config.train.epochs_of_fold * shown * step
         seconds += facts.n_videos * CALIBRATED * step
     return seconds * n_frames / measured
+
+
+def jobs_that_pay(
+    config: Config, facts: DataFacts, device: torch.device, n_members: int = 1
+) -> int:
+    """How many inner runs or members to train at a time, where nobody has said.
+
+    On a CPU one for each core, as a step gains little from a second one, unless a run is so short
+    that processes would start in vain, or videos are so long that memory might not do. No time is
+    measured: a command gives the same weights again.
+    """
+    rate = config.train.sampling_rate or 1
+    n_seen = config.train.epochs * facts.n_frames / rate
+    is_one_of_several = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    if device.type != "cpu" or is_one_of_several or n_seen < WORTH_FRAMES:
+        return 1
+    if facts.longest / rate > MOST_FRAMES_EACH:
+        return 1
+    return max(1, min(n_cores(), max(facts.n_folds, n_members - 1)))
 
 
 def _step(config: Config, objective: Objective, stage: int, batch: Batch) -> float:

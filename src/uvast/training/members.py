@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from uvast.config import Config, load_config
 from uvast.data import Dataset
-from uvast.devices import choose_device
+from uvast.devices import choose_device, n_cores
 from uvast.errors import ConfigError, OutputError
 from uvast.runs import (
     CONFIG_FILE,
@@ -115,6 +115,7 @@ def train(
         members=tuple(
             MemberInfo(f"{MEMBERS_FOLDER}/{index + 1}", seed + index) for index in range(members)
         ),
+        jobs=jobs,
     )
     run = MemberRuns(folder, config, info, device, watcher or Silent(), calibrated_by, jobs)
     run.train(data)
@@ -128,7 +129,7 @@ def resume(
     device: str = "auto",
     watcher: Watcher | None = None,
     calibrated_by: Path | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
 ) -> RunFolder:
     """Goes on with a run from its last checkpoint, or adds the second stage to a finished one.
 
@@ -139,9 +140,11 @@ def resume(
         device: `auto`, `cpu`, `cuda`, …
         watcher: told of every step and epoch.
         calibrated_by: as in `train`.
-        jobs: as in `train`.
+        jobs: as in `train`; None for as many as before, if there are cores for them.
     """
     folder, config, info = RunFolder.open(Path(run))
+    if jobs is None:
+        jobs = 1 if _is_one_of_several() else min(info.jobs, n_cores())
     _check_jobs(jobs)
     if not info.members:
         return resume_run(
@@ -178,10 +181,14 @@ def resume(
 
 
 def _check_jobs(jobs: int) -> None:
-    if jobs > 1 and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    if jobs > 1 and _is_one_of_several():
         raise ConfigError(
             "several processes train one model already", where="jobs", remedy="leave it out"
         )
+
+
+def _is_one_of_several() -> bool:
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def _check_number(members: int) -> None:

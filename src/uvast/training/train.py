@@ -83,6 +83,7 @@ def train_run(
         extractor=common_extractor(map(data.features_path, names)),
         unlabelled=unlabelled,
         transductive=config.train.unlabelled == "test",
+        jobs=jobs,
     )
     folder = RunFolder(Path(out))
     chosen = own_device(choose_device(device))
