@@ -1,6 +1,6 @@
 """The weights of `best` on their grid, judged on the validation parts of trained runs.
 
-    uvast benchmark gtea --models small --set train.validation=0.25 \
+    uvast benchmark gtea --models small --set train.validation=0.25 --set train.epochs=150 \
         --set train.validate_every=150 --set train.alignment_epochs=1 --out val
     python benchmarks/best_weights.py val/gtea/small-full/*
 

@@ -3,7 +3,7 @@
     python benchmarks/decoding.py
 
 Inputs are generated at the sizes of the three datasets; networks have random weights and write as
-many actions as a video has. Published costs are those of PEERS.md (2 cores, 2 threads); Viterbi is
+many actions as a video has. The published code was measured before (2 cores, 2 threads); Viterbi is
 theirs at the paper's coarser sampling and ours at every frame.
 """
 

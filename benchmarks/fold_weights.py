@@ -1,7 +1,7 @@
 """Weights of `best` chosen by some folds and scored on the others: the runs of `uvast compare`.
 
     uvast compare DATA --set train.folds=0 --out inner
-    python benchmarks/fold_weights.py inner/DATA/small-full/split1-fold*
+    python benchmarks/fold_weights.py inner/DATA/small-*-full/split1-fold*
 
 The runs are one for each fold of a training side. Prints the mean of Acc, Edit and F1@50 over the
 held-out videos: of both parents, of `best` with the usual weights and with those that all folds

@@ -2,9 +2,9 @@
 
     python benchmarks/training_step.py [--threads N] [--quick]
 
-For the three shapes of PEERS.md (batch 1, feature width 2048): stage-1 and stage-2 step (forward,
+For the three datasets' shapes (batch 1, feature width 2048): stage-1 and stage-2 step (forward,
 losses, backward, Adam), the share of this machine's GEMM speed that stage 1 reaches with the work
-counted in PEERS.md, loading of a video from its file, and peak memory. Then time and memory of
+of the published step, loading of a video from its file, and peak memory. Then time and memory of
 training and of the encoder alone from 1,000 to 100,000 frames, and a batch of 8. Every memory
 figure is the peak of a process of its own, Python and libraries included. `--quick` stops at 20,000
 frames.
@@ -45,7 +45,7 @@ LENGTHS = (1_000, 3_000, 10_000, 20_000, 50_000, 100_000)
 
 @dataclass(frozen=True)
 class Shape:
-    """A dataset's typical video and settings, and what the published code takes (PEERS.md)."""
+    """A dataset's typical video and settings, and what the published code was measured to take."""
 
     name: str
     n_frames: int
@@ -247,7 +247,9 @@ def main() -> int:
         return in_new_process(__file__, *threads, *alone)
 
     print(f"torch {torch.__version__}, {arguments.threads} threads")
-    print(f"GEMM of 2048 x 2048: {gemm_speed():.0f} GFLOP/s (PEERS.md's machine: 310 to 325)")
+    print(
+        f"GEMM of 2048 x 2048: {gemm_speed():.0f} GFLOP/s (the published code's machine: 310 to 325)"
+    )
     missed = print_shapes(run)
     print_batch_of_eight()
     lengths = [length for length in LENGTHS if length <= 20_000 or not arguments.quick]

@@ -46,6 +46,8 @@ def test_the_documented_names_are_where_the_page_says() -> None:
         for one in members[1].split(", ") if members else [name]:
             is_told = f"`{package}`" in introduction and hasattr(import_module(package), one)
             assert one in uvast.__all__ or is_told, one
+            if members:
+                assert one in vars(import_module(f"uvast.{block.split()[0]}")), one
 
 
 def test_importing_is_lazy() -> None:

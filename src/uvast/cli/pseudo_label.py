@@ -74,7 +74,12 @@ def pseudo_label(
     ] = Method.class_model,
     metric: Annotated[Metric, typer.Option(help="How frames are compared.")] = Metric.euclidean,
     prior: Annotated[
-        float, typer.Option(min=0, help="Pull of cuts to the midpoint; 0 is the paper's k-medoids.")
+        float,
+        typer.Option(
+            min=0,
+            help="Pull of cuts to the midpoint, or with class-model to where mean lengths divide "
+            "a gap; 0 is the paper's k-medoids.",
+        ),
     ] = 0.25,
     table: Annotated[
         bool, typer.Option(help="Score every method where there is ground truth.")

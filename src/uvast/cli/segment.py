@@ -41,7 +41,7 @@ def segment(
         str | None,
         typer.Option(
             help="Where the order of actions comes from: decoder, semi-markov, best (a beam of "
-            "5), frames or boundaries.",
+            "10), frames or boundaries.",
             show_default="the model's own",
         ),
     ] = None,

@@ -137,7 +137,7 @@ def train(
     after the other
 
     After a break, Ctrl-C included: `uvast train --resume runs/gtea-1`; it may come with another
-    `--device`, with `--stage`, and with `--set` of train.alignment_epochs,
+    `--device` or `--jobs`, with `--stage`, and with `--set` of train.alignment_epochs,
     train.checkpoint_seconds and train.workers
 
     Several processes: `torchrun --nproc-per-node 2 -m uvast train data/gtea --out run`
