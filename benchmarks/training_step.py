@@ -247,9 +247,7 @@ def main() -> int:
         return in_new_process(__file__, *threads, *alone)
 
     print(f"torch {torch.__version__}, {arguments.threads} threads")
-    print(
-        f"GEMM of 2048 x 2048: {gemm_speed():.0f} GFLOP/s (the published code's machine: 310 to 325)"
-    )
+    print(f"GEMM of 2048 x 2048: {gemm_speed():.0f} GFLOP/s (published code's: 310 to 325)")
     missed = print_shapes(run)
     print_batch_of_eight()
     lengths = [length for length in LENGTHS if length <= 20_000 or not arguments.quick]

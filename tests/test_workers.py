@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,44 @@ def test_each_task_is_heard_and_its_failure_told(echo: str) -> None:
     ended = dict(Workers(echo, 2).run(tasks, lambda place, line: heard.append((place, line))))
     assert ended == {0: None, 1: "it says no", 2: None}
     assert sorted(heard) == sorted((k, line) for k in range(3) for line in (tasks[k], "über"))
+
+
+SLOW = """
+import time
+from pathlib import Path
+from uvast.workers import serve
+
+def work(task):
+    if "fail" in task:
+        return "it says no"
+    time.sleep(15)
+    Path(task.strip()).touch()
+
+serve(work)
+"""
+
+
+def test_when_one_is_given_up_none_goes_on_and_none_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "slow_worker.py").write_text(SLOW, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = [tmp_path / str(number) for number in range(3)]
+    ended = Workers("slow_worker", 2).run(["fail", *map(str, done)])
+    assert next(iter(ended)) == (0, "it says no")
+    ended.close()  # as a caller does that raises an error
+    assert not any(path.exists() for path in done)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 cannot do it")
+def test_they_import_nothing_from_the_working_directory(
+    echo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sent").mkdir()
+    (tmp_path / "sent" / "secrets.py").write_text("raise SystemExit('it ran')", encoding="utf-8")
+    (tmp_path / "sent" / "tempfile.py").write_text("raise SystemExit('it ran')", encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "sent")
+    assert dict(Workers(echo).run(["yes"])) == {0: None}
 
 
 def test_what_listens_may_stop_them(echo: str) -> None:

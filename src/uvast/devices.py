@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
     import torch
+
+QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def choose_device(name: str) -> torch.device:
@@ -26,7 +29,17 @@ def choose_device(name: str) -> torch.device:
 
 
 def n_cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """The cores that this process may use; a container may have a share of them only."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    quota = _quota()
+    return cores if quota is None else max(1, min(cores, quota))
+
+
+def _quota() -> int | None:
+    """Whole cores of processor time that the control group has; None without a limit."""
+    try:
+        limit, period = QUOTA.read_text().split()
+        return int(limit) // int(period)
+    except (OSError, ValueError):
+        return None  # no such file, or `max`

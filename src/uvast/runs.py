@@ -100,7 +100,8 @@ class RunInfo:
     `extractor` made its features, if that is known; `members` are those of an ensemble. From the
     videos `unlabelled` it learned without their labels; it is `transductive` if those are the
     videos that it is to be scored on. It was begun with so many `jobs` at a time, which share the
-    cores: on as many threads, a run that goes on gives the same weights.
+    cores: on as many threads, a run that goes on gives the same weights. `classes` are those of the
+    dataset, in their order.
     """
 
     dataset: str
@@ -116,6 +117,7 @@ class RunInfo:
     unlabelled: tuple[str, ...] = ()
     transductive: bool = False
     jobs: Annotated[int, Field(ge=1)] = 1
+    classes: tuple[str, ...] = ()
 
 
 def is_run(path: Path) -> bool:

@@ -57,7 +57,7 @@ class Workers:
         What a process prints is heard line by line, one line at a time.
         """
         pool = ThreadPoolExecutor(self.jobs)
-        running: set[subprocess.Popen[str]] = set()
+        running = _Running()
         one_at_a_time = threading.Lock()
 
         def hear_one(place: int, line: str) -> None:
@@ -74,12 +74,11 @@ class Workers:
                 yield future.result()
         finally:  # after an interrupt nothing new starts, and nothing goes on
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in tuple(running):
-                process.terminate()
+            running.stop()
             pool.shutdown()
 
     def _run_one(
-        self, place: int, task: str, hear: Hear, running: set[subprocess.Popen[str]]
+        self, place: int, task: str, hear: Hear, running: _Running
     ) -> tuple[int, str | None]:
         with (
             tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as words,
@@ -91,7 +90,7 @@ class Workers:
                 text=True,
                 encoding="utf-8",
                 errors="replace",
-                env={**os.environ, THREADS: self._threads()},
+                env={**safe_environment(), THREADS: self._threads()},
             ) as process,
         ):
             running.add(process)
@@ -113,6 +112,39 @@ class Workers:
     def _threads(self) -> str:
         """What the user has set stays."""
         return os.environ.get(THREADS, str(threads_of_each(self.jobs)))
+
+
+class _Running:
+    """The processes at work; once stopped, one that was just beginning ends as well."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: set[subprocess.Popen[str]] = set()
+        self._is_stopped = False
+
+    def add(self, process: subprocess.Popen[str]) -> None:
+        with self._lock:
+            self._processes.add(process)
+            if self._is_stopped:
+                process.terminate()
+
+    def discard(self, process: subprocess.Popen[str]) -> None:
+        with self._lock:
+            self._processes.discard(process)
+
+    def stop(self) -> None:
+        with self._lock:
+            self._is_stopped = True
+            for process in self._processes:
+                process.terminate()
+
+
+def safe_environment() -> dict[str, str]:
+    """For a `python -m` of ours: it does not import what lies in the working directory.
+
+    That may be a folder that somebody sent. Python 3.10 does not know the variable.
+    """
+    return {**os.environ, "PYTHONSAFEPATH": "1"}
 
 
 def _reason(code: int, said: list[str]) -> str:

@@ -22,7 +22,11 @@ from uvast.inference.ensemble import make_ensemble
 from uvast.inference.member_priors import mean_priors
 from uvast.inference.named_decodings import DECODINGS
 from uvast.inference.prediction_folder import make_manifest
-from uvast.inference.search import transcript_log_probabilities
+from uvast.inference.search import (
+    Transcript,
+    greedy_transcripts,
+    transcript_log_probabilities,
+)
 from uvast.inference.weights import DecodingWeights
 from uvast.models.checkpoint import ModelCard, read_checkpoint, write_checkpoint
 from uvast.models.ensemble import writers_of
@@ -138,6 +142,24 @@ def test_the_decoders_score_is_the_mean_over_those_that_write(
         for one in map(uvast.load, (runs["run"], runs["other"]))
     ]
     assert len(found.segmentations) > max(len(one.segmentations) for one in written) - 3
+
+
+def test_a_member_that_comes_to_no_end_is_not_heard(
+    mixed: Path, tiny: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_asked = 0
+
+    def first_one_loops(*given: object, **options: object) -> tuple[Transcript, ...]:
+        nonlocal n_asked
+        n_asked += 1
+        found = greedy_transcripts(*given, **options)
+        return tuple(replace(one, complete=n_asked > 1) for one in found)
+
+    monkeypatch.setattr("uvast.inference.writing.greedy_transcripts", first_one_loops)
+    features = tiny.video(tiny.names[0], labels=False).features
+    found = uvast.load(mixed).segment(features, transcript="decoder", durations="none")
+    assert n_asked == 2
+    assert found.complete
 
 
 def test_an_ensemble_needs_none_of_the_runs_it_was_made_of(

@@ -178,16 +178,22 @@ def test_with_folds_every_video_is_trained_on(tiny_path: Path, config: Config) -
 
 def test_as_many_at_a_time_as_pay(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("uvast.training.estimate.n_cores", lambda: 8)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     planned = plan_training(tiny_path, settings=["train.folds=4", "train.sampling_rate=2"])
     config, cpu = planned.config, torch.device("cpu")
     large = replace(planned.facts, n_frames=100_000, longest=10_000)
     assert jobs_that_pay(config, large, cpu) == 4
-    assert jobs_that_pay(config, large, cpu, n_members=7) == 6
-    assert jobs_that_pay(config, large, cpu, n_members=20) == 8
+    assert jobs_that_pay(config, replace(large, n_folds=3), cpu) == 3
+    assert jobs_that_pay(config, replace(large, n_folds=0), cpu, n_members=3) == 2
+    assert jobs_that_pay(config, large, cpu, n_members=20) == 4, "memory"
     assert jobs_that_pay(config, replace(large, n_folds=0), cpu) == 1
     assert jobs_that_pay(config, large, torch.device("cuda")) == 1
     assert jobs_that_pay(config, planned.facts, cpu) == 1, "too short"
     assert jobs_that_pay(config, replace(large, longest=10_002), cpu) == 1, "too large"
+    for threads, n_jobs in (("1", 4), ("3", 2), ("8", 1), ("all", 4)):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        assert jobs_that_pay(config, large, cpu) == n_jobs
+    monkeypatch.delenv("OMP_NUM_THREADS")
     monkeypatch.setenv("WORLD_SIZE", "2")
     assert jobs_that_pay(config, large, cpu) == 1, "torchrun"
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from breaking_off import StopAfter, StopError
 from checkpoint_contents import contents
 
 from uvast.config import Config
+from uvast.data import Dataset
 from uvast.errors import ConfigError, TrainingError
 from uvast.runs import RunFolder
 from uvast.training import EpochReport, Part, Plan, resume, train
@@ -108,6 +111,33 @@ def test_broken_off_they_go_on(
     assert same(run, in_turn[0])
 
 
+def test_classes_that_change_meanwhile_are_an_error(
+    tiny: Dataset, config: Config, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(tiny.path, data)
+    run, watcher = tmp_path / "run", StopAfter(1)
+    with pytest.raises(StopError):
+        train(data, run, config=config, split=1, watcher=watcher, jobs=2)
+    lines = (data / "mapping.txt").read_text().splitlines()
+    (data / "mapping.txt").write_text("\n".join([*lines, f"{len(lines)} a-new-one"]) + "\n")
+    with pytest.raises(TrainingError, match=r"classes have changed .* \(a-new-one\); train anew"):
+        resume(run)
+
+
+def test_a_spec_of_its_own_needs_one_process(tiny: Dataset, config: Config, tmp_path: Path) -> None:
+    data = Dataset.open(tiny.path, spec=replace(tiny.spec, tolerance=0.05))
+    with pytest.raises(ConfigError, match=r"write the spec to dataset\.toml, or leave jobs out"):
+        train(data, tmp_path / "run", config=config, split=1, jobs=2)
+
+
+def test_what_else_a_process_prints_is_left_alone() -> None:
+    story = Story()
+    for line in ("loading plug-ins", "[1, 2]", "", '["pseudo_labels", 3, 4]'):
+        tell(story, line)
+    assert story.told == [(3, 4)]
+
+
 def test_what_a_process_cannot_do_is_one_sentence(
     in_turn: tuple[Path, Story], tiny_path: Path, config: Config, tmp_path: Path
 ) -> None:
@@ -119,17 +149,18 @@ def test_what_a_process_cannot_do_is_one_sentence(
     assert "\n" not in str(caught.value)
 
 
-def test_a_watcher_of_another_process_is_told_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_watcher_of_another_process_is_told_the_same() -> None:
     plan = Plan("uvast", 3, "cpu", {1: 5, 2: 1}, 2, ("a note",), {1: 4, 3: 4}, 2, 3, 7, 1, True)
     report = EpochReport(1, 2, 5, 0.25, 1e-3, {"total": 2.5}, {"acc": 70.0})
-    teller = Teller()
+    words = StringIO()
+    teller = Teller(words)
     teller.begin(plan)
     teller.pseudo_labels(3, 20)
     teller.part(Part(2, 1, 3))
     teller.step(1, 2, 5, 0.5)
     teller.epoch(report)
     story = Story()
-    for line in capsys.readouterr().out.splitlines():
+    for line in words.getvalue().splitlines():
         tell(story, line)
     assert story.plans == [plan]
     assert story.told == [(3, 20), (1, 2, 5, 0.5), report]

@@ -305,6 +305,43 @@ def test_means_of_any_stretch(run: Run) -> None:
     )
 
 
+def test_a_fault_of_the_server_does_not_hold_the_others_up(run: Run) -> None:
+    run(
+        "outbox",
+        """async ({Outbox}) => {
+          const {ApiError} = await import('http://page.test/api.js');
+          const ended = [];
+          let tries = 0;
+          const box = new Outbox(() => {});
+          const send = async () => { tries += 1; throw new ApiError('a bug', 500); };
+          box.add({send, done: () => {}, refused: (error) => ended.push(error.message)});
+          box.add({send: async () => 'saved', done: (answer) => ended.push(answer)});
+          for (let i = 0; i < 5; i++) {
+            await new Promise((resolve) => setTimeout(resolve, 20));
+            box.retry();
+          }
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          equal([tries, ended, box.n], [3, ['a bug', 'saved'], 0], 'given up');
+        }""",
+    )
+
+
+def test_what_must_not_be_done_twice_is_not_sent_again(run: Run) -> None:
+    run(
+        "outbox",
+        """async ({Outbox}) => {
+          const {ApiError} = await import('http://page.test/api.js');
+          const ended = [];
+          const box = new Outbox(() => {});
+          const send = async () => { throw new ApiError('no answer', 0); };
+          box.add({once: true, send, refused: (error) => ended.push(error.message)});
+          box.add({send, refused: () => ended.push('lost')});
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          equal([ended, box.n], [['no answer'], 1], 'the other one waits');
+        }""",
+    )
+
+
 def test_a_full_disk_keeps_the_change_and_shows_the_sentence(run: Run) -> None:
     run(
         "outbox",

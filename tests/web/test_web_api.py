@@ -29,6 +29,7 @@ from web_project import (
     write_numbered,
 )
 
+from uvast.errors import OutputError
 from uvast.exchange import Event, VideoAnnotations
 from uvast.features.frames import presentation_times
 from uvast.projects import Project
@@ -394,6 +395,54 @@ def test_an_upload_becomes_a_video(client: Client, project: Project, tmp_path: P
     assert again.status_code == 422
     assert "is in the project already" in again.json()["error"]
     assert not (project.path / "videos" / "other.mp4").exists()
+
+
+def test_a_fault_in_the_background_is_told_once_and_keeps_nothing_else(
+    client: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app, done = client.app, threading.Event()
+
+    def broken() -> None:
+        raise ZeroDivisionError("a bug")
+
+    def look(*_: object, **__: object) -> None:
+        done.set()
+
+    monkeypatch.setattr("uvast.web.app.SECONDS_BETWEEN_SAVES", 0.01)
+    monkeypatch.setattr(app.jobs, "step", broken)
+    monkeypatch.setattr(app.pseudo, "step", look)
+    app.news.tell = lambda item: None  # type: ignore[method-assign]
+    app._keeper.start()
+    for _ in range(3):
+        assert done.wait(30)
+        done.clear()
+    app.end()
+    assert capsys.readouterr().err.count("ZeroDivisionError: a bug") == 1
+
+
+def test_an_upload_takes_the_place_of_a_video_whose_file_is_gone(
+    client: Client, project: Project, tmp_path: Path
+) -> None:
+    content = write_numbered(tmp_path / "new.mp4", 12).read_bytes()
+    upload(client, "/api/videos", "new.mp4", content)
+    there = project.path / "videos" / "new.mp4"
+    there.rename(tmp_path / "away.mp4")
+    assert upload(client, "/api/videos", "again.mp4", content).json() == {"videos": ["new"]}
+    assert Project.open(project.path).source("new").read_bytes() == content
+    assert not there.exists()
+
+
+def test_an_upload_that_cannot_be_taken_in_leaves_nothing(
+    client: Client, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OutputError("cannot be written (the disk is full)", where="videos.json")
+
+    monkeypatch.setattr("uvast.projects.project.write_videos", full)
+    content = write_numbered(tmp_path / "new.mp4", 12).read_bytes()
+    answer = upload(client, "/api/videos", "new.mp4", content)
+    assert "the disk is full" in answer.json()["error"]
+    assert not (project.path / "videos" / "new.mp4").exists()
 
 
 @pytest.mark.parametrize(

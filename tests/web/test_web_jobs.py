@@ -7,12 +7,13 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from web_project import Client, grey, write_features
 
-from uvast.errors import InputError, MissingFileError
+from uvast.errors import InputError, MissingFileError, OutputError
 from uvast.features.extractor import Picture, View
 from uvast.features.frames import FrameReader, presentation_times
 from uvast.projects import Project
@@ -59,6 +60,29 @@ def test_one_job_at_a_time_in_order(tmp_path: Path) -> None:
     assert told.index((1, "done")) < told.index((2, "running"))
     with pytest.raises(MissingFileError):
         jobs.job(3)
+
+
+def test_a_full_disk_does_not_start_a_job_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = Jobs(tmp_path)
+    jobs.add("extract", python(WAITS))
+    waiting = jobs.add("train", python("print('begun')"))
+    jobs.cancel(1)
+    writes = []
+
+    def full(path: Path, content: object) -> None:
+        writes.append(path)
+        raise OutputError("cannot be written", where=path)
+
+    jobs._jobs[1] = replace(jobs.job(1), state="cancelled")  # whether it has ended or not
+    monkeypatch.setattr("uvast.web.jobs.write_json", full)
+    with pytest.raises(OutputError):
+        jobs.step()
+    assert len(writes) == 1
+    monkeypatch.undo()
+    assert ended(jobs, waiting).state == "done"
+    assert jobs.log(waiting.number) == ["begun"]
 
 
 def test_progress_comes_from_the_command(tmp_path: Path) -> None:

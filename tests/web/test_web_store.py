@@ -260,6 +260,19 @@ def test_another_program_is_heard(project: Project) -> None:
     assert project.annotations("cup") == VideoAnnotations("cup", events)
 
 
+def test_a_file_that_was_removed_meanwhile_is_noticed(project: Project) -> None:
+    store = Store(project)
+    for start in (1.0, 2.0):
+        change(store, click(start))
+        store.save()
+    store.close()
+    (project.path / "annotations" / "cup.json").unlink()
+    again = Store(project)
+    assert not again.document("cup").items
+    copies = sorted((project.path / "app" / "backups" / "cup").iterdir())
+    assert copies[-1].read_text().count("reach") == 2
+
+
 def test_what_was_not_saved_survives_another_program(project: Project) -> None:
     store = Store(project)
     change(store, click(1.0))
@@ -323,6 +336,20 @@ def test_a_large_journal_is_shortened_and_goes_on(
     after = state(again)
     crashed(again)
     assert state(Store(project)) == after
+
+
+def test_a_journal_is_not_shortened_while_a_file_cannot_be_written(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("uvast.web.store.LARGE_JOURNAL", 100)
+    monkeypatch.setattr("uvast.web.store.DEEPEST", 2)
+    store = Store(project)
+    for number in range(5):
+        change(store, click(1.0 + number))
+    crashed(store)
+    (project.path / "annotations" / "cup.json").write_text("{")
+    Store(project)
+    assert len((project.path / "app" / "journal.jsonl").read_bytes().splitlines()) == 5
 
 
 def test_backups_rotate(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

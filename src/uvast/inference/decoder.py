@@ -33,6 +33,7 @@ from uvast.inference.candidates import (
 from uvast.inference.option_checks import can_align, check_options, check_priors
 from uvast.inference.prediction import DecodedVideo, FramePrediction
 from uvast.inference.writing import (
+    Written,
     aligned_durations,
     explicit_fractions,
     written_transcripts,
@@ -59,13 +60,18 @@ if TYPE_CHECKING:
 class Job:
     """One video, ready to decode: B = 1, without padding, the mask `(1, T)` all True.
 
-    Transcripts are what the decoder wrote, first its own, then others; none if it was not asked.
+    Nothing is written if the decoder was not asked.
     """
 
     frames: FramePrediction
     encoded: Encoded
     mask: Tensor
-    transcripts: tuple[Transcript, ...]
+    written: Written
+
+    @property
+    def transcripts(self) -> tuple[Transcript, ...]:
+        """What the decoder wrote, first its own, then others."""
+        return self.written.transcripts
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +95,11 @@ class Decoder:
         lengths = mask.sum(1).tolist()
         alone = [encoded.video(i, n) for i, n in enumerate(lengths)]
         masks = [mask[i : i + 1, :n] for i, n in enumerate(lengths)]
-        transcripts: list[tuple[Transcript, ...]] = [()] * len(lengths)
+        written = [Written()] * len(lengths)
         if self.options.transcript in ("decoder", "best"):
             given = (self.model, encoded, mask, self.vocabulary)
-            transcripts = written_transcripts(*given, self.options)
-        return tuple(map(Job, frames, alone, masks, transcripts))
+            written = written_transcripts(*given, self.options)
+        return tuple(map(Job, frames, alone, masks, written))
 
     def decode(self, job: Job) -> DecodedVideo:
         """The segmentation of one video."""
@@ -116,8 +122,7 @@ class Decoder:
                     found = self._explicit(job, one.tokens)
                 elif durations != "none":
                     found = self._with_durations(job, one.actions, None)
-                ended = all(tried.complete for tried in job.transcripts)
-                return DecodedVideo(one.actions, found, ended)
+                return DecodedVideo(one.actions, found, job.written.ended)
 
     def candidates(self, job: Job) -> Candidates:
         """What `best` chooses from; it has heard of the model's own semi-Markov decoding."""

@@ -6,7 +6,7 @@ of a transcript is the mean of its log-probabilities.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -52,27 +52,41 @@ class _Beam(NamedTuple):
         return cls(width, options.max_segments, options.length_power)
 
 
+@dataclass(frozen=True, eq=False)
+class Written:
+    """What the decoders of a model wrote of a video.
+
+    Args:
+        transcripts: the decoders' own first, then others.
+        ended: whether the search that was asked for came to an end by itself.
+    """
+
+    transcripts: tuple[Transcript, ...] = ()
+    ended: bool = True
+
+
 def written_transcripts(
     model: nn.Module, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, options: DecodeConfig
-) -> list[tuple[Transcript, ...]]:
-    """The transcripts of each video of a batch, the decoders' own first.
+) -> list[Written]:
+    """The transcripts of each video of a batch.
 
     Where no beam is asked for, search is greedy. A beam follows for `best`, and in videos where
     greedy search comes to no end, which is mostly a loop: there the beam's come first.
     """
     beam = _Beam.of(options, options.beam_width or 1)
     found = _searched(model, encoded, mask, vocabulary, beam)
+    written = [Written(own, own[0].complete) for own in found]
     if options.beam_width:
-        return found
+        return written
     wider = _Beam.of(options, OWN_BEAM_WIDTH)
     for index, n_frames in enumerate(mask.sum(1).tolist()):
-        greedy = found[index]
-        ended = greedy[0].complete
+        greedy, ended = found[index], written[index].ended
         if options.transcript == "best" or not ended:
             alone = encoded.video(index, n_frames), mask[index : index + 1, :n_frames]
             (others,) = _searched(model, *alone, vocabulary, wider)
-            found[index] = (*greedy, *others) if ended else (*others, *greedy)
-    return found
+            both = (*greedy, *others) if ended else (*others, *greedy)
+            written[index] = Written(both, ended)
+    return written
 
 
 def _searched(

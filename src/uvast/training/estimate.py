@@ -19,6 +19,7 @@ from uvast.training.loop import Loop
 from uvast.training.objectives import StageTwo, stage_one_objective
 from uvast.training.watching import Silent
 from uvast.vocabulary import Vocabulary
+from uvast.workers import THREADS
 
 if TYPE_CHECKING:
     from uvast.config import Config
@@ -31,6 +32,7 @@ MOST_FRAMES = 1000
 N_STEPS = 2
 WORTH_FRAMES = 1_000_000
 """Seen by a model in all its epochs, a minute or so, from which on processes of their own pay."""
+MOST_AT_ONCE = 4
 MOST_FRAMES_EACH = 5_000
 """Of the longest video, up to which several models fit into a small machine's memory."""
 DECODED = 1.5
@@ -85,9 +87,10 @@ def jobs_that_pay(
 ) -> int:
     """How many inner runs or members to train at a time, where nobody has said.
 
-    On a CPU one for each core, as a step gains little from a second one, unless a run is so short
-    that processes would start in vain, or videos are so long that memory might not do. No time is
-    measured: a command gives the same weights again.
+    On a CPU one for each core, as a step gains little from a second one, or for as many as
+    `OMP_NUM_THREADS` says; unless a run is so short that processes would start in vain, or videos
+    are so long that memory might not do. No time is measured: a command gives the same weights
+    again.
     """
     rate = config.train.sampling_rate or 1
     n_seen = config.train.epochs * facts.n_frames / rate
@@ -96,7 +99,9 @@ def jobs_that_pay(
         return 1
     if facts.longest / rate > MOST_FRAMES_EACH:
         return 1
-    return max(1, min(n_cores(), max(facts.n_folds, n_members - 1)))
+    threads = os.environ.get(THREADS, "")
+    n_free = n_cores() // max(1, int(threads) if threads.isdecimal() else 1)
+    return max(1, min(n_free, MOST_AT_ONCE, max(facts.n_folds, n_members - 1)))
 
 
 def _step(config: Config, objective: Objective, stage: int, batch: Batch) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from uvast.data import Dataset
 from uvast.errors import OutputError
 from uvast.files import write_json, write_text
 from uvast.inference.ensemble import (
@@ -30,13 +29,14 @@ from uvast.runs import (
 from uvast.training.member_watcher import MemberWatcher
 from uvast.training.resuming import read_state
 from uvast.training.side_by_side import Task, train_side_by_side
-from uvast.training.train import RESUMABLE, resume_run, train_run
+from uvast.training.train import RESUMABLE, open_again, resume_run, train_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from uvast.config import Config
+    from uvast.data import Dataset
     from uvast.training.watching import Watcher
 
 
@@ -44,7 +44,7 @@ def resume_member(run: Path, index: int, *, device: str, watcher: Watcher) -> No
     """Goes on with one member, counted from 0, of a run whose first one has been trained."""
     folder, config, info = RunFolder.open(run)
     members = MemberRuns(folder, config, info, device, watcher, None, jobs=1)
-    members.train_member(index, Dataset.open(info.dataset))
+    members.train_member(index, open_again(info))
 
 
 class MemberRuns:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from uvast.config import Config, load_config
 from uvast.data import Dataset
+from uvast.data.spec import read_spec
 from uvast.devices import choose_device, n_cores
 from uvast.errors import ConfigError, OutputError
 from uvast.runs import (
@@ -27,6 +28,7 @@ from uvast.runs import (
 from uvast.training.member_runs import MemberRuns
 from uvast.training.train import (
     check_resumable,
+    open_again,
     plan_training,
     resume_run,
     train_run,
@@ -78,6 +80,12 @@ def train(
     """
     data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
     _check_jobs(jobs)
+    if jobs > 1 and data.spec != read_spec(data.path):
+        raise ConfigError(
+            "several processes read the dataset's own dataset.toml, not another spec",
+            where="jobs",
+            remedy="write the spec to dataset.toml, or leave jobs out",
+        )
     if members == 1:
         return train_run(
             data,
@@ -116,6 +124,7 @@ def train(
             MemberInfo(f"{MEMBERS_FOLDER}/{index + 1}", seed + index) for index in range(members)
         ),
         jobs=jobs,
+        classes=data.vocabulary.names,
     )
     run = MemberRuns(folder, config, info, device, watcher or Silent(), calibrated_by, jobs)
     run.train(data)
@@ -144,7 +153,8 @@ def resume(
     """
     folder, config, info = RunFolder.open(Path(run))
     if jobs is None:
-        jobs = 1 if _is_one_of_several() else min(info.jobs, n_cores())
+        side_by_side = choose_device(device).type == "cpu" and not _is_one_of_several()
+        jobs = min(info.jobs, n_cores()) if side_by_side else 1
     _check_jobs(jobs)
     if not info.members:
         return resume_run(
@@ -176,7 +186,7 @@ def resume(
         raise OutputError(
             "has lost its model", where=run, remedy="make it again with uvast ensemble"
         )
-    members.train(Dataset.open(info.dataset))
+    members.train(open_again(info))
     return folder
 
 

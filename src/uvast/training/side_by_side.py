@@ -7,7 +7,6 @@ The processes are those of `uvast.training.worker`. They tell what happens as li
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from uvast.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TextIO
 
     from uvast.training.watching import Watcher
 
@@ -49,7 +49,14 @@ def train_side_by_side(tasks: Sequence[Task], watchers: Sequence[Watcher], jobs:
 
 
 class Teller:
-    """A watcher that says what it is told, a line each."""
+    """A watcher that says what it is told, a line each.
+
+    Args:
+        words: where to.
+    """
+
+    def __init__(self, words: TextIO) -> None:
+        self._words = words
 
     def begin(self, plan: Plan) -> None:
         """With the whole plan."""
@@ -71,14 +78,15 @@ class Teller:
         """With the whole report."""
         self._say("epoch", asdict(report))
 
-    @staticmethod
-    def _say(*words: object) -> None:
-        sys.stdout.write(f"{json.dumps(words)}\n")
-        sys.stdout.flush()
+    def _say(self, *words: object) -> None:
+        self._words.write(f"{json.dumps(words)}\n")
+        self._words.flush()
 
 
 def tell(watcher: Watcher, line: str) -> None:
-    """Tells a watcher what a `Teller` in another process said."""
+    """Tells a watcher what a `Teller` in another process said; any other line is left alone."""
+    if not line.startswith('["'):
+        return  # a library that prints while it is imported
     what, *words = json.loads(line)
     kinds: dict[str, type[Any]] = {"begin": Plan, "part": Part, "epoch": EpochReport}
     if what in kinds:

@@ -12,7 +12,7 @@ from uvast.config.auto import BASE, AutoPlan, plan
 from uvast.data import Dataset, validation_part
 from uvast.data.facts import found_supervision, read_facts
 from uvast.devices import choose_device
-from uvast.errors import ConfigError, InputError, SplitError
+from uvast.errors import ConfigError, InputError, SplitError, TrainingError, printable
 from uvast.features.record import common_extractor
 from uvast.files import write_text
 from uvast.models.build import has_second_stage
@@ -84,6 +84,7 @@ def train_run(
         unlabelled=unlabelled,
         transductive=config.train.unlabelled == "test",
         jobs=jobs,
+        classes=data.vocabulary.names,
     )
     folder = RunFolder(Path(out))
     chosen = own_device(choose_device(device))
@@ -156,7 +157,7 @@ def resume_run(
     with join_processes(chosen) as processes, held_alone(folder, processes):
         if settings and processes.is_first:
             write_text(folder.path / "config.toml", config.as_toml())
-        data = Dataset.open(info.dataset).at_rate(config.train.sampling_rate)
+        data = open_again(info).at_rate(config.train.sampling_rate)
         samples = _samples(data, config, (*info.train, *info.validation), info.timestamps)
         session = open_session(
             folder, config, info, data, samples, device=chosen, processes=processes, watcher=watcher
@@ -166,6 +167,20 @@ def resume_run(
             inner.take_over(calibrated_by)
         session.run(inner)
     return folder
+
+
+def open_again(info: RunInfo) -> Dataset:
+    """The dataset that a run was begun with; its classes have to be what they were."""
+    data = Dataset.open(info.dataset)
+    if info.classes and info.classes != data.vocabulary.names:
+        changed = sorted(set(info.classes) ^ set(data.vocabulary.names))
+        what = f" ({', '.join(map(printable, changed[:3]))})" if changed else ""
+        raise TrainingError(
+            f"its classes have changed since the training began{what}",
+            where=data.path,
+            remedy="train anew, or bring the old classes back",
+        )
+    return data
 
 
 def check_resumable(run: Path | str, settings: Sequence[str]) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+import traceback
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from uvast.errors import UvastError
@@ -20,6 +22,8 @@ from uvast.web.states import Delta, State, States
 from uvast.web.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from uvast.exchange import FrameTimes
     from uvast.projects import Project
     from uvast.web.interchange import Outgoing
@@ -70,6 +74,8 @@ class App:
         self.overview = Overview(self)
         self._changed_at = time.time()
         self._files_changed = threading.Event()
+        self._n_rounds = 0
+        self._faults: set[str] = set()
         self._over = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="uvast saver", daemon=True)
 
@@ -90,23 +96,41 @@ class App:
 
     def _keep(self) -> None:
         """Saves what is new, and looks for what others changed, every second."""
-        n_rounds = 0
+        duties = (
+            self.store.refresh,
+            partial(self.store.save, rested=True),
+            self.jobs.step,
+            self._tell_progress,
+            self.states.refresh,
+            self._look_at_files,
+            self._cut_anew,
+        )
         while not self._over.wait(SECONDS_BETWEEN_SAVES):
-            try:
-                self.store.refresh()
-                self.store.save(rested=True)
-                self.jobs.step()
-                self._tell_progress()
-                self.states.refresh()
-                n_rounds += 1
-                is_due = self._files_changed.is_set() or n_rounds % ROUNDS_BETWEEN_LOOKS == 0
-                self._files_changed.clear()
-                if is_due and self.overview.refresh():
-                    self.news.tell(encoded({"project": self.store.number}))
-                idle = all(job.is_over for job in self.jobs.all)
-                self.pseudo.step(self.store.number, self._changed_at, idle=idle)
-            except UvastError as error:
-                self.news.tell(encoded({"error": str(error)}))
+            for duty in duties:
+                self._try(duty)
+
+    def _try(self, duty: Callable[[], object]) -> None:
+        """What fails keeps nothing else from being done, now or later."""
+        try:
+            duty()
+        except UvastError as error:
+            self.news.tell(encoded({"error": str(error)}))
+        except Exception as error:  # a bug, told once
+            if (text := repr(error)) not in self._faults:
+                self._faults.add(text)
+                traceback.print_exc()
+                self.news.tell(encoded({"error": f"a fault of the app, see its terminal: {text}"}))
+
+    def _look_at_files(self) -> None:
+        self._n_rounds += 1
+        is_due = self._files_changed.is_set() or self._n_rounds % ROUNDS_BETWEEN_LOOKS == 0
+        self._files_changed.clear()
+        if is_due and self.overview.refresh():
+            self.news.tell(encoded({"project": self.store.number}))
+
+    def _cut_anew(self) -> None:
+        idle = all(job.is_over for job in self.jobs.all)
+        self.pseudo.step(self.store.number, self._changed_at, idle=idle)
 
     def _times_of(self, name: str) -> FrameTimes | None:
         return self.media.frame_times(self.project.video(name))

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class NamedModel:
                 parts = [np.asarray(arrays[name], float) for name in ("means", "variances")]
                 counts = np.asarray(arrays["counts"], float)
                 lengths = np.asarray(arrays["lengths"], float)
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise unreadable(path, error, kind="class models", remedy="remove it") from error
         shape = parts[0].shape
         per_class = {(len(names),), counts.shape, lengths.shape}

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from uvast.errors import UvastError
+from uvast.workers import safe_environment
 
 if TYPE_CHECKING:
     from uvast.projects import Project
@@ -43,6 +44,7 @@ class FullPass:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                env=safe_environment(),
             )
         return self._new_model()
 

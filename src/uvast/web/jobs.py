@@ -122,6 +122,16 @@ class Jobs:
                 raise MissingFileError(f"no job {number}", remedy="load the page again")
             return self._jobs[number]
 
+    def open(self, kind: Kind, video: str | None = None) -> Job | None:
+        """The one of a kind, and of a video if it has one, that is not over yet."""
+        with self._lock:
+            found = (
+                job
+                for job in self._jobs.values()
+                if not job.is_over and job.kind == kind and job.video == video
+            )
+            return next(found, None)
+
     def add(
         self,
         kind: Kind,
@@ -134,13 +144,8 @@ class Jobs:
     ) -> Job:
         """Queues a job; one that is the same and not over yet is enough."""
         with self._lock:
-            same = [
-                job
-                for job in self._jobs.values()
-                if not job.is_over and job.kind == kind and job.video == video
-            ]
-            if same:
-                return same[0]
+            if (same := self.open(kind, video)) is not None:
+                return same
             if sum(not job.is_over for job in self._jobs.values()) >= MOST_WAITING:
                 raise InputError(f"{MOST_WAITING} jobs wait already", remedy="cancel some of them")
             number = 1 + max(self._jobs, default=0)
@@ -212,7 +217,9 @@ class Jobs:
             sentence = f"its process cannot be started ({error.strerror or error})"
             self._keep(replace(job, state="failed", ended=time.time(), error=sentence))
             return
-        self._keep(replace(job, state="running", began=time.time(), process=process))
+        running = replace(job, state="running", began=time.time(), process=process)
+        self._jobs[job.number] = running  # also if the disk is full: it must not start twice
+        self._keep(running)
 
     def _look_after(self, job: Job) -> None:
         assert job.process is not None, "it runs"

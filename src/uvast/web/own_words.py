@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from uvast.errors import InputError
+from uvast.workers import safe_environment
 
 if TYPE_CHECKING:
     from uvast.web.app import App
@@ -73,6 +74,7 @@ def _asked(command: list[str]) -> tuple[str, ...]:
             check=False,
             timeout=LONGEST_SECONDS,
             stdin=subprocess.DEVNULL,
+            env=safe_environment(),
         )
     except (OSError, subprocess.TimeoutExpired):
         return ()  # it will say so itself when it trains

@@ -29,8 +29,8 @@ class Place:
 
     Attributes:
         hash: of its content, empty without a file.
-        coming: of the content that is being written.
-        stat: what the system said of it then.
+        coming: of the content that was written last, or is being written; None for none.
+        stat: what the system said of it then; None if nobody has looked yet.
         dirty: whether the document says more than the file.
         dirty_at: since when.
         changed_at: when the document was last changed.
@@ -38,8 +38,8 @@ class Place:
     """
 
     hash: str = ""
-    coming: str = ""
-    stat: tuple[int, ...] = ()
+    coming: str | None = None
+    stat: tuple[int, ...] | None = None
     dirty: bool = False
     fault: UvastError | None = None
     dirty_at: float = 0.0
@@ -84,6 +84,11 @@ class Places:
         now = time.monotonic()
         return [name for name, one in self._places.items() if one.is_due(now, rested=rested)]
 
+    @property
+    def all_saved(self) -> bool:
+        """Whether the files say all that the documents do; one with a fault cannot be written."""
+        return not any(one.dirty for one in self._places.values())
+
     def load(self, name: str) -> tuple[Document, int] | None:
         """A document as it was saved, and the last entry of the journal that it holds."""
         saved = self._shelf.load(name)
@@ -127,7 +132,10 @@ class Places:
         return now.st_mtime_ns, now.st_size, now.st_ino
 
     def _outside(self, name: str, document: Document) -> Edit:
-        found = self._project.annotations(name) or VideoAnnotations(name)
+        found = self._project.annotations(name)
+        if found is None:
+            self._shelf.back_up_document(document)
+            found = VideoAnnotations(name)
         if self[name].dirty:
             self._shelf.back_up(name, now=True)
             saved = self._shelf.load(name)

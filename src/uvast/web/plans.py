@@ -67,6 +67,8 @@ def make_plan(app: App, wanted: JobRequest) -> Plan:
 
 def start_job(app: App, plan: Plan, author: str) -> Job:
     """Queues it; labels are brought to disk first, a new run gets its folder."""
+    if (same := app.jobs.open(plan.kind, plan.video)) is not None:
+        return same
     app.store.save()
     command, output = plan.command, plan.output
     if NEW_RUN in command:

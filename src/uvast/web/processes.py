@@ -20,6 +20,7 @@ from pydantic import Field
 
 from uvast.files import is_present, read_record, write_json
 from uvast.files.progress import VARIABLE
+from uvast.workers import safe_environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +64,7 @@ def start(job: Path, command: Sequence[str]) -> ProcessId:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env={**os.environ, VARIABLE: str(job / PROGRESS_FILE), "COLUMNS": "200"},
+            env={**safe_environment(), VARIABLE: str(job / PROGRESS_FILE), "COLUMNS": "200"},
             start_new_session=True,
         )
     _children[process.pid] = process

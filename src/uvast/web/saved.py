@@ -164,8 +164,15 @@ class Shelf:
     def back_up(self, video: str, *, now: bool = False) -> None:
         """Keeps a copy of the annotations file, one every ten minutes at most unless `now`."""
         path = self.annotations_path(video)
-        if not is_present(path):
-            return
+        if is_present(path):
+            self._copy(video, read_bytes(path), now=now)
+
+    def back_up_document(self, document: Document) -> None:
+        """Keeps a copy of what a document says, whose file is gone."""
+        if text := self.content(document).text:
+            self._copy(document.video, text, now=True)
+
+    def _copy(self, video: str, text: bytes, *, now: bool) -> None:
         folder = self._folder / "backups" / video
         copies = sorted(folder.glob("*.json")) if folder.is_dir() else []
         if copies and not now:
@@ -173,7 +180,7 @@ class Shelf:
             if age < SECONDS_BETWEEN_BACKUPS:
                 return
         stamp = time.strftime("%Y-%m-%d %H.%M.%S")
-        write_bytes(folder / f"{stamp}.json", read_bytes(path))
+        write_bytes(folder / f"{stamp}.json", text)
         for old in copies[: max(0, len(copies) + 1 - N_BACKUPS)]:
             old.unlink(missing_ok=True)
 

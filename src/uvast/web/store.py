@@ -71,7 +71,8 @@ class Store:
         self._read_outside(names)
         self._untold.clear()  # nobody has seen anything else
         self.save()
-        self._journal.keep_last(DEEPEST, larger_than=LARGE_JOURNAL)
+        if self._places.all_saved:
+            self._journal.keep_last(DEEPEST, larger_than=LARGE_JOURNAL)
 
     @property
     def number(self) -> int:

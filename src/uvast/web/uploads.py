@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from uvast.errors import UvastError
+    from uvast.projects import Project
+
 LARGEST_VIDEO = 64 * 2**30
 SPARE = 256 * 2**20
 """Bytes of the disk that an upload leaves free, for the journal above all."""
@@ -46,6 +49,25 @@ def safe_name(text: str) -> str:
             remedy=f"its name has to end in one of {' '.join(VIDEO_SUFFIXES)}",
         )
     return f"_{name}" if stem.partition(".")[0].lower() in _RESERVED else name
+
+
+def take_in(project: Project, path: Path) -> tuple[str, ...]:
+    """Makes an upload a video of the project, or the file of one whose own is gone: their names.
+
+    A file that nothing refers to in the end does not stay.
+    """
+    errors: tuple[UvastError, ...] = ()
+    try:
+        _, errors = project.add_videos([path])
+    finally:
+        names = tuple(one.name for one in project.videos if one.path == path.absolute())
+        if not names:
+            path.unlink(missing_ok=True)
+    if errors:
+        raise errors[0]
+    if not names:
+        raise InputError(f"{path.name} is in the project already", remedy="nothing has to be done")
+    return names
 
 
 async def receive(stream: AsyncIterator[bytes], folder: Path, name: str, size: int | None) -> Path:

@@ -18,7 +18,7 @@ from uvast.web.classes import ClassChange
 from uvast.web.interchange import Outgoing, incoming, outgoing
 from uvast.web.live import encoded
 from uvast.web.routes.videos import app_of, author_of
-from uvast.web.uploads import receive, safe_name
+from uvast.web.uploads import receive, safe_name, take_in
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -72,12 +72,7 @@ async def post_video(request: Request) -> Response:
     size = int(length) if length.isascii() and length.isdecimal() else None
     name = safe_name(_file_name(request))
     path = await receive(request.stream(), app.project.path / "videos", name, size)
-    added, errors = await in_thread(app.project.add_videos, [path])
-    if not added:
-        path.unlink(missing_ok=True)
-        if errors:
-            raise errors[0]
-        raise InputError(f"{name} is in the project already", remedy="nothing has to be done")
+    added = await in_thread(take_in, app.project, path)
     await in_thread(app.overview.refresh)
     app.news.tell(encoded({"project": app.store.number}))
     return JSONResponse({"videos": added})

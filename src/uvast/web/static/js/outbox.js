@@ -6,6 +6,8 @@
 import { ApiError } from "./api.js";
 
 const SECONDS_TO_RETRY = [1, 2, 4, 8, 15];
+/** Tries of what the server stumbles over, before what waits behind it has its turn. */
+const TRIES_OF_A_FAULT = 3;
 
 /**
  * @typedef {object} Parcel
@@ -13,6 +15,7 @@ const SECONDS_TO_RETRY = [1, 2, 4, 8, 15];
  * @property {(answer: any) => void} done
  * @property {(error: ApiError) => void} refused
  * @property {string} [video]
+ * @property {boolean} [once] to send it again could do it twice
  */
 
 export class Outbox {
@@ -69,7 +72,7 @@ export class Outbox {
         answer = await parcel.send();
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
-        if (error.isPassing) {
+        if (this.#isWorthAnotherTry(parcel, error)) {
           this.#wait(error);
           break;
         }
@@ -83,6 +86,12 @@ export class Outbox {
     }
     this.working = null;
     this.onchange(this);
+  }
+
+  #isWorthAnotherTry(parcel, error) {
+    if (parcel.once && error.status === 0) return false;
+    if (error.status === 500 && this.tries + 1 >= TRIES_OF_A_FAULT) return false;
+    return error.isPassing;
   }
 
   #over(trouble) {

@@ -224,14 +224,16 @@ export class Store {
    * @param {string} [video]
    */
   turn(what, video) {
+    const again = ` Look whether it was done, and ${what} again if not.`;
     this.outbox.add({
       video,
+      once: true,
       send: () => post(`/api/${what}`, { author: this.author, ...(video ? { video } : {}) }),
       done: (answer) => this.#turned(what, answer),
-      refused: (error) => this.tell(
-        "problem",
-        { sentence: error.message, conflict: error.status === 409 },
-      ),
+      refused: (error) => this.tell("problem", {
+        sentence: error.message + (error.status === 0 ? again : ""),
+        conflict: error.status === 409,
+      }),
     });
   }
 
