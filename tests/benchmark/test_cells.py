@@ -189,6 +189,27 @@ def test_other_settings_in_the_same_place_are_refused(
         check_cell(make_cell(train__learning_rate=0.1), tmp_path)
 
 
+def test_runs_and_scores_of_other_videos_are_refused(
+    make_cell: MakeCell, tiny_path: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(tiny_path, data)
+    one = make_cell(dataset=data)
+    run_cell(one, tmp_path)
+    train, test = (data / "splits" / f"{side}.split1.bundle" for side in ("train", "test"))
+    (first, *trained), (tested, *_) = (path.read_text().splitlines() for path in (train, test))
+    test.write_text(f"{tested}\n")
+    with pytest.raises(OutputError, match=r"scores\.json: has scores of other videos"):
+        check_cell(one, tmp_path)
+    (tmp_path / one.key / "scores.json").unlink()
+    run_cell(one, tmp_path)
+    train.write_text("\n".join(trained) + "\n")
+    test.write_text(f"{tested}\n{first}\n")
+    name = first.removesuffix(".txt")
+    with pytest.raises(OutputError, match=f"it did learn from {name}, now it would not; choose"):
+        run_cell(one, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [

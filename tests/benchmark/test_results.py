@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from benchmark_types import MakeCell
 
+from uvast.benchmark.cell import CellFold
 from uvast.benchmark.decoded_scores import COLUMNS
 from uvast.benchmark.layout import OURS, as_latex, as_markdown, as_text
 from uvast.benchmark.results import (
@@ -22,6 +23,7 @@ from uvast.benchmark.results import (
     write_results,
 )
 from uvast.inference.named_decodings import DECODINGS
+from uvast.report.fragments import benchmark_table
 from uvast.report.of_benchmark import report_benchmark
 
 MARK = "published, I3D features"
@@ -105,6 +107,37 @@ def test_results_hold_what_earlier_commands_left_in_the_folder(
         ("ms-tcn", "frames + viterbi"),
         ("other", "frames"),
     ]
+
+
+def test_runs_of_other_settings_are_never_averaged(make_cell: MakeCell, tmp_path: Path) -> None:
+    cells = [make_cell(seed=0), make_cell(seed=1, train__epochs=7)]
+    for cell, value in zip(cells, (90.0, 10.0), strict=True):
+        plant(tmp_path, cell, value)
+    rows = collect(cells, tmp_path)
+    assert [(one.mean["acc"], one.n_seeds, one.note) for one in rows] == [
+        (90.0, 1, ""),
+        (10.0, 1, "train.epochs=7"),
+    ]
+
+
+def test_inner_cross_validation_is_no_test_score(make_cell: MakeCell, tmp_path: Path) -> None:
+    fold = CellFold(1, 2, ("a",), ("b",))
+    plant(tmp_path, replace(make_cell(model="changed"), fold=fold), 20.0)
+    asked = make_cell()
+    assert with_earlier([asked], tmp_path) == (asked,)
+
+
+def test_a_row_that_lacks_splits_is_not_the_best_of_a_page(tmp_path: Path) -> None:
+    rows = [
+        row("gtea", "uvast", "best"),
+        row("gtea", "asrf", "frames", n_splits=1, mean=dict.fromkeys(COLUMNS, 99.0)),
+    ]
+    write_results(tmp_path, rows)
+    whole, part = report_benchmark(tmp_path).benchmark
+    assert part.labels[1] == "asrf [1 of 4 splits]"
+    page = benchmark_table([whole, part])
+    assert "<strong>12.3</strong>" in page
+    assert "<strong>99.0</strong>" not in page
 
 
 def test_one_seed_has_no_spread() -> None:

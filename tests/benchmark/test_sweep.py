@@ -107,6 +107,18 @@ def test_a_sweep_finds_the_best_values(task: Sweep, tmp_path: Path) -> None:
     assert config == task.config.replaced(**best.values)
 
 
+def test_a_value_between_two_legal_ones_that_is_not_fails_alone(
+    task: Sweep, tmp_path: Path
+) -> None:
+    """Odd numbers alone are legal."""
+    odd = replace(task, ranges=[parse_range("decode.mode_filter=1..9")])
+    trials = list(odd.run(tmp_path, Planted(), n_trials=6))
+    even = [one for one in trials if one.values["decode.mode_filter"] % 2 == 0]
+    assert even
+    assert all("not an odd number" in (one.error or "") for one in even)
+    assert len(odd.trials(tmp_path)) >= 6
+
+
 class Dilated(Planted):
     """Scores a trial by how near its second dilation is to 9."""
 

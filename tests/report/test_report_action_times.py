@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,22 @@ def test_totals_and_counts_are_those_of_the_labels(videos: list[list[int]]) -> N
 def test_neighbours_of_one_action_are_one_segment() -> None:
     (one,) = action_times([segmentation((1, 5), (1, 5))], CLASSES)
     assert (one.n_segments, one.mean_frames) == (1, 10)
+
+
+def test_a_video_that_is_tested_in_two_splits_counts_once(tmp_path: Path) -> None:
+    found = {"a": segmentation((0, 30)), "b": segmentation((2, 60))}
+    compared = compare({"frames": tracks(found)}, {"a": segmentation((0, 30))}, CLASSES)
+    first, second = compared.videos
+    twice = replace(compared, videos=(first, replace(first, split=2), second))
+    report = Report("r", {}, vocabulary=CLASSES, comparison=twice)
+    write_action_times(report, tmp_path / "times.csv")
+    with (tmp_path / "times.csv").open(newline="") as file:
+        rows = [one for one in csv.DictReader(file) if one["video"] == "all videos"]
+    assert [(one["source"], one["action"], one["frames"]) for one in rows] == [
+        ("ground truth", "rest", "30"),
+        ("frames", "rest", "30"),
+        ("frames", "rear", "60"),
+    ]
 
 
 def test_the_table_has_every_video_and_all_together(tmp_path: Path) -> None:

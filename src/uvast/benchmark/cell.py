@@ -19,6 +19,7 @@ from uvast.files import is_present, read_record, write_json
 from uvast.inference import load
 from uvast.runs import RunFolder, is_run
 from uvast.training import resume, train
+from uvast.training.samples import find_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -96,6 +97,12 @@ class Cell:
         return "transductive" if self.config.train.unlabelled == "test" else ""
 
     @property
+    def settings(self) -> dict[str, object]:
+        """All that makes it, but for its split and its seed."""
+        own = _settings(self, self.config)
+        return {name: own[name] for name in own if name not in ("split", "train.seed")}
+
+    @property
     def training(self) -> Config:
         """The config with the cell's seed; what it scores is what it holds out."""
         validation = self.config.train.validation
@@ -117,13 +124,15 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreC
         return finished_scores(cell, out)
     folder = _trained(cell, out, device)
     record = _read_record(cell, out) or _Record(cell, {})
-    record = _Record(with_decodings(cell, record.cell), record.of(cell))
+    dataset = Dataset.open(cell.dataset)
+    videos = _scored(cell, dataset)
+    record = _Record(with_decodings(cell, record.cell), record.of(cell), videos)
     failed: dict[str, UvastError] = {}
     scored: Iterable[tuple[str, ScoreColumns | UvastError]] = ()
     missing = {name: one for name, one in cell.decodings.items() if name not in record.scores}
     if missing:
-        model, dataset = load(folder, device=device), Dataset.open(cell.dataset)
-        scored = score_decodings(model, dataset, _scored(cell, dataset), missing)
+        model = load(folder, device=device)
+        scored = score_decodings(model, dataset, videos, missing)
     for name, found in scored:
         if isinstance(found, UvastError):
             failed[name] = found
@@ -191,8 +200,6 @@ def check_cell(cell: Cell, out: Path) -> None:
         return
     _, config, info = RunFolder.open(folder)
     theirs, ours = _settings(info, config), _settings(cell, cell.training)
-    if cell.fold is not None:
-        _check_fold(cell.fold, info, folder)
     other = next((name for name in ours if ours[name] != theirs[name]), None)
     if other is not None:
         raise OutputError(
@@ -201,19 +208,40 @@ def check_cell(cell: Cell, out: Path) -> None:
             where=folder,
             remedy="choose another --out",
         )
+    _check_videos(cell, info, out)
 
 
-def _check_fold(fold: CellFold, info: RunInfo, folder: Path) -> None:
-    """Refuses a run that has learned from what the fold holds out, or from videos of no fold."""
-    strange = next(
-        (name for name in (*info.train, *info.validation) if name not in fold.train), None
-    )
-    if strange is not None:
+def _check_videos(cell: Cell, info: RunInfo, out: Path) -> None:
+    """Refuses a run, or scores, of other videos: the split or the labels have changed since."""
+    folder, dataset = out / cell.key, Dataset.open(cell.dataset)
+    learned, wanted = {*info.train, *info.validation}, _to_learn(cell, dataset)
+    if learned != wanted:
+        name = min(learned ^ wanted)
+        did, should = ("did", "would not") if name in learned else ("did not", "would")
         raise OutputError(
-            f"holds a run that learned from {strange}, which this fold does not learn from",
+            f"holds a run of other videos: it {did} learn from {name}, now it {should}",
             where=folder,
-            remedy="choose another --out",
+            remedy="choose another --out, or remove this folder",
         )
+    record = _read_record(cell, out)
+    if record is not None and record.videos and record.videos != _scored(cell, dataset):
+        raise OutputError(
+            "has scores of other videos than are to be scored now",
+            where=folder / SCORES_FILE,
+            remedy="remove this file: the run is scored again, without training",
+        )
+
+
+def _to_learn(cell: Cell, dataset: Dataset) -> set[str]:
+    """The videos that a cell trained today would learn from."""
+    if cell.fold is not None:
+        return set(cell.fold.train)
+    data = dataset.at_rate(cell.config.train.sampling_rate)
+    side = data.side(cell.split, "train")
+    clicks = None
+    if cell.config.supervision.kind == "timestamps":
+        clicks = data.timestamps(cell.timestamps, names=side)
+    return set(find_samples(data, side, clicks).videos)
 
 
 def _settings(run: RunInfo | Cell, config: Config) -> dict[str, object]:
@@ -240,10 +268,11 @@ def earlier_cells(out: Path) -> tuple[Cell, ...]:
 
 @dataclass(frozen=True)
 class _Record:
-    """The content of a cell's file of scores."""
+    """The content of a cell's file of scores, and the videos they are of, if that is known."""
 
     cell: Cell
     scores: dict[str, ScoreColumns]
+    videos: tuple[str, ...] = ()
 
     def of(self, cell: Cell) -> dict[str, ScoreColumns]:
         """The scores of the decodings that mean the same to `cell`, or that it does not name."""

@@ -199,7 +199,7 @@ def as_text(layout: Printed) -> str:
         ]
         lines.append("  ".join(cells).rstrip())
     if layout.citation:
-        lines.append(f"Published numbers: {layout.citation}.")
+        lines.append(_sources(layout))
     return "\n".join([*lines, ""])
 
 
@@ -207,7 +207,7 @@ def as_markdown(layout: Printed) -> str:
     """A table for documents."""
     rows = [layout.header, ["---"] * len(layout.header), *layout.cells()]
     body = "\n".join(f"| {' | '.join(one.replace('|', '/') for one in row)} |" for row in rows)
-    cited = f"\nPublished numbers: {layout.citation}.\n" if layout.citation else ""
+    cited = f"\n{_sources(layout)}\n" if layout.citation else ""
     return f"**{layout.title}**\n\n{body}\n{cited}"
 
 
@@ -217,7 +217,7 @@ def as_latex(layout: Layout) -> str:
         " & ".join(one.translate(LATEX) for one in row) + r" \\"
         for row in (layout.header, *layout.cells())
     )
-    cited = f" Published numbers: {layout.citation}." if layout.citation else ""
+    cited = f" {_sources(layout)}" if layout.citation else ""
     return "\n".join(
         [
             r"\begin{table}",
@@ -233,3 +233,8 @@ def as_latex(layout: Layout) -> str:
             "",
         ]
     )
+
+
+def _sources(layout: Printed) -> str:
+    """Where numbers are from; some published scores end the last segment a frame early."""
+    return f"Published numbers: {layout.citation}. Ours: standard protocol."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import statistics
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
@@ -22,8 +23,11 @@ from uvast.benchmark.systems import method_name
 from uvast.files import write_json, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    Key = tuple[str, str, str, str]
+    """Dataset, model, kind of network, supervision."""
 
 PAPER_TABLES = {"full": "fully-supervised", "timestamps": "timestamps"}
 """Kind of supervision to the table of the paper it belongs beside."""
@@ -93,12 +97,8 @@ def collect(cells: Sequence[Cell], out: Path) -> tuple[ResultRow, ...]:
     A row's mean is over seeds that have the same splits, and as many as possible; its `remark`
     says if some are missing.
     """
-    groups: dict[tuple[str, str, str, str], list[Cell]] = defaultdict(list)
-    for cell in cells:
-        config = cell.config
-        groups[cell.data, cell.model, config.model.kind, config.supervision.kind].append(cell)
     rows = []
-    for key, group in groups.items():
+    for key, group, note in _alike(cells):
         found = [(cell, finished_scores(cell, out)) for cell in group]
         for name in {name: None for cell in group for name in cell.decodings}:
             seeds: dict[int, dict[int, ScoreColumns]] = {cell.seed: {} for cell in group}
@@ -107,12 +107,27 @@ def collect(cells: Sequence[Cell], out: Path) -> tuple[ResultRow, ...]:
                     seeds[cell.seed][cell.split] = scores[name]
             if any(seeds.values()):
                 row = _row(key, name, len({cell.split for cell in group}), seeds)
-                rows.append(replace(row, note=group[0].note))
+                rows.append(replace(row, note=note))
     return tuple(rows)
 
 
+def _alike(cells: Sequence[Cell]) -> Iterator[tuple[Key, Sequence[Cell], str]]:
+    """Cells that differ by split and seed alone, and what tells them from others of their name."""
+    groups: dict[Key, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+    for cell in cells:
+        config = cell.config
+        key: Key = (cell.data, cell.model, config.model.kind, config.supervision.kind)
+        groups[key][json.dumps(cell.settings, sort_keys=True, default=str)].append(cell)
+    for name_of, variants in groups.items():
+        usual, *_ = (group[0].settings for group in variants.values())
+        for group in variants.values():
+            own = group[0].settings
+            others = [f"{name}={own[name]}" for name in own if own[name] != usual[name]]
+            yield name_of, group, ", ".join([*[group[0].note] * bool(group[0].note), *others[:3]])
+
+
 def _row(
-    key: tuple[str, str, str, str],
+    key: Key,
     decoding: str,
     n_splits_wanted: int,
     seeds: Mapping[int, Mapping[int, ScoreColumns]],
@@ -199,8 +214,11 @@ def size_of(n_splits: int, n_seeds: int) -> str:
 
 
 def with_earlier(cells: Sequence[Cell], out: Path) -> tuple[Cell, ...]:
-    """The cells, with the decodings and followed by the cells that earlier commands left there."""
-    earlier = {cell.key: cell for cell in earlier_cells(out)}
+    """The cells, with the decodings and followed by the cells that earlier commands left there.
+
+    Those of inner cross-validation are left out: no test side was scored.
+    """
+    earlier = {cell.key: cell for cell in earlier_cells(out) if cell.fold is None}
     asked = [with_decodings(cell, earlier.pop(cell.key, cell)) for cell in cells]
     return (*asked, *earlier.values())
 

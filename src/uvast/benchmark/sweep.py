@@ -144,8 +144,15 @@ class Sweep:
         return Study(out, described, self.ranges, seed=self.config.train.seed)
 
     def _run_trials(self, trials: Sequence[Trial], out: Path, engine: Engine) -> Iterator[Trial]:
-        cells = [self._cell(trial) for trial in trials]
-        asked = {cell.key: trial for cell, trial in zip(cells, trials, strict=True)}
+        asked: dict[str, Trial] = {}
+        cells = []
+        for trial in trials:
+            try:
+                cells.append(self._cell(trial))
+            except UvastError as reason:  # between two ends that are legal, such as an even number
+                yield replace(trial, error=str(reason))
+            else:
+                asked[cells[-1].key] = trial
         for outcome in run_cells(cells, out, engine):
             key, score, error = outcome.cell.key, None, outcome.error
             if error is None:

@@ -99,6 +99,8 @@ def reproduce(
     )
     if budget is Budget.quick and engine is options.EngineName.local and jobs == 1:
         chosen = SerialEngine(device)
+    for path in datasets:
+        options.refresh_labels(path)
     opened = _different([Dataset.open(path) for path in datasets])
     wanted = tuple(tables().values()) if table == "all" else (find_table(table),)
     tasks = [

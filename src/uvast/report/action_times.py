@@ -73,7 +73,8 @@ def _rows(report: Report) -> Iterator[tuple[object, ...]]:
     assert report.vocabulary is not None, "a comparison has classes"
     rate = report.frames_per_second
     videos = report.comparison.videos
-    blocks: list[tuple[str, object, Sequence[Timeline]]] = [(ALL_VIDEOS, "", videos)]
+    once = list({one.name: one for one in reversed(videos)}.values())  # tested in several splits
+    blocks: list[tuple[str, object, Sequence[Timeline]]] = [(ALL_VIDEOS, "", once)]
     blocks += [
         (printable(one.name), "" if one.split is None else one.split, [one]) for one in videos
     ]

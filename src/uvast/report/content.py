@@ -123,7 +123,8 @@ class BenchmarkRow:
     """One line of a benchmark's table.
 
     Its labels are dataset, model, supervision and decoding. Means, and spreads over seeds, come by
-    the score's name; what is not defined is absent.
+    the score's name; what is not defined is absent. It is not whole while splits or seeds are
+    missing.
     """
 
     labels: tuple[str, str, str, str]
@@ -131,6 +132,7 @@ class BenchmarkRow:
     n_seeds: int
     means: Mapping[str, float]
     spreads: Mapping[str, float]
+    is_whole: bool = True
 
 
 @dataclass(frozen=True)

@@ -74,9 +74,9 @@ def scores_table(comparison: Comparison, *, caption: str) -> str:
 
 
 def benchmark_table(rows: Sequence[BenchmarkRow]) -> str:
-    """A benchmark's table; marked is the best of each dataset and supervision."""
+    """A benchmark's table; marked is the best whole row of each dataset and supervision."""
     best: dict[tuple[str, str, str], float] = {}
-    for row in rows:
+    for row in (row for row in rows if row.is_whole):
         for name, value in row.means.items():
             key = (row.labels[0], row.labels[2], name)
             best[key] = max(value, best.get(key, value))
@@ -86,7 +86,8 @@ def benchmark_table(rows: Sequence[BenchmarkRow]) -> str:
             return "–"
         mean = row.means[name]
         spread = f" ± {row.spreads[name]:.1f}" if name in row.spreads else ""
-        return _number(mean, mark=mean == best[row.labels[0], row.labels[2], name]) + spread
+        mark = row.is_whole and mean == best[row.labels[0], row.labels[2], name]
+        return _number(mean, mark=mark) + spread
 
     return table(
         ["Dataset", "Model", "Supervision", "Decoding", *SCORE_NAMES, "Splits", "Seeds"],

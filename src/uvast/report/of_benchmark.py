@@ -29,7 +29,9 @@ class _Row(BaseModel):
     decoding: _Name
     note: _Name = ""
     splits: _Count
+    splits_wanted: _Count = Field(default=0, alias="splits wanted")
     seeds: _Count
+    seeds_wanted: _Count = Field(default=0, alias="seeds wanted")
     f1_10: _Score = Field(alias="f1@10")
     f1_25: _Score = Field(alias="f1@25")
     f1_50: _Score = Field(alias="f1@50")
@@ -48,13 +50,20 @@ class _Row(BaseModel):
         def scores(suffix: str) -> dict[str, float]:
             return {n: known[key + suffix] for key, n in HEADINGS.items() if key + suffix in known}
 
-        model = f"{self.model} [{self.note}]" if self.note else self.model
+        counts = (
+            ("splits", self.splits, self.splits_wanted),
+            ("seeds", self.seeds, self.seeds_wanted),
+        )
+        missing = [f"{n} of {wanted} {name}" for name, n, wanted in counts if n < wanted]
+        remark = ", ".join([*[self.note] * bool(self.note), *missing])
+        model = f"{self.model} [{remark}]" if remark else self.model
         return BenchmarkRow(
             labels=(self.dataset, model, self.supervision, self.decoding),
             n_splits=self.splits,
             n_seeds=self.seeds,
             means=scores(""),
             spreads=scores(" spread"),
+            is_whole=not missing,
         )
 
 

@@ -19,10 +19,12 @@ function makeTimes(comparison) {
   select.append(new Option("all videos", "all"), ...names.map((name, i) => new Option(name, String(i))));
   select.parentElement.hidden = names.length < 2;
   table.tHead.rows[0].lastElementChild.hidden = !known;
+  // a video that is tested in several splits counts once
+  const once = comparison.videos.filter((one, i, all) => all.findIndex((other) => other.name === one.name) === i);
   let chosen = comparison.main;
 
   function fill() {
-    const videos = select.value === "all" ? comparison.videos : [comparison.videos[Number(select.value)]];
+    const videos = select.value === "all" ? once : [comparison.videos[Number(select.value)]];
     const found = addUp(videos.map((video) => video.tracks[chosen]));
     const true_ = addUp(videos.filter((video) => video.truth).map((video) => video.truth));
     const total = found.reduce((sum, one) => sum + one.frames, 0);
