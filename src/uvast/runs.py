@@ -101,7 +101,7 @@ class RunInfo:
     videos `unlabelled` it learned without their labels; it is `transductive` if those are the
     videos that it is to be scored on. It was begun with so many `jobs` at a time, which share the
     cores: on as many threads, a run that goes on gives the same weights. `classes` are those of the
-    dataset, in their order.
+    dataset, in their order, and `labels` a digest of what it learned (`uvast.data.label_digest`).
     """
 
     dataset: str
@@ -118,6 +118,7 @@ class RunInfo:
     transductive: bool = False
     jobs: Annotated[int, Field(ge=1)] = 1
     classes: tuple[str, ...] = ()
+    labels: str = ""
 
 
 def is_run(path: Path) -> bool:

@@ -203,9 +203,17 @@ def test_runs_and_scores_of_other_videos_are_refused(
         check_cell(one, tmp_path)
     (tmp_path / one.key / "scores.json").unlink()
     run_cell(one, tmp_path)
+    name = first.removesuffix(".txt")
+    for changed, sentence in ((tested, "has scores of"), (first, "holds a run of labels that")):
+        labels = data / "groundTruth" / f"{changed.removesuffix('.txt')}.txt"
+        before = labels.read_text()
+        labels.write_text("\n".join(sorted(before.splitlines())) + "\n")
+        with pytest.raises(OutputError, match=sentence):
+            check_cell(one, tmp_path)
+        labels.write_text(before)
+    check_cell(one, tmp_path)
     train.write_text("\n".join(trained) + "\n")
     test.write_text(f"{tested}\n{first}\n")
-    name = first.removesuffix(".txt")
     with pytest.raises(OutputError, match=f"it did learn from {name}, now it would not; choose"):
         run_cell(one, tmp_path)
 

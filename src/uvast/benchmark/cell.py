@@ -14,6 +14,7 @@ from uvast.benchmark.decoded_scores import ScoreColumns, score_decodings
 from uvast.benchmark.tables import single_settings
 from uvast.config import Config  # noqa: TC001 - a record's field types are read
 from uvast.data import Dataset
+from uvast.data.label_digest import label_digest
 from uvast.errors import DataError, OutputError, UvastError
 from uvast.files import is_present, read_record, write_json
 from uvast.inference import load
@@ -126,7 +127,8 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreC
     record = _read_record(cell, out) or _Record(cell, {})
     dataset = Dataset.open(cell.dataset)
     videos = _scored(cell, dataset)
-    record = _Record(with_decodings(cell, record.cell), record.of(cell), videos)
+    labels = label_digest(dataset, videos)
+    record = _Record(with_decodings(cell, record.cell), record.of(cell), videos, labels)
     failed: dict[str, UvastError] = {}
     scored: Iterable[tuple[str, ScoreColumns | UvastError]] = ()
     missing = {name: one for name, one in cell.decodings.items() if name not in record.scores}
@@ -223,10 +225,20 @@ def _check_videos(cell: Cell, info: RunInfo, out: Path) -> None:
             where=folder,
             remedy="choose another --out, or remove this folder",
         )
-    record = _read_record(cell, out)
-    if record is not None and record.videos and record.videos != _scored(cell, dataset):
+    by_clicks = cell.config.supervision.kind == "timestamps"
+    if info.labels not in (
+        "",
+        label_digest(dataset, learned, by_clicks=by_clicks, timestamps=cell.timestamps),
+    ):
         raise OutputError(
-            "has scores of other videos than are to be scored now",
+            "holds a run of labels that have changed since",
+            where=folder,
+            remedy="choose another --out, or remove this folder",
+        )
+    record, scored = _read_record(cell, out), _scored(cell, dataset)
+    if record is not None and record.videos and not record.is_of(dataset, scored):
+        raise OutputError(
+            "has scores of other videos, or of other labels, than are to be scored now",
             where=folder / SCORES_FILE,
             remedy="remove this file: the run is scored again, without training",
         )
@@ -268,11 +280,19 @@ def earlier_cells(out: Path) -> tuple[Cell, ...]:
 
 @dataclass(frozen=True)
 class _Record:
-    """The content of a cell's file of scores, and the videos they are of, if that is known."""
+    """The content of a cell's file of scores; the videos they are of and a digest of their labels.
+
+    Earlier versions wrote neither.
+    """
 
     cell: Cell
     scores: dict[str, ScoreColumns]
     videos: tuple[str, ...] = ()
+    labels: str = ""
+
+    def is_of(self, dataset: Dataset, videos: tuple[str, ...]) -> bool:
+        """Whether these videos, with the labels they have now, were scored."""
+        return self.videos == videos and self.labels == label_digest(dataset, videos)
 
     def of(self, cell: Cell) -> dict[str, ScoreColumns]:
         """The scores of the decodings that mean the same to `cell`, or that it does not name."""

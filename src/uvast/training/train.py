@@ -11,6 +11,7 @@ from uvast.config import Config, load_config, parse_setting
 from uvast.config.auto import BASE, AutoPlan, plan
 from uvast.data import Dataset, validation_part
 from uvast.data.facts import found_supervision, read_facts
+from uvast.data.label_digest import label_digest
 from uvast.devices import choose_device
 from uvast.errors import ConfigError, InputError, SplitError, TrainingError, printable
 from uvast.features.record import common_extractor
@@ -85,6 +86,12 @@ def train_run(
         transductive=config.train.unlabelled == "test",
         jobs=jobs,
         classes=data.vocabulary.names,
+        labels=label_digest(
+            data,
+            (*names, *part),
+            by_clicks=config.supervision.kind == "timestamps",
+            timestamps=timestamps,
+        ),
     )
     folder = RunFolder(Path(out))
     chosen = own_device(choose_device(device))
