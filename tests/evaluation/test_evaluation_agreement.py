@@ -102,6 +102,25 @@ def test_videos_match_by_stem_and_the_rest_is_listed():
     assert found.notes == ("b.mp4: only the first side has it", "c: only the second side has it")
 
 
+def test_names_with_dots_are_never_mixed_up():
+    first = [video("P03.cam1", Event("x", 0, 1)), video("P04", Event("x", 0, 1))]
+    second = [video("P03.cam2", Event("x", 0, 1)), video("P04", Event("x", 0, 1))]
+    found = compare_annotations(first, second, times_of=lambda _: AT_10)
+    assert list(found.videos) == ["P04"]
+    assert found.notes == (
+        "P03.cam1: only the first side has it", "P03.cam2: only the second side has it",
+    )  # fmt: skip
+
+
+def test_equal_names_go_first():
+    first = [video("a.mp4", Event("x", 0, 1)), video("a", Event("y", 0, 1))]
+    found = compare_annotations(first, [*first[1:], first[0]], times_of=lambda _: AT_10)
+    assert (list(found.videos), found.agreement.acc) == (["a.mp4", "a"], 100)
+    second = [first[1], video("b", Event("x", 0, 1))]
+    found = compare_annotations(first, second, times_of=lambda _: AT_10)
+    assert (list(found.videos), found.agreement.acc) == (["a"], 100)
+
+
 def test_what_one_side_never_saw_is_left_out():
     first = [video("a", Event("x", 0, 1), observed=(Span(0, 2),), duration=4.0)]
     second = [video("a", Event("x", 0, 1), Event("y", 3, 4))]

@@ -9,6 +9,7 @@ import pytest
 
 from uvast.errors import ConfigError, InputError, LabelError
 from uvast.exchange import (
+    FORMATS,
     Event,
     Span,
     VideoAnnotations,
@@ -120,6 +121,26 @@ NAMES = ["Talk_01.mp4", "Talk_02.mp4", "größe.avi", "a.mp4", "a.avi"]
 )  # fmt: skip
 def test_videos_match_by_name_stem_and_case(name, video):
     assert match_videos([name], NAMES) == {name: video}
+
+
+@pytest.mark.parametrize(
+    ("name", "videos"),
+    [("2024-05-01 10.15.47", ["2024-05-01 10.15.30"]), ("P03.cam3", ["P03.cam1", "P03"]),
+     ("P03", ["P03.cam1"]), ("P03.cam3.mp4", ["P03.cam1.mp4"])],
+)  # fmt: skip
+def test_what_follows_a_dot_is_a_part_of_a_name(name, videos):
+    with pytest.raises(LabelError, match=f"video '{name}' is not among the"):
+        match_videos([name], videos)
+
+
+def test_suffixes_of_videos_and_annotations_are_none():
+    suffixes = {suffix for one in FORMATS for suffix in one.suffixes} | {".mp4", ".MTS", ".mp4.csv"}
+    for suffix in suffixes:
+        name = f"10.15.30{suffix}"
+        assert match_videos([name], ["10.15.30", "10.15.47"]) == {name: "10.15.30"}
+        assert match_videos(["10.15.30"], [name, "10.15.47.mp4"]) == {"10.15.30": name}
+    assert match_videos(["a.mp4.csv"], ["a", "a.mp4"]) == {"a.mp4.csv": "a.mp4"}
+    assert match_videos(["A.dav"], ["a"], files={"a.dav": "a"}) == {"A.dav": "a"}
 
 
 def test_an_exact_name_goes_before_a_stem():

@@ -34,6 +34,7 @@ from uvast.projects.exports import exported, exported_times
 from uvast.projects.imports import import_labels, undo_import
 from uvast.projects.incoming import HowToRead, read_incoming
 from uvast.projects.video_times import video_times
+from uvast.projects.videos import write_videos
 
 RATE = 25.0
 WRITABLE = [one for one in FORMATS if one.write is not None]
@@ -302,6 +303,24 @@ def test_a_table_of_names_matches_and_leaves_out(tmp_path: Path):
     assert [one.labels if one else None for one in found] == [("cut",), ("stir",)]
     assert "the table of names has 'other', which no file has" in notes
     assert "1 videos are left out: the table names no video for them" in notes
+
+
+def test_names_with_dots_are_whole_names(tmp_path: Path):
+    project = plant_project(tmp_path / "p", ["2024-05-01 10.15.30", "clip"])
+    other = table(tmp_path / "1.csv", "2024-05-01 10.15.47,0,1,cut")
+    with pytest.raises(LabelError, match=r"video '2024-05-01 10.15.47' is not among the 2 videos"):
+        put(project, other)
+    put(project, table(tmp_path / "2.csv", "2024-05-01 10.15.30.mp4,0,1,cut"))
+    assert project.annotations("2024-05-01 10.15.30") is not None
+
+
+def test_a_file_of_an_odd_suffix_is_found_again(tmp_path: Path):
+    plant_project(tmp_path / "p", ["clip"])
+    videos = [replace(v, path=v.path.with_suffix(".x1")) for v in Project(tmp_path / "p").videos]
+    write_videos(tmp_path / "p", videos)
+    project = Project.open(tmp_path / "p")
+    put(project, table(tmp_path / "1.csv", "clip.x1,0,1,cut"))
+    assert exported(project, format_named("csv"))[0].video == "clip.x1"
 
 
 def test_rules_act_on_the_way(tmp_path: Path):

@@ -87,7 +87,8 @@ def compare_annotations(
 
     Args:
         first: one annotator's videos.
-        second: the other's; videos match by name or stem, the rest is left out and listed.
+        second: the other's; videos match by name, with or without suffix. The rest is left out
+            and listed.
         times_of: the frame times of a video of the first side, None if not known.
         gaps: what frames without an interval are.
         background: the name of the background class.
@@ -155,12 +156,19 @@ def _times(
 def _paired(
     first: Sequence[VideoAnnotations], second: Sequence[VideoAnnotations]
 ) -> tuple[list[tuple[VideoAnnotations, VideoAnnotations]], list[str]]:
-    """Videos of both sides; a single video on each side needs no matching name."""
+    """Videos of both sides; a single video on each side needs no matching name.
+
+    Equal names go first: else `a.mp4` could take the `a` that another video is.
+    """
     if len(first) == len(second) == 1:
         return [(first[0], second[0])], []
     others = {video.video: video for video in second}
+    same = {video.video: others.pop(video.video) for video in first if video.video in others}
     pairs, notes = [], []
     for video in first:
+        if video.video in same:
+            pairs.append((video, same[video.video]))
+            continue
         try:
             match = match_videos([video.video], list(others))[video.video]
         except LabelError:

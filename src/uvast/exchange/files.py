@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from uvast.errors import ConfigError, LabelError
 from uvast.exchange.csv_rows import rows_of
 from uvast.exchange.formats import Format, format_for, read, recognised, write
+from uvast.exchange.names import without_media_suffix
 from uvast.exchange.records import merged
 from uvast.exchange.source import Reading, Source
 from uvast.files import check_absent, missing, read_bytes, write_bytes
@@ -19,13 +20,6 @@ if TYPE_CHECKING:
     from uvast.exchange.frame_times import FrameTimes
     from uvast.exchange.records import VideoAnnotations
     from uvast.exchange.source import Target
-
-
-_MEDIA = (
-    "3gp", "avi", "flv", "m2ts", "m4v", "mkv", "mov", "mp3", "mp4", "mpeg", "mpg", "mts", "mxf",
-    "ogv", "seq", "ts", "wav", "webm", "wmv",
-)  # fmt: skip
-"""Suffixes of videos, which their annotation files do not repeat."""
 
 _MANIFEST = "segmentation.json"
 _PREDICTIONS = (".json", ".csv", ".txt")
@@ -156,9 +150,7 @@ def _by_video(
     groups: dict[Path, list[VideoAnnotations]] = {}
     for video in videos:
         name = video.video.replace("/", "_").replace("\\", "_")
-        stem, dot, suffix = name.rpartition(".")
-        base = stem if dot and stem and suffix.lower() in _MEDIA else name
-        file = folder / f"{base}{kind.suffixes[0]}"
+        file = folder / f"{without_media_suffix(name)}{kind.suffixes[0]}"
         if file in groups:
             raise LabelError(
                 f"videos {groups[file][0].video} and {video.video} would be one file",

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import unicodedata
 from difflib import get_close_matches
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from uvast.errors import LabelError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+_MEDIA = frozenset(
+    ("3gp", "asf", "avi", "divx", "dv", "f4v", "flv", "h264", "m2ts", "m2v", "m4v", "mkv", "mov",
+     "mp3", "mp4", "mpeg", "mpg", "mts", "mxf", "ogv", "seq", "ts", "vob", "wav", "webm", "wmv")
+)  # fmt: skip
+_ADDED = _MEDIA | frozenset(
+    ("annot", "anvil", "boris", "csv", "eaf", "h5", "hdf5", "json", "npy", "opf", "parquet", "srt",
+     "tsv", "txt", "vtt", "xlsx", "xml")
+)  # fmt: skip
+"""Suffixes of videos, tables and annotation files. Any other dot is a part of a name."""
 
 
 def match_videos(
@@ -18,21 +27,23 @@ def match_videos(
     videos: Sequence[str],
     *,
     table: Mapping[str, str] | None = None,
+    files: Mapping[str, str] | None = None,
     where: str = "annotations",
 ) -> dict[str, str]:
     """The video that each name in annotation files stands for.
 
-    A name matches by the table, else exactly, else without its suffix, else without regard to
-    upper and lower case.
+    A name matches by the table, else exactly, else without the suffix of a video or annotation
+    file, else without regard to upper and lower case.
 
     Args:
         names: as the annotation files have them.
         videos: the videos there are.
         table: name in the files to video, for what cannot be guessed.
+        files: file to video, for files whose suffix nobody knows.
         where: what an error calls the files.
     """
     table = table or {}
-    keys = _keys(videos)
+    keys = _keys(videos, files or {})
     found = {}
     for name in names:
         wanted = table.get(name, name)
@@ -43,18 +54,32 @@ def match_videos(
     return found
 
 
+def without_media_suffix(name: str) -> str:
+    """The name of a video without the suffix of its file."""
+    stem, _, suffix = name.rpartition(".")
+    return stem if stem and suffix.lower() in _MEDIA else name
+
+
 def _forms(name: str) -> tuple[str, ...]:
-    """A name as it is, without suffix, and both in small letters."""
+    """A name as it is, without suffixes, and both in small letters."""
     plain = unicodedata.normalize("NFC", name)
-    stem = PurePosixPath(plain).stem
-    return tuple(dict.fromkeys((plain, stem, plain.casefold(), stem.casefold())))
+    forms = (plain, *_shorter(plain))
+    return tuple(dict.fromkeys((*forms, *map(str.casefold, forms))))
 
 
-def _keys(videos: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _shorter(name: str) -> Iterator[str]:
+    """Without one suffix, then without two: `a.mp4.csv` is of `a.mp4` or of `a`."""
+    stem, _, suffix = name.rpartition(".")
+    while stem and suffix.lower() in _ADDED:
+        yield stem
+        stem, _, suffix = stem.rpartition(".")
+
+
+def _keys(videos: Sequence[str], files: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Every form of every video's name; a form that several videos share has them all."""
     keys: dict[str, tuple[str, ...]] = {}
-    for video in videos:
-        for form in _forms(video):
+    for name, video in (*zip(videos, videos, strict=True), *files.items()):
+        for form in _forms(name):
             keys[form] = tuple(dict.fromkeys((*keys.get(form, ()), video)))
     exact = {unicodedata.normalize("NFC", video): (video,) for video in videos}
     return keys | exact

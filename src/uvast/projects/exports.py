@@ -46,8 +46,13 @@ def exported_times(
 ) -> Callable[[str], FrameTimes | None]:
     """The frame times of a video by the name it is exported under."""
     times_of = times_by_name(project, rate)
-    names = {_file_name(video): video.name for video in project.videos}
+    names = exported_names(project)
     return lambda name: times_of(names[name])
+
+
+def exported_names(project: Project) -> dict[str, str]:
+    """The name that a video is exported under to its name in the project."""
+    return {_file_name(video): video.name for video in project.videos}
 
 
 def _file_name(video: ProjectVideo) -> str:

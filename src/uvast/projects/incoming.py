@@ -13,6 +13,7 @@ from uvast.exchange.frame_times import ConstantRate
 from uvast.exchange.names import match_videos
 from uvast.exchange.records import Span, merged
 from uvast.exchange.rules import BACKGROUND, Rules
+from uvast.projects.exports import exported_names
 from uvast.projects.video_times import times_by_name
 
 if TYPE_CHECKING:
@@ -68,12 +69,12 @@ class Incoming:
 def read_incoming(project: Project, sources: Sequence[Path], how: HowToRead) -> Incoming:
     """Reads files and folders of annotations for a project; writes nothing.
 
-    A name in a file stands for a video by the table, exactly, or by its stem; a name that stands
-    for none is an error with the nearest ones.
+    A name in a file stands for a video by the table, exactly, or without the suffix of a file; a
+    name that stands for none is an error with the nearest ones.
     """
     files = tuple(dict.fromkeys(file for source in sources for file in find_sources(source)))
     times_of = times_by_name(project, how.rate)
-    names = _Names(project.names, how.videos or {})
+    names = _Names(project, how.videos or {})
     found: list[VideoAnnotations] = []
     notes: list[str] = []
     for file in files:
@@ -142,12 +143,13 @@ class _Names:
     """Which video a name in a file stands for; each is looked for once.
 
     Args:
-        videos: the names in the project.
+        project: whose videos.
         table: name in the files to video, empty to leave it out.
     """
 
-    def __init__(self, videos: tuple[str, ...], table: Mapping[str, str]) -> None:
-        self._videos = videos
+    def __init__(self, project: Project, table: Mapping[str, str]) -> None:
+        self._videos = project.names
+        self._files = exported_names(project)
         self._table = table
         self._found: dict[str, str | None] = {}
 
@@ -170,4 +172,7 @@ class _Names:
     def _match(self, name: str, file: Path) -> str | None:
         if self._table.get(name) == "":
             return None
-        return match_videos([name], self._videos, table=self._table, where=str(file))[name]
+        found = match_videos(
+            [name], self._videos, table=self._table, files=self._files, where=str(file)
+        )
+        return found[name]

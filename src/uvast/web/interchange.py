@@ -19,6 +19,7 @@ from uvast.exchange import (
     without_overlaps,
 )
 from uvast.exchange.formats import read, write
+from uvast.projects.exports import exported_names
 from uvast.web.classes import background_of
 
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ def incoming(
             raise InputError(f"{name} is of {len(names)} videos", remedy="do not choose one")
         matched = {names[0]: app.project.video(video).name}
     else:
-        matched = match_videos(names, app.project.names, where=name)
+        matched = match_videos(
+            names, app.project.names, files=exported_names(app.project), where=name
+        )
     ruled = without_overlaps(reading.videos, overlaps)
     videos = tuple(replace(one, video=matched[one.video]) for one in ruled.videos)
     if len({one.video for one in videos}) < len(videos):
@@ -134,7 +137,8 @@ def _times(app: App, rate: str | None) -> Callable[[str], FrameTimes | None]:
         if constant is not None:
             return constant
         try:
-            matched = match_videos([name], app.project.names)[name]
+            files = exported_names(app.project)
+            matched = match_videos([name], app.project.names, files=files)[name]
         except UvastError:
             return None
         return app.media.source_times(app.project.video(matched))
