@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from exchange_records import RATE, written
 
-from uvast.errors import LabelError
+from uvast.errors import CorruptFileError, LabelError
 from uvast.exchange import (
     Event,
     Span,
@@ -76,6 +76,33 @@ def test_one_fault_leaves_nothing_behind(tmp_path: Path):
 )  # fmt: skip
 def test_what_only_some_records_lose_is_told_too(kind, events, warning):
     assert warning in written(format_named(kind), [VideoAnnotations("v", events)]).warnings
+
+
+@pytest.mark.parametrize(
+    ("event", "sentence"),
+    [
+        (Event("x", 3.0, 4.0, comment="a" * 12_000),
+         "'x' at 3 s: its comment should have at most 10000 characters; shorten it"),
+        (Event("x", 1.7e9, 1.7e9 + 1),
+         "'x' at 1.7e+09 s: its start should be less than or equal to 1000000000; times count "
+         "seconds from the video's start; correct them"),
+        (Event("x", 3.0, modifiers=("m",) * 101),
+         "'x' at 3 s: its modifiers should have at most 100 items"),
+    ],
+    ids=["text", "time", "modifiers"],
+)  # fmt: skip
+def test_what_could_not_be_read_again_is_not_written(event, sentence, tmp_path: Path):
+    videos = [VideoAnnotations("a", (Event("x", 0, 1),)), VideoAnnotations("b", (event,))]
+    with pytest.raises(LabelError) as error:
+        write_annotations(tmp_path / "x.json", videos, None, TARGET)
+    assert str(error.value).startswith(f"{tmp_path / 'x.json'}: video b, {sentence}")
+    assert not (tmp_path / "x.json").exists()
+
+
+def test_a_file_too_large_to_be_read_is_not_written(monkeypatch):
+    monkeypatch.setattr("uvast.exchange.native.MAX_BYTES", 100)
+    with pytest.raises(CorruptFileError, match=r"out: is larger than .* divide it by videos"):
+        written(format_named("uvast"), [VideoAnnotations("v", (Event("x", 0, 1),))])
 
 
 def test_boris_holds_one_observed_span():

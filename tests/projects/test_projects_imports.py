@@ -282,6 +282,29 @@ def test_an_error_in_any_file_leaves_the_project_as_it_is(tmp_path: Path):
     assert "b: intervals overlap, the longest counts" in notes
 
 
+def test_what_could_not_be_read_again_does_not_come_in(tmp_path: Path):
+    project = plant_project(tmp_path / "p", ["a", "b"])
+    before = everything_in(tmp_path / "p")
+    with pytest.raises(LabelError, match=r"video b, 'cut' at 1.7e\+09 s: its start should be less"):
+        put(project, table(tmp_path / "1.csv", "a,0,1,cut", "b,1700000000,1700000001,cut"))
+    with pytest.raises(LabelError, match="its comment should have at most 10000 characters"):
+        project.write_annotations(VideoAnnotations("a", (Event("x", 0, 1, comment="c" * 12_000),)))
+    assert everything_in(tmp_path / "p") == before
+
+
+def test_what_cannot_be_read_can_be_replaced(tmp_path: Path):
+    project = plant_project(tmp_path / "p", ["a"])
+    (tmp_path / "p" / "annotations").mkdir()
+    (tmp_path / "p" / "annotations" / "a.json").write_text("{")
+    new = table(tmp_path / "1.csv", "a,0,1,cut")
+    with pytest.raises(CorruptFileError):
+        put(project, new, existing="add")
+    put(project, new, existing="replace")
+    assert project.annotations("a") == VideoAnnotations("a", (Event("cut", 0.0, 1.0),))
+    undo_import(project)
+    assert (tmp_path / "p" / "annotations" / "a.json").read_text() == "{"
+
+
 def test_videos_with_annotations_are_not_touched_unasked(tmp_path: Path):
     project = plant_project(tmp_path / "p", ["a"])
     put(project, table(tmp_path / "1.csv", "a,0,1,cut"))

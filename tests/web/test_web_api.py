@@ -475,6 +475,9 @@ def test_import_is_one_change_that_can_be_undone(client: Client) -> None:
     assert [one["kind"] for one in client.video("cup")["events"]] == ["click"]
     bad = upload(client, "/api/import", "labels.csv", b"video,start,end,label\nx,0,2,reach\n")
     assert bad.status_code == 422
+    late = upload(client, "/api/import", "x.csv", b"video,start,end,label\ncup,2e9,3e9,reach\n")
+    assert late.status_code == 422
+    assert "its start should be less than or equal to 1000000000" in late.json()["error"]
     one = upload(
         client, "/api/import?video=tea", "a.srt", b"1\n00:00:01,000 --> 00:00:02,000\nup\n"
     )

@@ -6,11 +6,11 @@ import json
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from uvast.errors import InputError
 from uvast.exchange.records import Event, Span, VideoAnnotations
-from uvast.exchange.source import Reading, Written
+from uvast.exchange.source import MAX_BYTES, Reading, Written, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,20 @@ Text = Annotated[str, Field(max_length=10_000)]
 Time = Annotated[float, Field(ge=0, le=1e9)]
 
 
+_FROM_START = "times count seconds from the video's start; correct them"
+_SAID = {
+    "video": ("name", "shorten it"),
+    "start": ("start", _FROM_START),
+    "end": ("end", _FROM_START),
+    "observed": ("observed span", _FROM_START),
+}
+"""What a sentence calls a field, and the remedy; of others it is the field, to be shortened."""
+
+
 class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+    """What a file may hold; it bounds writing, too, so that whatever is written can be read."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, from_attributes=True)
 
 
 class _Event(_Record):
@@ -84,16 +96,38 @@ def read(source: Source) -> Reading:
     return Reading(tuple(found))
 
 
-def write(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
+def check(video: VideoAnnotations, target: Target) -> None:
+    """Refuses what no file may hold: endless texts, times after decades."""
+    try:
+        _Video.model_validate(video)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+    else:
+        return
+    spot, (field, *rest) = f"video {video.video[:100]}", first["loc"]
+    if field == "events" and rest:
+        event = video.events[int(rest[0])]
+        spot += f", {event.label[:60]!r} at {event.start:g} s"
+        field = rest[1]
+    name, remedy = _SAID.get(str(field), (field, "shorten it"))
+    said = first["msg"].partition(" ")[2]  # of 'String should have at most …'
+    raise target.fault(f"{spot}: its {name} {said}", remedy)
+
+
+def write(videos: Sequence[VideoAnnotations], target: Target) -> Written:
     """One event a line, so that files compare well."""
     parts = []
     for video in videos:
+        check(video, target)
         events = ",\n".join(f"    {_filled(event)}" for event in video.events)
         about = _filled(video, leave_out=("events",))
         parts.append(f'  {about[:-1]}, "events": [\n{events}\n  ]}}')
     body = ",\n".join(parts)
     text = f'{{"format": "{_MARK}", "version": {VERSION}, "videos": [\n{body}\n]}}\n'
-    return Written(text.encode())
+    content = text.encode()
+    if len(content) > MAX_BYTES:
+        raise too_large(target.place)
+    return Written(content)
 
 
 def _filled(record: Event | VideoAnnotations, leave_out: tuple[str, ...] = ()) -> str:

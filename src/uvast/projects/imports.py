@@ -108,7 +108,7 @@ def import_labels(
     with _locked(project):
         wanted = [_joined(project, video, existing) for video in incoming.videos]
         ruled = without_overlaps(wanted, overlaps)
-        new = {video.video: _content(video) for video in ruled.videos}
+        new = {video.video: _content(project, video) for video in ruled.videos}
         record = ImportRecord(
             "uvast import",
             1,
@@ -156,8 +156,9 @@ def undo_import(project: Project, *, drop_changes: bool = False) -> tuple[int, I
 
 def _joined(project: Project, video: VideoAnnotations, existing: Existing) -> VideoAnnotations:
     """The annotations that a video shall have."""
-    before = project.annotations(video.video)
-    if before is None or not before.events or existing == "replace":
+    # what is replaced need not be readable
+    before = None if existing == "replace" else project.annotations(video.video)
+    if before is None or not before.events:
         both = video
     elif existing == "add":
         (both,) = merged((before, video))
@@ -257,8 +258,8 @@ def _bytes(path: Path) -> bytes | None:
     return read_bytes(path) if is_present(path) else None
 
 
-def _content(video: VideoAnnotations) -> bytes:
-    return native.write((video,), Target(video.video)).content
+def _content(project: Project, video: VideoAnnotations) -> bytes:
+    return native.write((video,), Target(str(project.path))).content
 
 
 @contextmanager

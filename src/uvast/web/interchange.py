@@ -14,6 +14,7 @@ from uvast.exchange import (
     Target,
     format_named,
     match_videos,
+    native,
     parse_rate,
     recognised,
     without_overlaps,
@@ -81,6 +82,8 @@ def incoming(
         )
     ruled = without_overlaps(reading.videos, overlaps)
     videos = tuple(replace(one, video=matched[one.video]) for one in ruled.videos)
+    for one in videos:
+        native.check(one, Target(name))  # a journal would keep what cannot be saved
     if len({one.video for one in videos}) < len(videos):
         raise InputError(f"{name} has one video twice", remedy="import one at a time")
     return Incoming(videos, (*reading.warnings, *ruled.notes))
