@@ -124,3 +124,11 @@ def test_a_project_is_a_side(tmp_path, sides):
     project.write_annotations(VideoAnnotations("v", events))
     values = json.loads(run(project.path, sides[1], "--fps", "10", "--json").stdout)
     assert values["kappa"] == pytest.approx(0.75)
+    assert values["labels"] == ["background", "cut", "stir"]
+    (project.path / "dataset.toml").write_text('background = ["stir"]\n')
+    for pair in ((project.path, sides[1]), (sides[1], project.path / "annotations")):
+        values = json.loads(run(*pair, "--fps", "10", "--json").stdout)
+        assert values["labels"] == ["stir", "cut"]
+        assert values["segments"] == {"first": 1, "second": 1, "matched": 1}
+    chosen = run(*pair, "--fps", "10", "--json", "--background", "nothing")
+    assert json.loads(chosen.stdout)["labels"] == ["nothing", "cut", "stir"]

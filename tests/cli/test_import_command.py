@@ -87,6 +87,19 @@ def test_frames_are_those_of_the_video(project, tmp_path):
     assert (out / f"{name}.txt").read_text() == "3 10 cut\n11 20 stir\n"
 
 
+def test_the_background_is_that_of_the_project(project, tmp_path):
+    name = Project.open(project).names[0]
+    (project / "dataset.toml").write_text('background = ["idle", "rest"]\n')
+    (tmp_path / f"{name}.txt").write_text("3 4 cut\n5 6 idle\n")
+    assert uvast("import", project, tmp_path / f"{name}.txt").returncode == 0
+    out = tmp_path / "out"
+    assert uvast("export", project, "--to", "ms-tcn", "--out", out).returncode == 0
+    assert set((out / f"{name}.txt").read_text().split()) == {"cut", "idle"}
+    command = ("export", project, "--to", "ms-tcn", "--out", out, "--overwrite")
+    assert uvast(*command, "--background", "none").returncode == 0
+    assert set((out / f"{name}.txt").read_text().split()) == {"cut", "idle", "none"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -9,15 +9,16 @@ import typer
 
 from uvast.cli.console import note, print_json, print_table
 from uvast.cli.convert import (
-    BackgroundOption,
     FpsOption,
     GapRule,
     GapsOption,
     MappingOption,
     OverlapRule,
+    OwnBackgroundOption,
     TierOption,
     chosen_rules,
     constant_times,
+    own_background,
     tell,
 )
 from uvast.cli.options import JsonOption
@@ -41,7 +42,7 @@ def agree(
         OverlapRule, typer.Option(help="Which interval counts.")
     ] = OverlapRule.error,
     gaps: GapsOption = GapRule.background,
-    background: BackgroundOption = "background",
+    background: OwnBackgroundOption = None,
     tier: TierOption = None,
     mapping: MappingOption = None,
     report: Annotated[
@@ -80,7 +81,7 @@ def agree(
         *sides,
         times_of=times_of,
         gaps=gaps.value,
-        background=background,
+        background=own_background(first, second) if background is None else background,
         overlaps=overlaps.value,
     )
     if report is not None:

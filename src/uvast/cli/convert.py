@@ -48,6 +48,12 @@ GapsOption = Annotated[
 BackgroundOption = Annotated[
     str, typer.Option("--background", help="The name of the background class.")
 ]
+OwnBackgroundOption = Annotated[
+    str | None,
+    typer.Option(
+        "--background", help="The name of the background class.", show_default="as the project"
+    ),
+]
 TierOption = Annotated[
     list[str] | None,
     typer.Option("--tier", "--subject", help="Only this tier or subject; repeatable."),
@@ -132,6 +138,24 @@ def constant_times(fps: str | None) -> Callable[[str], FrameTimes | None]:
 
     times = None if fps is None else ConstantRate(parse_rate(fps))
     return lambda _video: times
+
+
+def own_background(*places: Path) -> str:
+    """The first background class that the dataset.toml of a project or dataset names.
+
+    Args:
+        places: projects, datasets, or folders inside of them; the first that tells counts.
+    """
+    from uvast.data.spec import read_spec
+    from uvast.exchange import BACKGROUND
+    from uvast.projects import is_project
+
+    for place in places:
+        if place.is_dir():
+            folder = place if is_project(place) else place.absolute().parent
+            if names := read_spec(place).background or read_spec(folder).background:
+                return names[0]
+    return BACKGROUND
 
 
 def chosen_rules(

@@ -9,12 +9,13 @@ import typer
 
 from uvast.cli.console import results
 from uvast.cli.convert import (
-    BackgroundOption,
     FpsOption,
     GapRule,
     GapsOption,
     OverlapRule,
+    OwnBackgroundOption,
     constant_times,
+    own_background,
     tell,
     written_line,
 )
@@ -46,7 +47,7 @@ def export(
         OverlapRule, typer.Option(help="Which interval counts, where a format holds one.")
     ] = OverlapRule.error,
     gaps: GapsOption = GapRule.background,
-    background: BackgroundOption = "background",
+    background: OwnBackgroundOption = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what exists.")] = False,
 ) -> None:
     """Export the labels of a project, or predictions, for another tool.
@@ -62,7 +63,8 @@ def export(
 
     kind = format_for(out) if write_as is None else format_named(write_as, "--to")
     videos, times_of = _records(source, kind, fps)
-    target = Target(str(out), times_of, gaps.value, background, overlaps.value)
+    name = own_background(source) if background is None else background
+    target = Target(str(out), times_of, gaps.value, name, overlaps.value)
     files, warnings = write_annotations(out, videos, kind, target, overwrite=overwrite)
     tell(warnings)
     results.print(written_line(files, out, videos))
