@@ -140,6 +140,12 @@ def test_the_rate_of_the_files_or_the_usual_one():
     assert found.notes == ("a: compared at 25 frames a second",)
 
 
+def test_times_since_1970_are_a_sentence():
+    late = [video("a", Event("x", 1.7e12, 1.7e12 + 2))]
+    with pytest.raises(LabelError, match=r"a: ends at 1.7e\+12 s and has more than 100 million"):
+        compare_annotations(late, late, times_of=lambda _: None)
+
+
 def test_nothing_to_compare():
     points, some = [video("a", Event("x", 1.0))], [video("a", Event("x", 1.0, 2.0))]
     with pytest.raises(LabelError, match=r"there are no intervals to compare"):

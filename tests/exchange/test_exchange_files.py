@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ from exchange_records import RATE, written
 
 from uvast.errors import CorruptFileError, LabelError
 from uvast.exchange import (
+    ConstantRate,
     Event,
+    Source,
     Span,
     Target,
     VideoAnnotations,
@@ -17,6 +20,7 @@ from uvast.exchange import (
     read_annotations,
     write_annotations,
 )
+from uvast.exchange.formats import read
 
 TARGET = Target("out", times_of=lambda _: RATE)
 
@@ -103,6 +107,40 @@ def test_a_file_too_large_to_be_read_is_not_written(monkeypatch):
     monkeypatch.setattr("uvast.exchange.native.MAX_BYTES", 100)
     with pytest.raises(CorruptFileError, match=r"out: is larger than .* divide it by videos"):
         written(format_named("uvast"), [VideoAnnotations("v", (Event("x", 0, 1),))])
+
+
+LABELS_OF_FRAMES = {
+    "ms-tcn": lambda n: "cut\n" * n,
+    "deepethogram": lambda n: ",background,cut\n" + "".join(f"{i},0,1\n" for i in range(n)),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS_OF_FRAMES)
+@pytest.mark.parametrize(("n_labels", "is_told"), [(100, True), (196, False), (210, True)])
+def test_labels_of_another_number_of_frames_are_told(kind, n_labels, is_told):
+    content = LABELS_OF_FRAMES[kind](n_labels).encode()
+    rate = Fraction(30)
+    known, free = ConstantRate(rate, 200), ConstantRate(rate)
+    found = read(format_named(kind), Source(content, "v.txt", times_of=lambda _: known))
+    note = (
+        f"has labels of {n_labels} frames, and the video has 200; if they are at another rate, say "
+        "it with --fps"
+    )
+    assert found.warnings == ((note,) if is_told else ())
+    found = read(format_named(kind), Source(content, "v.txt", times_of=lambda _: free))
+    assert found.warnings == ()
+
+
+@pytest.mark.parametrize("kind", ["ms-tcn", "deepethogram"])
+def test_intervals_without_a_frame_are_told(kind):
+    events = (Event("x", 0.0, 1.0), Event("y", 1.51, 1.511), Event("z", 7.0, 8.0))
+    video = VideoAnnotations("v", events, duration=5.0)
+    note = "v: 2 intervals last no frame or lie after the end"
+    assert note in written(format_named(kind), [video]).warnings
+    with pytest.raises(
+        LabelError, match=r"v: ends at 1e\+12 s and has more than 100 million frames"
+    ):
+        written(format_named(kind), [VideoAnnotations("v", (Event("x", 0.0, 1e12),))])
 
 
 def test_boris_holds_one_observed_span():

@@ -133,6 +133,23 @@ def test_intervals_beyond_the_end_are_cut_and_short_ones_are_told():
     assert found.notes == ("v: 2 intervals last no frame or lie after the end",)
 
 
+@pytest.mark.parametrize("seconds", [1.7e12, 1.7e9, 1e300])
+def test_times_beyond_all_reason(seconds):
+    """Such as milliseconds since 1970; asked for so many frames, a computer has no memory."""
+    with pytest.raises(LabelError) as error:
+        frame_labels(VideoAnnotations("v", (Event("x", 1.0, seconds),)), ConstantRate(NTSC))
+    assert str(error.value) == (
+        f"v: ends at {seconds:g} s and has more than 100 million frames; times count seconds from "
+        "the video's start; correct them, or the frame rate"
+    )
+
+
+def test_a_video_that_says_it_has_more_frames_than_can_be():
+    times = ConstantRate(NTSC, 2**48)
+    with pytest.raises(LabelError, match="v: has more than 100 million frames"):
+        frame_labels(VideoAnnotations("v", (Event("x", 1.0, 2.0),)), times)
+
+
 @pytest.mark.parametrize(
     ("how", "expected"), [("first", "AAAAAACC"), ("last", "ABBACCCC"), ("longest", "AAAAAACC")]
 )

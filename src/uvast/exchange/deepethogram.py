@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.exchange.frames import count_frames, guessed_length, rate_of
+from uvast.exchange.frames import (
+    count_frames,
+    frame_spans,
+    guessed_length,
+    lost_intervals,
+    other_length,
+    rate_of,
+)
 from uvast.exchange.records import Event, Span, VideoAnnotations
 from uvast.exchange.rules import BACKGROUND
 from uvast.exchange.source import Reading, Written
@@ -23,7 +30,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from uvast.exchange.frame_times import FrameTimes
     from uvast.exchange.source import Source, Target
     from uvast.segments import IntArray
 
@@ -59,7 +65,7 @@ def read(source: Source) -> Reading:
         frame_rate=rate_of(times),
         duration=edges[-1] if len(table) else None,
     )
-    return Reading((record,))
+    return Reading((record,), other_length(len(table), times))
 
 
 def write(videos: Sequence[VideoAnnotations], target: Target) -> Written:
@@ -69,15 +75,16 @@ def write(videos: Sequence[VideoAnnotations], target: Target) -> Written:
     n_frames = count_frames(video, times)
     names = sorted({event.label for event in video.intervals} - {target.background})
     places = {name: index for index, name in enumerate(names)}
-    table = np.zeros((n_frames, len(names)), dtype=np.int64)
+    table = np.zeros((n_frames, len(names)), dtype=np.int8)
     known = np.full(n_frames, target.gaps == "background" and video.observed is None)
     for span in video.observed or ():
-        known[_frames(times, span)] = True
-    for event in video.intervals:
-        frames = _frames(times, Span(event.start, event.stop))
-        known[frames] = True
+        start, end = times.nearest_edges([span.start, span.end]).tolist()
+        known[start:end] = True
+    starts, ends = frame_spans(video, times, n_frames)
+    for event, start, end in zip(video.intervals, starts.tolist(), ends.tolist(), strict=True):
+        known[start:end] = True
         if event.label != target.background:
-            table[frames, places[event.label]] = 1
+            table[start:end, places[event.label]] = 1
     table = np.column_stack([~table.any(axis=1), table])
     table[~known] = -1
     out = io.StringIO()
@@ -85,19 +92,15 @@ def write(videos: Sequence[VideoAnnotations], target: Target) -> Written:
     for start, end in _equal_rows(table):
         cells = ",".join(map(str, table[start].tolist()))
         out.writelines(f"{index},{cells}\n" for index in range(start, end))
-    return Written(out.getvalue().encode(), guessed_length(video, times))
+    lost = lost_intervals(video, int((ends <= starts).sum()))
+    return Written(out.getvalue().encode(), (*lost, *guessed_length(video, times)))
 
 
-def _equal_rows(table: IntArray) -> list[tuple[int, int]]:
+def _equal_rows(table: NDArray[np.int8]) -> list[tuple[int, int]]:
     """The runs of rows that are the same."""
     changes = np.flatnonzero((table[1:] != table[:-1]).any(axis=1)) + 1
     edges = [0, *changes.tolist(), len(table)]
     return list(pairwise(edges)) if len(table) else []
-
-
-def _frames(times: FrameTimes, span: Span) -> slice:
-    start, end = times.nearest_edges([span.start, span.end]).tolist()
-    return slice(start, end)
 
 
 def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -16,6 +16,7 @@ from uvast.exchange.frames import (
     frame_labels,
     from_frame_labels,
     guessed_length,
+    other_length,
     rate_of,
 )
 from uvast.exchange.records import VideoAnnotations
@@ -52,7 +53,8 @@ def read_frame_labels(source: Source) -> Reading:
     ids = {name: index for index, name in enumerate(names)}
     frames = np.array([ids.get(label, UNKNOWN) for label in labels], dtype=np.int64)
     times = source.times(source.video)
-    return Reading((from_frame_labels(source.video, frames, names, times),))
+    video = from_frame_labels(source.video, frames, names, times)
+    return Reading((video,), other_length(len(labels), times))
 
 
 def write_frame_labels(videos: Sequence[VideoAnnotations], target: Target) -> Written:

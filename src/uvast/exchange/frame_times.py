@@ -24,6 +24,8 @@ Seconds = NDArray[np.float64]
 
 _BROADCAST = {whole: Fraction(whole * 1000, 1001) for whole in (24, 30, 48, 60, 120, 240)}
 _LARGEST_RATE = 100_000
+_LARGEST_FRAME = 2**53
+"""Larger numbers are no longer whole in floats."""
 
 
 class FrameTimes(Protocol):
@@ -81,7 +83,7 @@ class ConstantRate:
 
     @staticmethod
     def _kept(frames: Seconds, largest: int | None) -> IntArray:
-        return np.clip(frames, 0, largest).astype(np.int64)
+        return np.clip(frames, 0, _LARGEST_FRAME if largest is None else largest).astype(np.int64)
 
 
 class PresentationTimes:

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 UNKNOWN = -1
 """The label of frames that nobody looked at."""
 
+MOST_FRAMES = 100_000_000
+"""Of one video: a month at 30 frames a second. With more, times hardly count from its start."""
+
+_TOLERANCE = 0.02
+"""Labels may be more or fewer than frames by this share: containers and tools count differently."""
+
 
 @dataclass(frozen=True, eq=False)
 class FrameLabels:
@@ -56,11 +62,19 @@ class FrameLabels:
 
 def count_frames(video: VideoAnnotations, times: FrameTimes) -> int:
     """T: the video's own, else as long as the file says, else up to the last event."""
-    if times.n_frames is not None:
-        return times.n_frames
-    observed = video.observed[-1].end if video.observed else 0.0
-    end = video.duration or max(video.end, observed)
-    return max(int(times.nearest_edges([end])[0]), 1 if video.events else 0)
+    n_frames, what = times.n_frames, "has"
+    if n_frames is None:
+        observed = video.observed[-1].end if video.observed else 0.0
+        end = video.duration or max(video.end, observed)
+        n_frames = max(int(times.nearest_edges([end])[0]), 1 if video.events else 0)
+        what = f"ends at {end:g} s and has"
+    if n_frames > MOST_FRAMES:
+        raise LabelError(
+            f"{what} more than {MOST_FRAMES // 10**6} million frames",
+            where=video.video,
+            remedy="times count seconds from the video's start; correct them, or the frame rate",
+        )
+    return n_frames
 
 
 def guessed_length(video: VideoAnnotations, times: FrameTimes) -> tuple[str, ...]:
@@ -68,6 +82,32 @@ def guessed_length(video: VideoAnnotations, times: FrameTimes) -> tuple[str, ...
     if times.n_frames is not None or video.duration is not None:
         return ()
     return (f"{video.video}: its length is not known, the frames end with the last interval",)
+
+
+def other_length(n_labels: int, times: FrameTimes) -> tuple[str, ...]:
+    """A note if labels of frames are not as many as the frames; often at another rate."""
+    n_frames = times.n_frames
+    if n_frames is None or abs(n_labels - n_frames) <= _TOLERANCE * max(n_labels, n_frames):
+        return ()
+    return (
+        f"has labels of {n_labels} frames, and the video has {n_frames}; if they are at another "
+        "rate, say it with --fps",
+    )
+
+
+def frame_spans(
+    video: VideoAnnotations, times: FrameTimes, n_frames: int
+) -> tuple[IntArray, IntArray]:
+    """The frames `[start, end)` of all intervals, `(N,)` each; the same for none."""
+    starts = np.minimum(times.nearest_edges([e.start for e in video.intervals]), n_frames)
+    ends = np.minimum(times.nearest_edges([e.stop for e in video.intervals]), n_frames)
+    return starts, ends
+
+
+def lost_intervals(video: VideoAnnotations, n_lost: int) -> tuple[str, ...]:
+    """A note if intervals have no frame."""
+    note = f"{video.video}: {n_lost} intervals last no frame or lie after the end"
+    return (note,) if n_lost else ()
 
 
 def frame_labels(
@@ -94,8 +134,7 @@ def frame_labels(
     intervals = video.intervals
     names = _names(video, names, background if gaps == "background" else None)
     ids = {name: index for index, name in enumerate(names)}
-    starts = np.minimum(times.nearest_edges([e.start for e in intervals]), n_frames)
-    ends = np.minimum(times.nearest_edges([e.stop for e in intervals]), n_frames)
+    starts, ends = frame_spans(video, times, n_frames)
     kept = np.flatnonzero(ends > starts).tolist()
     spans = list(zip(starts[kept].tolist(), ends[kept].tolist(), strict=True))
     conflict = first_conflict(spans, [intervals[index].label for index in kept])
@@ -106,11 +145,9 @@ def frame_labels(
         labels[first:last] = UNKNOWN
     for index, start, end in painted(spans, overlaps):
         labels[int(start) : int(end)] = ids[intervals[kept[index]].label]
-    notes = [f"{video.video}: intervals overlap, the {overlaps} counts"] if conflict else []
-    if len(kept) < len(intervals):
-        n_lost = len(intervals) - len(kept)
-        notes.append(f"{video.video}: {n_lost} intervals last no frame or lie after the end")
-    return FrameLabels(names, labels, tuple(notes))
+    notes = (f"{video.video}: intervals overlap, the {overlaps} counts",) if conflict else ()
+    lost = lost_intervals(video, len(intervals) - len(kept))
+    return FrameLabels(names, labels, (*notes, *lost))
 
 
 def from_frame_labels(
