@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -171,6 +172,17 @@ def test_a_look_alike_of_knot_tying(tmp_path: Path):
     assert lines == ["background"] * 2 + ["G12"] * 2 + ["G13"] * 3 + ["background"] * 2
 
 
+def test_frame_labels_at_another_rate_are_told(tmp_path: Path):
+    project = plant_project(tmp_path / "p", ["v"], rate=30.0, seconds=66.0)
+    (tmp_path / "v.txt").write_text("cut\n" * 990)
+    notes = put(project, tmp_path / "v.txt")
+    assert notes == (
+        "v.txt: has labels of 990 frames, and the video has 1980; if they are at another rate, say "
+        "it with --fps",
+    )
+    assert put(project, tmp_path / "v.txt", existing="replace", rate=Fraction(15)) == ()
+
+
 def test_points_become_timestamps_and_partial_labels_stay_partial(tmp_path: Path):
     project = plant_project(tmp_path / "p", ["clicked", "partial"])
     for name in project.names:
@@ -236,6 +248,82 @@ def test_what_another_process_labels_meanwhile_stays(tmp_path: Path, monkeypatch
     found = project.annotations("b")
     assert found is not None
     assert found.labels == ("newer",)
+
+
+def labelled(name: str, *labels: str) -> VideoAnnotations:
+    return VideoAnnotations(name, tuple(Event(label, 0.0, 1.0) for label in labels))
+
+
+def test_what_is_saved_before_and_after_the_swap_stays_too(tmp_path: Path, monkeypatch):
+    """The newest of a, the deletion of b, the new c; d is what the import says."""
+    from uvast.projects import imports
+
+    project = plant_project(tmp_path / "p", ["a", "b", "c", "d"])
+    for name in ("a", "b"):
+        project.write_annotations(labelled(name, "old"))
+    real = imports.swap
+
+    def late(new: Path, old: Path) -> None:
+        project.write_annotations(labelled("a", "v1"))
+        project.remove_annotations("b")
+        project.write_annotations(labelled("c", "v1"))
+        real(new, old)
+        project.write_annotations(labelled("a", "v2"))
+
+    monkeypatch.setattr(imports, "swap", late)
+    put(project, table(tmp_path / "1.csv", "d,0,1,cut"))
+    found = [project.annotations(name) for name in project.names]
+    assert [one and one.labels for one in found] == [("v2",), None, ("v1",), ("cut",)]
+
+
+def test_a_save_while_files_are_copied_is_not_taken_for_none(tmp_path: Path, monkeypatch):
+    from uvast.projects import imports
+
+    project = plant_project(tmp_path / "p", ["a", "b"])
+    project.write_annotations(labelled("b", "v1"))
+    real = imports.shutil.copyfile
+
+    def late(source, target, **options):
+        copy = real(source, target, **options)
+        project.write_annotations(labelled("b", "v2"))  # as many bytes
+        return copy
+
+    monkeypatch.setattr(imports.shutil, "copyfile", late)
+    put(project, table(tmp_path / "1.csv", "a,0,1,cut"))
+    assert project.annotations("b") == labelled("b", "v2")
+
+
+def test_files_that_go_while_they_are_copied_are_no_error(tmp_path: Path, monkeypatch):
+    from uvast.projects import imports
+
+    project = plant_project(tmp_path / "p", ["a", "b"])
+    project.write_annotations(labelled("b", "old"))
+    temporary = tmp_path / "p" / "annotations" / f".uvast.{'0' * 16}.tmp"
+    temporary.write_text("half")
+    real = imports.shutil.copytree
+
+    def late(source, target, **options):
+        def copy(one, to):
+            Path(one).unlink()
+            return function(one, to)
+
+        function = options.get("copy_function", imports.shutil.copy2)
+
+        return real(source, target, **options | {"copy_function": copy})
+
+    monkeypatch.setattr(imports.shutil, "copytree", late)
+    put(project, table(tmp_path / "1.csv", "a,0,1,cut"))
+    assert list(everything_in(tmp_path / "p" / "annotations")) == ["a.json"]
+
+
+def test_a_link_that_leads_nowhere_is_not_dropped(tmp_path: Path):
+    project = plant_project(tmp_path / "p", ["a", "b"])
+    (tmp_path / "p" / "annotations").mkdir()
+    link = tmp_path / "p" / "annotations" / "b.json"
+    link.symlink_to(tmp_path / "not mounted" / "b.json")
+    with pytest.raises(OutputError, match="cannot be written"):
+        put(project, table(tmp_path / "1.csv", "a,0,1,cut"))
+    assert link.is_symlink()
 
 
 @pytest.mark.parametrize("step", ["_replace", "swap", "_forget"])

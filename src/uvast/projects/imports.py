@@ -15,6 +15,7 @@ import shutil
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from filelock import FileLock
@@ -39,7 +40,6 @@ from uvast.files import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from uvast.exchange.overlaps import Overlaps
     from uvast.exchange.records import VideoAnnotations
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 ANNOTATIONS, IMPORTS = "annotations", "imports"
 _RECORD = "import.json"
+_State = tuple[int, int, int]
+"""Number, time and size of a file; whoever replaces it changes the first."""
 
 Existing = Literal["refuse", "add", "replace"]
 """What happens to videos that have annotations already."""
@@ -188,32 +190,60 @@ def _remember(project: Project, record: ImportRecord, new: Mapping[str, bytes]) 
 
 
 def _replace(project: Project, new: Mapping[str, bytes | None]) -> None:
-    """Puts annotations of several videos in place in one step; None takes them away."""
+    """Puts annotations of several videos in place in one step; None takes them away.
+
+    Another process may write at any time: what it did before the folders swapped goes along, unless
+    it has written the same file again since.
+    """
     place = project.path / ANNOTATIONS
     with temporary_folder(project.path) as folder:
         made = folder / ANNOTATIONS
+        before = _states(place)  # before copying, so that no change is taken for none
         if place.is_dir():
-            shutil.copytree(place, made)
+            ours = shutil.ignore_patterns(".uvast.*.tmp")
+            shutil.copytree(place, made, ignore=ours, copy_function=_copy)
         else:
             made.mkdir()
-        copied = _states(made)
         for name, content in new.items():
             path = made / f"{name}.json"
             if content is None:
                 path.unlink(missing_ok=True)
             else:
                 write_bytes(path, content)
+        copied = _states(made)
         swap(made, place)
-        if made.is_dir():  # the old folder: what another process wrote meanwhile goes along
-            for name, state in _states(made).items():
-                if copied.get(name) != state and name.removesuffix(".json") not in new:
-                    shutil.copy2(made / name, place / name)
+        after = _states(made)  # of the old folder
+        changed = {name for name, _ in before.items() ^ after.items()}
+        for name in changed - {f"{name}.json" for name in new}:
+            if _state(place / name) != copied.get(name):
+                continue
+            if name in after:
+                (made / name).replace(place / name)
+            else:
+                (place / name).unlink(missing_ok=True)
 
 
-def _states(folder: Path) -> dict[str, tuple[int, int]]:
-    """Time and size of each file; a copy has those of the original."""
-    files = [path for path in folder.iterdir() if path.suffix == ".json"]
-    return {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in files}
+def _copy(source: str, target: str) -> None:
+    """A copy of a file, unless it has gone since it was listed."""
+    try:
+        shutil.copy2(source, target)
+    except FileNotFoundError:
+        if is_present(Path(source)):  # a link that leads nowhere, which must not get lost
+            raise
+
+
+def _states(folder: Path) -> dict[str, _State]:
+    """The annotation files of a folder, and how to tell whether they change."""
+    paths = [path for path in folder.iterdir() if path.suffix == ".json"] if folder.is_dir() else []
+    return {path.name: state for path in paths if (state := _state(path)) is not None}
+
+
+def _state(path: Path) -> _State | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _numbers(project: Project) -> list[int]:
