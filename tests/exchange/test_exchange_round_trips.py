@@ -71,6 +71,20 @@ def test_a_table_of_behaviours_comes_back(rows):
     assert written(kind, reading.videos).content == text
 
 
+@pytest.mark.parametrize("name", ["boris", "boris-tabular", "boris-aggregated"])
+@pytest.mark.parametrize("video", ["a;b.mp4", "a|b;c.mp4", "NA", "v.mp4"])
+def test_boris_keeps_awkward_names_and_events_after_the_end(name, video):
+    events = (
+        Event("NA", 1.0, 2.0, "na", ("NA",), comment="not found"),
+        Event("late", 3.5, 4.5),
+        Event("later", 5.0, 6.0),
+        Event("last", 7.0),
+    )
+    kept = VideoAnnotations(video, events, duration=4.0)
+    kind = format_named(name)
+    assert read_back(kind, written(kind, [kept]).content, "other").videos == (kept,)
+
+
 EVERYTHING = VideoAnnotations(
     "v.mp4",
     (

@@ -149,6 +149,39 @@ def test_a_boris_observation_of_a_part_of_the_video():
     assert [video.observed for video in found.videos] == [(Span(2, 10),), (Span(0, 2),)]
 
 
+def test_boris_adds_an_offset_to_the_times_of_events_and_not_to_the_observed_span():
+    events = [[11.0, "", "run", "", ""], [15.1, "", "run", "", ""], [21.5, "", "jump", "", ""]]
+    about = {"time offset": 10.0, "observation time interval": [2, 12]}
+    first, second = reading(boris(events, **about), "p.boris").videos
+    assert spans(first) == [("run", 1.0, 5.1)]
+    assert spans(second) == [("jump", 1.5, None)]
+    assert [first.observed, second.observed] == [(Span(2, 10),), (Span(0, 2),)]
+    (back, _) = reading(boris([[-9.0, "", "jump", "", ""]], **{"time offset": -10}), "p").videos
+    assert spans(back) == [("jump", 1.0, None)]
+    with pytest.raises(LabelError) as error:
+        reading(boris([[4.0, "", "jump", "", ""]], **{"time offset": 10.0}), "p.boris")
+    assert str(error.value) == (
+        "p.boris, observation obs, event 1: is 6 s before the video starts; correct it, or the "
+        "observation's time offset, in BORIS"
+    )
+
+
+def test_boris_may_count_from_the_creation_date_of_a_video():
+    made = 1_700_000_000
+    one = {
+        "file": {"1": ["a.mp4"]},
+        "media_creation_date_as_offset": True,
+        "media_info": {"length": {"a.mp4": 9.0}, "media_creation_time": {"/b/a.mp4": made}},
+        "time offset": 2,
+    }
+    (video,) = reading(boris([[made + 3.25, "", "jump", "", ""]], **one), "p.boris").videos
+    assert spans(video) == [("jump", 1.25, None)]
+    for changes in ({"file": {"1": ["a.mp4", "b.mp4"]}}, {"media_info": {}}):
+        with pytest.raises(LabelError, match=r"p.boris, observation obs: counts from the creation"):
+            reading(boris([[made, "", "jump", "", ""]], **(one | changes)), "p.boris")
+        assert reading(boris([], **(one | changes)), "p.boris").videos[0].events == ()
+
+
 def test_faults_of_boris_name_the_event():
     with pytest.raises(
         LabelError, match=r"p.boris, observation obs, event 1: \[\"x\", .* no event"
@@ -208,6 +241,23 @@ def test_boris_9_with_several_media_and_rates_in_one_cell():
     assert first.events[0].modifiers == ("f",)
     assert (second.video, second.duration, second.frame_rate) == ("b.mp4", 5.0, 25.0)
     assert spans(second) == [("jump", 1.5, None)]
+
+
+def test_boris_exports_keep_the_offset_in_their_times():
+    shifted = TABULAR_9.replace("b.mp4,0,", "b.mp4,-1.5,")
+    assert shifted != TABULAR_9
+    first, second = reading(shifted, "t.csv", "boris-tabular").videos
+    assert spans(first) == [("run", 3.5, 5.5)]
+    assert spans(second) == [("jump", 3.0, None)]
+    aggregated = (
+        "Observation id,Source,Time offset (s),Media duration (s),Behavior,Start (s),Stop (s)\n"
+        "o,player #1:v.mp4,10.0,60,run,11.5,12.5\n"
+    )
+    assert spans(reading(aggregated, "a.csv", "boris-aggregated").videos[0]) == [("run", 1.5, 2.5)]
+    with pytest.raises(LabelError, match=r"a.csv, line 2: 'ten' is no time offset; write seconds"):
+        reading(aggregated.replace("10.0", "ten"), "a.csv")
+    with pytest.raises(LabelError, match=r"a.csv, line 2: is 1700000000 s after the video starts"):
+        reading(aggregated.replace("11.5,12.5", "1700000010,1700000020"), "a.csv")
 
 
 def test_boris_aggregated_points_have_no_duration():

@@ -49,16 +49,29 @@ class Observation:
         media: its videos in order.
         frame_rate: of the videos, if told.
         observed: the span of its time line that was looked at, if told.
+        offset: what BORIS has added to the times of its events, in seconds.
     """
 
     source: Source
     media: tuple[Medium, ...]
     frame_rate: float | None = None
     observed: Span | None = None
+    offset: float = 0.0
     warnings: list[str] = field(default_factory=list)
     _events: dict[Medium, list[Event]] = field(default_factory=dict)
     _open: dict[Key, tuple[str, float, str]] = field(default_factory=dict)
     _last: float = 0.0
+
+    def on_time_line(self, spot: str, time: float) -> float:
+        """The time of an event as a file has it, without the offset."""
+        seconds = round(time - self.offset, 6)
+        if seconds < 0:
+            raise self.source.fault(
+                f"is {-seconds:g} s before the video starts",
+                spot,
+                "correct it, or the observation's time offset, in BORIS",
+            )
+        return seconds
 
     def toggle(self, spot: str, key: Key, time: float, comment: str = "") -> None:
         """Starts a state, or stops it if it is on."""
@@ -87,9 +100,13 @@ class Observation:
         self.interval(spot, key, start, time, said or comment)
 
     def interval(self, spot: str, key: Key, start: float, end: float, comment: str = "") -> None:
-        """An event with its times on the time line; it is cut where one video follows another."""
+        """An event with its times on the time line; it is cut where one video follows another.
+
+        The last video has it to its end: the length that a file tells may be too short.
+        """
         self._last = max(self._last, end)
-        parts = [m for m in self.media if m.start < end and start < m.end] or [self._at(start)]
+        last = self.media[-1]
+        parts = [m for m in self.media if m.start < end and (start < m.end or m is last)]
         if start == end:
             parts = [self._at(start)]
         if len(parts) > 1:
@@ -100,7 +117,7 @@ class Observation:
                 medium,
                 key,
                 max(start, medium.start) - medium.start,
-                min(end, medium.end) - medium.start,
+                (end if medium is last else min(end, medium.end)) - medium.start,
                 comment,
             )
 

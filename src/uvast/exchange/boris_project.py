@@ -17,7 +17,7 @@ from uvast.exchange.boris_events import (
     media_in_a_row,
     without_own_overlaps,
 )
-from uvast.exchange.clock import later_by_a_millisecond
+from uvast.exchange.clock import later_by_a_millisecond, read_time
 from uvast.exchange.records import Span, merged
 from uvast.exchange.source import Reading, Written, counted, file_name
 
@@ -39,6 +39,7 @@ class _Behavior(BaseModel):
 class _MediaInfo(BaseModel):
     length: dict[str, float] = {}
     fps: dict[str, float] = {}
+    created: Annotated[dict[str, Any], Field(alias="media_creation_time")] = {}
 
 
 class _Observation(BaseModel):
@@ -47,6 +48,8 @@ class _Observation(BaseModel):
     media_info: _MediaInfo = _MediaInfo()
     events: list[Annotated[list[Any], Field(min_length=3, max_length=12)]] = []
     interval: Annotated[list[float], Field(alias="observation time interval")] = []
+    offset: Annotated[float, Field(alias="time offset", allow_inf_nan=False)] = 0.0
+    from_creation: Annotated[bool, Field(alias="media_creation_date_as_offset")] = False
 
 
 class _Project(BaseModel):
@@ -99,7 +102,10 @@ def _read_observation(
         ),
         frame_rate=raw.media_info.fps.get(paths[0]) or None,
         observed=Span(start, end) if end > start else None,
+        offset=raw.offset,
     )
+    if raw.from_creation and raw.events:
+        collected.offset += _created(source, name, raw, paths)
     if any(players.get(player) for player in _PLAYERS[1:]):
         collected.warnings.append("only the first player's videos are used")
     for number, cells in enumerate(raw.events):
@@ -110,6 +116,7 @@ def _read_observation(
         except pydantic.ValidationError:
             shown = json.dumps(cells, ensure_ascii=False)[:80]
             raise source.fault(f"{shown} is no event", spot, _REMEDY) from None
+        time = collected.on_time_line(spot, event.time)
         key = Key(event.subject, event.code, tuple(filter(None, event.modifier.split("|"))))
         kind = types.get(event.code)
         if kind is None:
@@ -117,10 +124,24 @@ def _read_observation(
                 f"{event.code!r} is not in the ethogram; it is read as points"
             )
         if kind is not None and kind.startswith("State"):
-            collected.toggle(spot, key, event.time, event.comment)
+            collected.toggle(spot, key, time, event.comment)
         else:
-            collected.point(spot, key, event.time, event.comment)
+            collected.point(spot, key, time, event.comment)
     return collected.videos(), collected.warnings
+
+
+def _created(source: Source, name: str, raw: _Observation, paths: Sequence[str]) -> float:
+    """When the only video was made, which BORIS adds to times if it is asked to."""
+    dates = raw.media_info.created
+    only = next(iter(dates.values())) if len(dates) == 1 else dates.get(paths[0])
+    seconds = read_time(str(only))
+    if len(paths) == 1 and seconds is not None:
+        return seconds
+    raise source.fault(
+        "counts from the creation dates of its videos, and they are several or of no known date",
+        f"observation {name}",
+        "subtract the dates from the times in BORIS and turn that option off",
+    )
 
 
 def write(videos: Sequence[VideoAnnotations], _target: Target) -> Written:

@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 _TABULAR = ({"time", "behavior", "behavior type"}, {"time", "behavior", "status"})
 _AGGREGATED = ({"behavior", "start (s)", "stop (s)"},)
 _NONE = {"", "na", "not found"}
+"""What BORIS writes where it knows nothing; a behaviour may well be called NA."""
+
+_LONGEST = 10**8
+"""Seconds: three years, far less than the dates that BORIS counts from if it is asked to."""
+
+_WRITE_SECONDS = "write seconds, such as 12.5"
 _ID = ("Observation id", "Observation date", "Description")
 _SOURCE = ("Observation type", "Source", "Time offset (s)")
 
@@ -58,13 +64,17 @@ class _Table:
     columns: dict[str, int]
 
     def get(self, row: Row, *names: str) -> str:
-        """The first of the columns that the row has; without BORIS's words for nothing."""
+        """The first of the columns that the row has."""
         for name in names:
             place = self.columns.get(name)
             if place is not None and place < len(row.cells):
-                text = row.cells[place]
-                return "" if text.lower() in _NONE else text
+                return row.cells[place]
         return ""
+
+    def told(self, row: Row, *names: str) -> str:
+        """The same of a column about the observation; empty for BORIS's words for nothing."""
+        text = self.get(row, *names)
+        return "" if text.lower() in _NONE else text
 
     def modifiers(self, row: Row) -> tuple[str, ...]:
         """`Modifier #1`, `Modifier #2` …, or all of them in one cell by bars."""
@@ -79,7 +89,7 @@ def read_tabular(source: Source) -> Reading:
     for table, row in _rows(source, _TABULAR):
         observation = _observation(source, table, row, observations)
         key = Key(table.get(row, "subject"), table.get(row, "behavior"), table.modifiers(row))
-        time = _seconds(source, row, table.get(row, "time"))
+        time = _seconds(source, row, table.told(row, "time"), observation)
         status = table.get(row, "behavior type", "status").upper()
         comment = table.get(row, "comment", "comment start")
         if status == "START":
@@ -101,8 +111,9 @@ def read_aggregated(source: Source) -> Reading:
     for table, row in _rows(source, _AGGREGATED):
         observation = _observation(source, table, row, observations)
         key = Key(table.get(row, "subject"), table.get(row, "behavior"), table.modifiers(row))
-        start = _seconds(source, row, table.get(row, "start (s)"))
-        stop = _seconds(source, row, table.get(row, "stop (s)") or table.get(row, "start (s)"))
+        begin = table.told(row, "start (s)")
+        start = _seconds(source, row, begin, observation)
+        stop = _seconds(source, row, table.told(row, "stop (s)") or begin, observation)
         comment = table.get(row, "comment start", "comment")
         if stop < start:
             raise source.fault(f"stops at {stop:g} s and starts at {start:g} s", row.spot)
@@ -130,26 +141,33 @@ def _observation(
     source: Source, table: _Table, row: Row, known: dict[str, Observation]
 ) -> Observation:
     """The observation of a row; a table that names none has one for each video."""
-    own_video = file_name(table.get(row, "media file name", "media file path"))
+    own_video = file_name(table.told(row, "media file name", "media file path"))
     name = table.get(row, "observation id") or own_video
     if name not in known:
         media = _media(table, row)
         if len(media) < 2:
             only = own_video or (media[0] if media else "") or name or source.video
-            length = table.get(row, "media duration (s)", "total length")
+            length = table.told(row, "media duration (s)", "total length")
             found = media_in_a_row([only], [_numbers(length)[0]])
         else:
-            lengths = _numbers(table.get(row, "media duration (s)", "total length"))
+            lengths = _numbers(table.told(row, "media duration (s)", "total length"))
             found = media_in_a_row(media, [*lengths, *[None] * len(media)][: len(media)])
-        rates = _numbers(table.get(row, "fps", "fps (frame/s)"))
-        known[name] = Observation(source, found, rates[0])
+        rates = _numbers(table.told(row, "fps", "fps (frame/s)"))
+        text = table.told(row, "time offset (s)")
+        offset = _signed(text) if text else 0.0
+        if offset is None:
+            raise source.fault(f"{text!r} is no time offset", row.spot, _WRITE_SECONDS)
+        known[name] = Observation(source, found, rates[0], offset=offset)
     return known[name]
 
 
 def _media(table: _Table, row: Row) -> list[str]:
     """The first player's videos: `player #1:a.mp4;b.mp4|player #2:c.mp4`."""
-    first = table.get(row, "source").partition("|")[0]
-    first = first.removeprefix("player #1:").removeprefix("Player #1:")
+    text = table.told(row, "source").removeprefix("player #1:").removeprefix("Player #1:")
+    text = text.strip()
+    if text == table.told(row, "media file name"):  # one video, whatever its name
+        return [file_name(text)] if file_name(text) else []
+    first = text.partition("|")[0]
     return [file_name(path) for path in first.split(";") if file_name(path)]
 
 
@@ -159,11 +177,24 @@ def _numbers(text: str) -> list[float | None]:
     return [read_time(part) or None for part in parts]
 
 
-def _seconds(source: Source, row: Row, text: str) -> float:
-    seconds = read_time(text)
+def _seconds(source: Source, row: Row, text: str, observation: Observation) -> float:
+    seconds = _signed(text)
     if seconds is None:
-        raise source.fault(f"{text!r} is no time", row.spot, "write seconds, such as 12.5")
+        raise source.fault(f"{text!r} is no time", row.spot, _WRITE_SECONDS)
+    seconds = observation.on_time_line(row.spot, seconds)
+    if seconds > _LONGEST and observation.media[-1].end != float("inf"):
+        raise source.fault(
+            f"is {seconds:.0f} s after the video starts: BORIS counts from its creation date",
+            row.spot,
+            "import the project (.boris), which tells the date",
+        )
     return seconds
+
+
+def _signed(text: str) -> float | None:
+    """A time that may be before 0, as offsets are."""
+    seconds = read_time(text.removeprefix("-"))
+    return -seconds if seconds is not None and text.startswith("-") else seconds
 
 
 def _reading(observations: dict[str, Observation]) -> Reading:
