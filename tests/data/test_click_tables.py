@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import openpyxl
@@ -25,6 +27,18 @@ def write_workbook(path: Path, *rows: tuple[object, ...]) -> Path:
         book.active.append(row)
     book.save(path)
     return path
+
+
+def with_sheet(path: Path, change: Callable[[str], str]) -> None:
+    """Changes the XML of a workbook's first sheet."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name).decode() for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    changed = change(members[sheet])
+    assert changed != members[sheet]
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in (members | {sheet: changed}).items():
+            archive.writestr(name, text)
 
 
 EXPECTED = {"v1": clicks((5.0, "a"), (83.5, "b")), "v2": clicks((3723.25, None))}
@@ -110,6 +124,20 @@ def test_errors_in_a_workbook_name_the_row(tmp_path):
     path.write_bytes(b"PK\x03\x04 no workbook")
     with pytest.raises(CorruptFileError, match=r"cannot be read as a workbook .*; save the table"):
         read_timestamps(path)
+
+
+@pytest.mark.parametrize("declared", ["A1:B2", "A1", "A1:ZZZ9999999"])
+def test_rows_that_a_workbook_does_not_declare_are_read(tmp_path, declared):
+    path = write_workbook(tmp_path / "t.xlsx", ("video", "time", "label"), *[("v", 1, "a")] * 5)
+    with_sheet(path, lambda text: text.replace('ref="A1:C6"', f'ref="{declared}"'))
+    assert read_timestamps(path) == {"v": clicks(*[(1.0, "a")] * 5)}
+
+
+def test_a_row_numbered_a_billion_takes_no_time(tmp_path):
+    path = write_workbook(tmp_path / "t.xlsx", ("video", "time"), ("v", 1))
+    row = '<row r="999999999"><c r="A999999999"><v>9</v></c></row></sheetData>'
+    with_sheet(path, lambda text: text.replace("</sheetData>", row))
+    assert read_timestamps(path) == {"v": clicks((1.0, None))}
 
 
 def test_without_openpyxl_there_is_one_sentence(tmp_path, monkeypatch):

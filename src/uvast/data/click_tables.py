@@ -34,6 +34,8 @@ _FORM = "begin with a row 'video,frame,label' or 'video,time,label', then one ro
 _FRAME = re.compile(r"(-?\d{1,15})(?:[.,]0*)?", re.ASCII)
 _UNIT = re.compile(r"\s*[(\[].*")
 _LARGEST_WORKBOOK = 256 * MEGABYTE
+_MOST_ROWS = 2**20
+"""Of Excel and of LibreOffice; a row numbered a billion would come with a billion empty ones."""
 
 
 def read_clicks(path: Path, on_fault: OnFault = raise_fault) -> dict[str, tuple[Annotation, ...]]:
@@ -130,16 +132,19 @@ def _workbook_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
             if size > _LARGEST_WORKBOOK:
                 raise ValueError("it unpacks to hundreds of megabytes")
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            sheet = book.worksheets[0]
+            sheet.reset_dimensions()  # some programs declare fewer rows than they write
             rows = [
-                [_text(value) for value in row]
-                for row in book.worksheets[0].iter_rows(values_only=True)
+                (number, [_text(value) for value in row])
+                for number, row in enumerate(sheet.iter_rows(max_row=_MOST_ROWS, values_only=True))
+                if any(value is not None for value in row)
             ]
         except Exception as error:  # a damaged workbook may raise anything
             remedy = "save the table as CSV"
             raise unreadable(path, error, kind="a workbook", remedy=remedy) from error
-    for number, cells in enumerate(rows, start=1):
+    for number, cells in rows:
         if any(cells):
-            yield number, cells
+            yield number + 1, cells
 
 
 def _text(value: object) -> str:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from uvast.exchange.records import VideoAnnotations
     from uvast.exchange.source import Reading, Source, Target
 
+MOST_ROWS = 2**20
+"""Of Excel and of LibreOffice; a row numbered a billion would come with a billion empty ones."""
+
 _NUMBERS = ("start", "end", "time", "confidence")
 
 
@@ -43,7 +46,10 @@ def _rows(source: Source) -> Iterator[Row]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # styles and extensions that are of no use here
             book = library.load_workbook(io.BytesIO(source.content), read_only=True, data_only=True)
-        for number, cells in enumerate(book.worksheets[0].iter_rows(values_only=True), start=1):
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()  # some programs declare fewer rows than they write
+        rows = sheet.iter_rows(max_row=MOST_ROWS, values_only=True)
+        for number, cells in enumerate(rows, start=1):
             texts = [_text(cell) for cell in cells]
             if any(texts):
                 yield Row(f"row {number}", texts)
