@@ -5,16 +5,27 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from uvast.errors import CorruptFileError, UvastError
-from uvast.exchange import FORMATS, Source, read_annotations, recognised
+from uvast.exchange import (
+    FORMATS,
+    ConstantRate,
+    Event,
+    Source,
+    Target,
+    VideoAnnotations,
+    read_annotations,
+    recognised,
+)
 from uvast.exchange import source as source_module
 from uvast.exchange.archive import MAX_MEMBERS
-from uvast.exchange.formats import format_named, read
+from uvast.exchange.formats import format_named, read, write
 from uvast.exchange.source import MAX_LINE
 
 LAUGHS = (
@@ -122,6 +133,15 @@ def test_entities_inside_a_workbook_are_refused_before_any_library_sees_them():
             read(format_named("xlsx"), Source(archive(members), "x.xlsx"))
 
 
+def test_members_without_a_name_do_no_harm():
+    content = archive(NEEDED | {"./": b"", "Q": b""}).replace(b"Q", b"\0")  # which ends a name
+    with zipfile.ZipFile(io.BytesIO(content)) as made:
+        assert made.namelist() == ["db", "project", "./", ""]
+    assert read(format_named("datavyu"), Source(content, "x.opf")).videos[0].events == ()
+    with pytest.raises(UvastError, match=r"x.xlsx: cannot be read as a workbook"):
+        read(format_named("xlsx"), Source(content, "x.xlsx"))
+
+
 @pytest.mark.parametrize("content", [b"PK\x03\x04", b"PK\x03\x04" + b"\0" * 100])
 @pytest.mark.parametrize("name", ["datavyu", "xlsx"])
 def test_broken_zip_files(name, content):
@@ -132,6 +152,24 @@ def test_broken_zip_files(name, content):
 def test_a_workbook_that_is_none():
     with pytest.raises(UvastError, match=r"x.xlsx: cannot be read as a workbook"):
         read(format_named("xlsx"), Source(archive({"xl/workbook.xml": b"<a/>"}), "x.xlsx"))
+
+
+@pytest.mark.parametrize("declared", ["A1:B2", "A1:ZZZ9999999"])
+@pytest.mark.parametrize("last", [6, 999_999_999])
+def test_a_workbook_whose_rows_are_not_where_it_says(declared, last):
+    events = tuple(Event("cut", float(second), second + 0.5) for second in range(4))
+    kind = format_named("xlsx")
+    content = write(kind, [VideoAnnotations("v", events)], Target("x.xlsx")).content
+    with zipfile.ZipFile(io.BytesIO(content)) as made:
+        members = {name: made.read(name) for name in made.namelist()}
+    sheet = members["xl/worksheets/sheet1.xml"]
+    start = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+    assert start in sheet
+    assert b"<dimension" not in sheet
+    sheet = sheet.replace(start, start + f'<dimension ref="{declared}"/>'.encode())
+    end = f'<row r="{last}"><c r="A{last}"/></row></sheetData>'.encode()
+    members["xl/worksheets/sheet1.xml"] = sheet.replace(b"</sheetData>", end)
+    assert read(kind, Source(archive(members), "x.xlsx")).videos[0].events == events
 
 
 def test_a_file_beyond_all_reason(monkeypatch):
@@ -173,13 +211,75 @@ def test_what_is_no_text(content):
         recognised(Source(content, "x.txt"))
 
 
-def sentence_of(kind, content: bytes, place: str) -> str:
+def sentence_of(kind, content: bytes, place: str, times=None) -> str:
     """What is said of a content; the file's name if it can be read."""
     try:
-        read(kind, Source(content, place))
+        read(kind, Source(content, place, times_of=lambda _: times))
     except UvastError as error:
         return str(error)
     return place
+
+
+LONG = "9" * 5000
+ELAN_SLOT = (
+    '<ANNOTATION_DOCUMENT><HEADER><MEDIA_DESCRIPTOR MEDIA_URL="a" TIME_ORIGIN="²"/></HEADER>'
+    '<TIME_ORDER><TIME_SLOT TIME_SLOT_ID="a" TIME_VALUE="{}"/></TIME_ORDER></ANNOTATION_DOCUMENT>'
+)
+CVAT = (
+    "<annotations><meta><task><size>{0}</size><start_frame>{0}</start_frame></task></meta>"
+    '<track id="0" label="a"><box frame="{1}" outside="0"/></track></annotations>'
+)
+ANVIL = (
+    '<annotation><body><track name="t"><el index="{0}" start="1" end="2"/></track>'
+    '<track name="u" ref="t"><el ref="{0}"/></track></body></annotation>'
+)
+VIA = "# CSV_HEADER = metadata_id,{}\n"
+FPS = '{{"data": {{"video": "v", "fps": {}}}, "annotations": [{{"result": [{{"type": ' \
+    '"timelinelabels", "value": {{"ranges": [{{"start": 1, "end": 9}}], "timelinelabels": ["a"]}}' \
+    "}}]}}]}}"  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("elan", ELAN_SLOT.format("²"), "x, line 1: TIME_VALUE '²' is no number; correct it"),
+        ("elan", ELAN_SLOT.format(LONG), "x, line 1: TIME_VALUE '9999"),
+        ("cvat", CVAT.format("²", "²"), "x, line 1: '²' is no frame; correct it"),
+        ("cvat", CVAT.format(LONG, LONG), "x, line 1: '9999"),
+        ("csv", f"label,frame\na,{'9' * 400}\n", "x, line 2: '9999"),
+        ("csv", "label,frame,fps\na,1,0\n", "x: says that x has 0 frames a second; correct it"),
+        ("label-studio", FPS.format("1e999"), "x: says that v has inf frames a second; correct it"),
+        ("label-studio", FPS.format("1e-300"), "x: says that v has 1e-300 frames a second"),
+        ("bento", "Annotation start frame: 1e999\n", "x: annotation start frame '1e999' is no num"),
+        ("via-csv", VIA.format("flags") + "1,2\n", "x, line 2: the header has no column file_list"),
+        ("via-csv", "# ATTRIBUTE = []\n", "x, attribute: input should be a valid dictionary; save"),
+        ("via-csv", "# ATTRIBUTE = 3\n", "x, attribute: input should be a valid dictionary; save"),
+    ],
+)  # fmt: skip
+def test_values_that_no_program_writes(name, text, sentence):
+    times = ConstantRate(Fraction(25)) if name == "cvat" else None
+    assert sentence_of(format_named(name), text.encode(), "x", times).startswith(sentence)
+
+
+@pytest.mark.parametrize("text", [ANVIL.format("²"), ANVIL.format(LONG)])
+def test_elements_of_anvil_that_cannot_be_counted_are_left_out(text):
+    found = read(format_named("anvil"), Source(text.encode(), "x.anvil"))
+    assert found.warnings[-1] == "track u: elements without times are left out"
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError]
+)
+def test_damage_that_no_reader_expects_is_a_sentence(error):
+    def fail(_source):
+        raise error("oh")
+
+    with pytest.raises(CorruptFileError) as caught:
+        read(replace(format_named("elan"), read=fail), Source(b"<a/>", "x.eaf"))
+    assert str(caught.value) == (
+        f"x.eaf: cannot be read as a file of ELAN ({error.__name__}); save it again with the "
+        "program that made it"
+    )
 
 
 VALUES = st.recursive(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from uvast.exchange.clock import read_time
 from uvast.exchange.records import VideoAnnotations
 from uvast.exchange.source import Reading, counted, file_name
+from uvast.exchange.whole_numbers import whole_number
 from uvast.exchange.xml_tree import parse_xml
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ def read(source: Source) -> Reading:
             if span is None:
                 warnings.append(f"track {name}: elements without times are left out")
                 continue
-            index = element.get("index")
-            times[name][int(index) if index.isdigit() else number] = span
+            index = whole_number(element.get("index"))
+            times[name][number if index is None else index] = span
             values = {one.get("name"): one.text for one in element.all("attribute") if one.text}
             key = next((key for key in _LABELS if key in values), next(iter(values), None))
             if key is None:
@@ -76,17 +77,17 @@ def _span(
     first, last = element.get("start"), element.get("end")
     other = track.get("ref")
     if other:
-        reference = element.get("ref") or first
-        last = last or reference
-        if not (reference.isdigit() and last.isdigit()):
+        start_text = element.get("ref") or first
+        begin, stop = whole_number(start_text), whole_number(last or start_text)
+        if begin is None or stop is None:
             return None
         spans = times.get(other, {})
-        if int(reference) not in spans or int(last) not in spans:
+        if begin not in spans or stop not in spans:
             raise source.fault(
-                f"refers to elements {reference} to {last} of track {other!r}, which do not exist",
+                f"refers to elements {begin} to {stop} of track {other!r}, which do not exist",
                 f"line {element.line}",
                 "save it again with Anvil",
             )
-        return spans[int(reference)][0], spans[int(last)][1]
+        return spans[begin][0], spans[stop][1]
     start, end = read_time(first) if first else None, read_time(last) if last else None
     return None if start is None or end is None else (start, end)

@@ -52,7 +52,7 @@ def check_zip(source: Source) -> None:
         raise _refused(source, f"unpacks to more than {MAX_BYTES // 1024**2} MB")
     for member in members:
         path = PurePosixPath(member.filename.replace("\\", "/"))
-        if path.is_absolute() or ".." in path.parts or ":" in path.parts[0]:
+        if path.is_absolute() or ".." in path.parts or ":" in "".join(path.parts[:1]):
             raise _refused(source, f"holds a file that points outside: {member.filename!r}")
         if member.flag_bits & 1:
             raise _refused(source, f"is locked by a password ({member.filename})")

@@ -6,6 +6,7 @@ Bento itself decides.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -92,7 +93,9 @@ def _span(row: _Row, times: FrameTimes | None) -> tuple[float, float]:
 def _number(source: Source, head: dict[str, str], name: str) -> float | None:
     text = head.get(name, "")
     try:
-        value = float(text) if text else None
+        value = float(text or 0)
     except ValueError:
-        raise source.fault(f"{name} {text!r} is no number") from None
-    return value if value and value > 0 else None
+        value = math.inf
+    if math.isinf(value):
+        raise source.fault(f"{name} {text[:60]!r} is no number")
+    return value if value > 0 else None

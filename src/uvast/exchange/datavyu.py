@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from uvast.exchange.records import Event
 
 _COLUMN = re.compile(r"(?P<name>.+?) \((?P<kind>[A-Z_]+),(?:true|false),.*?\)(?:-(?P<codes>.*))?")
-_CELL = re.compile(r"(\d+):(\d\d):(\d\d):(\d\d\d),(\d+):(\d\d):(\d\d):(\d\d\d),(.*)")
+_CELL = re.compile(r"(\d{1,9}):(\d\d):(\d\d):(\d{3}),(\d{1,9}):(\d\d):(\d\d):(\d{3}),(.*)")
 _MEDIA = re.compile(r"^\s*-?\s*(?:feed|dataViewer|path|currentPath):\s*['\"]?(.+?)['\"]?\s*$", re.M)
 _SEPARATOR = re.compile(r"(?<!\\),")
 

@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 from uvast.exchange.clock import later_by_a_millisecond
 from uvast.exchange.records import Event, VideoAnnotations
 from uvast.exchange.source import Reading, Written, counted, file_name
+from uvast.exchange.whole_numbers import whole_number
 from uvast.exchange.xml_tree import parse_xml
 
 if TYPE_CHECKING:
@@ -86,8 +87,8 @@ def _media(source: Source, header: Element | None) -> tuple[str, float]:
     for one in videos:
         url = one.get("MEDIA_URL") or one.get("RELATIVE_MEDIA_URL")
         if file_name(url):
-            origin = one.get("TIME_ORIGIN")
-            return unquote(file_name(url)), int(origin) / 1000 if origin.isdigit() else 0.0
+            origin = whole_number(one.get("TIME_ORIGIN"))
+            return unquote(file_name(url)), (origin or 0) / 1000
     return source.video, 0.0
 
 
@@ -100,9 +101,10 @@ def _slots(source: Source, root: Element) -> tuple[dict[str, float], list[str]]:
     values: dict[str, float | None] = {}
     for slot in [] if order is None else order.all("TIME_SLOT"):
         text = slot.get("TIME_VALUE")
-        if text and not text.isdigit():
-            raise source.fault(f"TIME_VALUE {text!r} is no number", f"line {slot.line}")
-        values[slot.get("TIME_SLOT_ID")] = int(text) / 1000 if text else None
+        value = whole_number(text)
+        if text and value is None:
+            raise source.fault(f"TIME_VALUE {text[:60]!r} is no number", f"line {slot.line}")
+        values[slot.get("TIME_SLOT_ID")] = None if value is None else value / 1000
     place = {slot: index for index, slot in enumerate(values)}
     seconds = {slot: value for slot, value in values.items() if value is not None}
     warnings = []

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from uvast.errors import ConfigError, LabelError, UvastError
+from uvast.errors import ConfigError, CorruptFileError, LabelError, UvastError
 from uvast.exchange import (
     activitynet,
     anvil,
@@ -258,6 +258,10 @@ def _has(name: str) -> Callable[[Event], bool]:
     return lambda event: getattr(event, name) not in ("", (), None)
 
 
+_DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+"""What a reader may meet in a file that no program writes."""
+
+
 def read(one: Format, source: Source) -> Reading:
     """A file of a known format; whatever goes wrong names the file."""
     if one.is_binary != is_zip(source.content):
@@ -272,3 +276,9 @@ def read(one: Format, source: Source) -> Reading:
         if error.where is not None:
             raise
         raise LabelError(error.what, where=source.place, remedy=error.remedy) from None
+    except _DAMAGE as error:
+        raise CorruptFileError(
+            f"cannot be read as a file of {one.title} ({type(error).__name__})",
+            where=source.place,
+            remedy="save it again with the program that made it",
+        ) from error

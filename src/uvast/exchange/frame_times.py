@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Seconds = NDArray[np.float64]
 
 _BROADCAST = {whole: Fraction(whole * 1000, 1001) for whole in (24, 30, 48, 60, 120, 240)}
-_LARGEST_RATE = 100_000
+LARGEST_RATE = 100_000
 _LARGEST_FRAME = 2**53
 """Larger numbers are no longer whole in floats."""
 
@@ -142,7 +142,7 @@ def parse_rate(text: str, where: str = "--fps") -> Fraction:
         value = Fraction(text.strip())
     except (ValueError, ZeroDivisionError):
         value = Fraction(0)
-    if not 0 < value <= _LARGEST_RATE:
+    if not 0 < value <= LARGEST_RATE:
         raise ConfigError(
             f"{text!r} is not a frame rate", where=where, remedy="write for example 25 or 29.97"
         )
@@ -158,4 +158,4 @@ def exact_rate(value: float | Fraction) -> Fraction:
     broadcast = _BROADCAST.get(math.ceil(value))
     if broadcast is not None and abs(float(value) - float(broadcast)) < 0.006:
         return broadcast
-    return Fraction(value).limit_denominator(_LARGEST_RATE)
+    return Fraction(value).limit_denominator(LARGEST_RATE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections import Counter
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pydantic
 
 from uvast.errors import CorruptFileError, InputError, LabelError
-from uvast.exchange.frame_times import ConstantRate, exact_rate
+from uvast.exchange.frame_times import LARGEST_RATE, ConstantRate, exact_rate
 from uvast.exchange.records import Event
 from uvast.exchange.rules import BACKGROUND
 from uvast.files import parse_json
@@ -190,7 +191,14 @@ def _times(known: FrameTimes | None, told: float | None, video: str, place: str)
     if known is not None:
         return known
     if told is not None:
-        return ConstantRate(exact_rate(told))
+        rate = exact_rate(told) if 0 < told <= LARGEST_RATE else Fraction(0)
+        if rate:
+            return ConstantRate(rate)
+        raise LabelError(
+            f"says that {video} has {told:g} frames a second",
+            where=place,
+            remedy="correct it, or pass --fps, such as --fps 25",
+        )
     raise LabelError(
         f"counts frames, and the frame rate of {video} is not known",
         where=place,

@@ -13,6 +13,7 @@ from uvast.exchange.csv_rows import Row, csv_text, find_header, rows_of
 from uvast.exchange.frame_times import middles
 from uvast.exchange.records import VideoAnnotations
 from uvast.exchange.source import Reading, Written, counted, file_name
+from uvast.exchange.whole_numbers import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -161,9 +162,10 @@ def _seconds(source: Source, row: Row, text: str) -> float:
 
 
 def _frame(source: Source, row: Row, text: str) -> int:
-    if not text.isascii() or not text.removesuffix(".0").isdigit():
+    frame = whole_number(text.removesuffix(".0"))
+    if frame is None:
         raise source.fault(f"{text[:60]!r} is no frame", row.spot, "count frames from 0")
-    return int(text.removesuffix(".0"))
+    return frame
 
 
 def _number(source: Source, row: Row, text: str, what: str) -> float | None:

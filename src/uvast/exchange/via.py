@@ -57,6 +57,10 @@ class _Metadata(_Record):
     av: dict[str, Any] = {}
 
 
+class _Attributes(_Record):
+    attribute: dict[str, _Attribute]
+
+
 class _Project(_Record):
     attribute: dict[str, _Attribute]
     file: dict[str, _File]
@@ -132,9 +136,7 @@ def read_csv(source: Source) -> Reading:
             columns = [name.strip() for name in line.removeprefix(_HEADER).split(",")]
         elif line.startswith("# ATTRIBUTE = "):
             values = parse_json(line.removeprefix("# ATTRIBUTE = "), source.place)
-            attributes = {
-                key: source.checked(_Attribute, value, _REMEDY) for key, value in values.items()
-            }
+            attributes = source.checked(_Attributes, {"attribute": values}, _REMEDY).attribute
         elif line.strip() and not line.startswith("#"):
             body.append(f"{line}\n")
             numbers.append(number)
@@ -156,6 +158,8 @@ def read_csv(source: Source) -> Reading:
 
 
 def _from_cells(source: Source, spot: str, row: Mapping[str, str]) -> tuple[str, _Metadata]:
+    if "file_list" not in row:
+        raise source.fault("the header has no column file_list", spot, _REMEDY)
     files = parse_json(row["file_list"], f"{source.place}, {spot}")
     video = file_name(str(files[0])) if isinstance(files, list) and files else ""
     if "temporal_coordinates" in row:
