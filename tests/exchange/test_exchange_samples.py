@@ -532,6 +532,27 @@ def test_cvat_tracks_are_on_until_outside():
     assert video.observed == (Span(0.0, 4.0),)
 
 
+@pytest.mark.parametrize(
+    ("head", "seen"),
+    [
+        ("<task><size>100</size><start_frame>1000</start_frame><stop_frame>1099</stop_frame></task>",
+         (40.0, 44.0)),
+        ("<job><size>50</size><start_frame>1000</start_frame><stop_frame>1098</stop_frame></job>",
+         (40.0, 43.96)),
+        ("<task><size>1100</size></task>", (0.0, 44.0)),
+        ("<task><size>1100</size><start_frame>0</start_frame><stop_frame>0</stop_frame></task>",
+         (0.0, 44.0)),
+    ],
+    ids=["task", "job with a step", "no span", "a span that is too short"],
+)  # fmt: skip
+def test_cvat_tasks_of_a_part_of_the_video(head, seen):
+    text = f"""<annotations><meta>{head}</meta><track id="0" label="run">
+      <box frame="1075" outside="0"/></track></annotations>"""
+    video = reading(text, "a.xml", "cvat", times=AT_25).videos[0]
+    assert video.observed == (Span(*seen),)
+    assert spans(video) == [("run", 43.0, seen[1])]
+
+
 def opf(db: str) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:

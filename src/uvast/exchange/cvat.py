@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from uvast.exchange.frames import rate_of
 from uvast.exchange.records import Span, VideoAnnotations
 from uvast.exchange.source import Reading, counted, file_name
+from uvast.exchange.whole_numbers import whole_number
 from uvast.exchange.xml_tree import parse_xml
 
 if TYPE_CHECKING:
@@ -36,22 +37,23 @@ def read(source: Source) -> Reading:
     video = _text(root, "source") or (task and _text(task, "name")) or source.video
     video = file_name(video)
     times = source.times(video)
-    size = _text(task, "size") if task else ""
-    n_frames = int(size) if size.isdigit() else None
+    seen = _seen(task) if task else None
     events = []
     for track in tracks:
         name = f"track {track.get('id')}"
-        for start, end, values in _visible(source, track, n_frames):
+        for start, end, values in _visible(source, track, seen.stop if seen else 0):
             first, last = times.edges([start, end]).tolist()
             spot = f"line {track.line}, {name}"
             events.append(
                 source.event(spot, track.get("label"), first, last, tier=name, modifiers=values)
             )
-    edges = times.edges([0, n_frames or 0]).tolist()
+    observed = None
+    if seen:
+        observed = (Span(*times.edges([seen.start, seen.stop]).tolist()),)
     record = VideoAnnotations(
         video,
         tuple(events),
-        observed=(Span(*edges),) if n_frames else None,
+        observed=observed,
         frame_rate=rate_of(times),
     )
     step = _text(task, "frame_filter") if task else ""
@@ -59,28 +61,38 @@ def read(source: Source) -> Reading:
     return Reading((record,), counted(warnings))
 
 
+def _seen(task: Element) -> range | None:
+    """The frames of the video that a task or job is of; shapes count from the video's start."""
+    size = whole_number(_text(task, "size"))
+    first = whole_number(_text(task, "start_frame"))
+    last = whole_number(_text(task, "stop_frame"))
+    if first is not None and last is not None and last + 1 - first >= (size or 1):
+        return range(first, last + 1)
+    return range(size) if size else None
+
+
 def _visible(
-    source: Source, track: Element, n_frames: int | None
+    source: Source, track: Element, end: int
 ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Stretches `[start, end)` in which a track is on and its attributes stay the same."""
     start: int | None = None
     values: tuple[str, ...] = ()
     last = 0
     for shape in track.children:
-        frame = shape.get("frame")
-        if not frame.isdigit():
-            raise source.fault(f"{frame!r} is no frame", f"line {shape.line}")
+        frame = whole_number(shape.get("frame"))
+        if frame is None:
+            raise source.fault(f"{shape.get('frame')[:60]!r} is no frame", f"line {shape.line}")
         now = tuple(one.text for one in shape.all("attribute") if one.text)
         is_off = shape.get("outside") == "1"
         if start is not None and (is_off or now != values):
-            if int(frame) > start:
-                yield start, int(frame), values
+            if frame > start:
+                yield start, frame, values
             start = None
         if start is None and not is_off:
-            start, values = int(frame), now
-        last = int(frame)
+            start, values = frame, now
+        last = frame
     if start is not None:
-        yield start, max(n_frames or 0, last + 1), values
+        yield start, max(end, last + 1), values
 
 
 def _task(root: Element) -> Element | None:
