@@ -9,7 +9,9 @@ import numpy as np
 import pydantic
 from pydantic import Field
 
+from uvast.errors import OutputError
 from uvast.files import read_record, write_text
+from uvast.files.reading import MEGABYTE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +27,10 @@ Version = Annotated[tuple[_Text, ...], Field(min_length=1, max_length=100)]
 Widths = Annotated[tuple[_Width, ...], Field(min_length=1, max_length=100)]
 Rate = Annotated[float, Field(gt=0, le=10**6, allow_inf_nan=False)]
 Files = Annotated[tuple[_Path, ...], Field(max_length=100)]
+
+
+LARGEST_CARD = 256 * MEGABYTE
+"""About 12 million frames: four days of video at 30 frames a second."""
 
 
 class FeatureCard(pydantic.BaseModel):
@@ -124,11 +130,21 @@ def card_path(features: Path) -> Path:
 def read_card(path: Path) -> FeatureCard:
     """Reads and checks a card."""
     return read_record(
-        path, FeatureCard, remedy="extract the features of this video again with --overwrite"
+        path,
+        FeatureCard,
+        largest=LARGEST_CARD,
+        remedy="extract the features of this video again with --overwrite",
     )
 
 
 def write_card(path: Path, card: FeatureCard) -> None:
-    """Writes a card; the lists stand on a line each."""
+    """Writes a card, unless it is too large to be read; the lists stand on a line each."""
     lines = (f'  "{key}": {json.dumps(value)}' for key, value in card.model_dump().items())
-    write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    if len(text) > LARGEST_CARD:  # it is ASCII
+        raise OutputError(
+            f"would be larger than {LARGEST_CARD // MEGABYTE} MB ({card.n_frames} frames)",
+            where=path,
+            remedy="cut the video, or extract fewer features a second with --fps",
+        )
+    write_text(path, text)

@@ -45,6 +45,7 @@ def read_record(
     path: Path,
     record: type[Record],
     *,
+    largest: int | None = None,
     error: type[UvastError] = CorruptFileError,
     remedy: str = RESTORE,
 ) -> Record:
@@ -53,11 +54,14 @@ def read_record(
     Args:
         path: the file.
         record: the type of the content: a dataclass, a pydantic model, `list[…]` of them.
+        largest: bytes of a JSON file; `LARGEST_JSON` if None.
         error: the kind of the error if the content is wrong.
         remedy: what to do about it.
     """
-    reader = read_toml if path.suffix == ".toml" else read_json
-    value = reader(path, error=error, remedy=remedy)
+    if path.suffix == ".toml":
+        value: object = read_toml(path, error=error, remedy=remedy)
+    else:
+        value = read_json(path, largest=largest, error=error, remedy=remedy)
     return checked(value, record, where=path, error=error, remedy=remedy)
 
 
@@ -90,10 +94,15 @@ def read_rows(
 
 
 def read_json(
-    path: Path, *, error: type[UvastError] = CorruptFileError, remedy: str = RESTORE
+    path: Path,
+    *,
+    largest: int | None = None,
+    error: type[UvastError] = CorruptFileError,
+    remedy: str = RESTORE,
 ) -> Any:
     """Plain JSON; a key twice in one object is an error, since one of them would be lost."""
-    return parse_json(read_text(path, largest=LARGEST_JSON), path, error=error, remedy=remedy)
+    text = read_text(path, largest=LARGEST_JSON if largest is None else largest)
+    return parse_json(text, path, error=error, remedy=remedy)
 
 
 def parse_json(
