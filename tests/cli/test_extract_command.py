@@ -75,6 +75,16 @@ def test_wrong_options_are_one_sentence(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("rate", ["5000000", "inf", "nan", "0"])
+def test_a_rate_of_rows_beyond_all_reason_is_no_traceback(tmp_path: Path, rate: str) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    options = ("--model", "table", "--out", tmp_path / "out", "--rows-per-second", rate)
+    finished = uvast("extract", tmp_path / "a.csv", *options)
+    assert finished.returncode == 2
+    assert "--rows-per-second" in finished.stderr
+    assert "Traceback" not in finished.stderr
+
+
 def test_a_prediction_is_drawn_under_its_video(videos: Path, tmp_path: Path) -> None:
     video = videos / "s01_001.mp4"
     n_frames = len(presentation_times(video))

@@ -107,6 +107,8 @@ def test_every_format_of_segment_is_read(tmp_path):
         ("a.json", '{"segments": []}', "holds no segments; segment the video again"),
         ("a.json", '{"segments": [{"label": "a", "start": 4, "end": 2}]}', "is not a prediction"),
         ("a.csv", "label,start,end\ntake,,\n", "is not a prediction"),
+        ("a.csv", 'label,start,"end\n' + "take,0,15\n" * 20_000, "is not a prediction"),
+        ("a.json", '{"segments": [{"label": "a", "start": 0, "end": 1e999}]}', "is not a predict"),
         ("a.txt", "\n", "holds no segments"),
     ],
 )

@@ -199,6 +199,7 @@ def test_a_plain_table_is_taken_as_it_is(tmp_path):
         ("a.csv", "x,y\n1,2\n3,four\n", "table", "row 3, column y: 'four' is not a number"),
         ("a.csv", "x,y\n1,2\n,4\n", "table", "1 empty cells, the first in row 2 of column x; fill"),
         ("a.csv", "x,y\n1,inf\n", "table", "holds infinite numbers"),
+        ("a.csv", 'x,"y\n' + "1,2\n" * 40_000, "table", "cannot be read as CSV (field larger than"),
         ("a.csv", "speed,angle\n1,2\n", "poses", "has no columns such as nose_x and nose_y; pass"),
         ("a.parquet", "no table", "table", "cannot be read as a Parquet table"),
         ("a.h5", "no table", "table", "cannot be read as a table"),

@@ -51,7 +51,10 @@ def extract(
     rows_per_second: Annotated[
         float | None,
         typer.Option(
-            min=0.001, help="Of poses and tables.", show_default="unknown, one feature a row"
+            min=0.001,
+            max=10**6,
+            help="Of poses and tables.",
+            show_default="unknown, one feature a row",
         ),
     ] = None,
     processes: Annotated[int, typer.Option(min=1, help="Videos side by side.")] = 1,

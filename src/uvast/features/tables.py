@@ -63,7 +63,11 @@ def read_table(path: Path) -> Table:
 def _read_csv(path: Path) -> Table:
     text = read_text(path)
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
-    rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row]
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row]
+    except csv.Error as error:  # a quote that is never closed makes a cell without end
+        remedy = "remove stray quotes, or write it again"
+        raise unreadable(path, error, kind="CSV", remedy=remedy) from None
     if not rows:
         return Table((), np.empty((0, 0)))
     n_header = _n_header_rows(rows)

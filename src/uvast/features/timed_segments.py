@@ -48,7 +48,7 @@ def read_timed_segments(
     readers = {".json": _read_json, ".csv": _read_csv}
     try:
         rows = readers.get(path.suffix.lower(), _read_labels)(path)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, csv.Error) as error:
         raise _no_prediction(path) from error
     if not rows:
         raise CorruptFileError(
