@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -214,6 +217,42 @@ def test_a_failed_video_leaves_nothing_behind(tmp_path):
     with pytest.raises(CorruptFileError):
         extract(Order(tmp_path / "a.mp4", tmp_path / "out", PIXELS))
     assert not (tmp_path / "out").exists()
+
+
+KILLED = """
+import os, signal, sys
+from contextlib import ExitStack
+from pathlib import Path
+from uvast.features.extraction import open_spools
+with ExitStack() as stack:
+    open_spools(Path(sys.argv[1]), [3], stack)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_left_goes_with_the_next_video(tmp_path):
+    out = tmp_path / "out"
+    subprocess.run([sys.executable, "-c", KILLED, str(out)], check=False)
+    (left,) = out.iterdir()
+    os.utime(left, (0, 0))
+    extract(Order(write_video(tmp_path / "a.mp4", 10), out, PIXELS))
+    assert sorted(path.name for path in out.iterdir()) == ["a.json", "a.npy"]
+
+
+def test_cards_of_long_videos_are_read_and_never_written_too_large(tmp_path, monkeypatch):
+    order = Order(write_video(tmp_path / "a.mp4", 100), tmp_path / "out", PIXELS)
+    monkeypatch.setattr("uvast.files.records.LARGEST_JSON", 1000)
+    extract(order)
+    assert (tmp_path / "out" / "a.json").stat().st_size > 1000
+    card = read_card(tmp_path / "out" / "a.json")
+    assert card.n_frames == len(np.load(order.features))
+    monkeypatch.setattr("uvast.features.card.LARGEST_CARD", 1000)
+    with pytest.raises(CorruptFileError, match=r"a\.json: is larger than"):
+        read_card(tmp_path / "out" / "a.json")
+    other = replace(order, out=tmp_path / "other")
+    with pytest.raises(OutputError, match=rf"a\.json: would be larger than .* \({card.n_frames} "):
+        extract(other)
+    assert list((tmp_path / "other").iterdir()) == []
 
 
 def test_progress_is_told_and_grows(tmp_path, planted):

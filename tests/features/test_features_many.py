@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import multiprocessing
 import os
 import signal
@@ -83,6 +84,47 @@ def test_what_is_wrong_for_every_video_is_said_once(n_processes, tmp_path):
     with pytest.raises(ConfigError, match=r"m\.toml: width: Field required"):
         list(extract_all(work, n_processes=n_processes))
     assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("fault", [ValueError("odd\nvery"), csv.Error("odd")])
+def test_a_fault_that_nobody_expects_costs_one_source(fault, tmp_path, monkeypatch):
+    def fail(order, _tell):
+        raise fault
+
+    monkeypatch.setattr("uvast.features.many.extract", fail)
+    (outcome,) = extract_all([Order(tmp_path / "a.csv", tmp_path, parse_models("table"))])
+    assert str(outcome.error) == f"{tmp_path / 'a.csv'}: odd"
+
+
+def test_an_interrupt_leaves_no_folders_behind(tmp_path):
+    work = orders(tmp_path, tmp_path / "out", "ab")
+    for name in "ab":
+        write_video(tmp_path / f"{name}.mp4", 2000)
+    seen: list[list[str]] = []
+
+    def interrupt(name: str, share: float) -> None:
+        seen.append([path.name for path in (tmp_path / "out").iterdir()])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(extract_all(work, n_processes=2, on_progress=interrupt))
+    assert seen[0]
+    assert list((tmp_path / "out").iterdir()) == []
+    assert not multiprocessing.active_children()
+
+
+def test_a_worker_that_others_end_says_so(tmp_path):
+    work = orders(tmp_path, tmp_path / "out", "ab")
+    write_video(tmp_path / "a.mp4", 2000)
+
+    def end(name: str, share: float) -> None:
+        if name == "a":
+            for child in multiprocessing.active_children():
+                child.terminate()
+
+    outcomes = list(extract_all(work, n_processes=2, on_progress=end))
+    failed = {one.name: str(one.error) for one in outcomes if one.state == "failed"}
+    assert "its process died (killed by SIGTERM)" in failed["a"]
 
 
 def test_extraction_goes_on_after_a_kill(tmp_path):

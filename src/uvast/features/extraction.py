@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -18,10 +16,11 @@ from uvast.features.frames import FrameReader
 from uvast.features.models import TABLES, ModelName
 from uvast.features.spool import Column, Spool, write_joined
 from uvast.features.video_file import video_info
-from uvast.files import atomic_path, unwritable
+from uvast.files import atomic_path, temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -211,14 +210,8 @@ def _extract_video(
 
 def open_spools(out: Path, widths: Sequence[int], stack: ExitStack) -> list[Spool]:
     """Files for rows of each width, in a folder that goes when the stack is closed."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        folder = stack.enter_context(
-            tempfile.TemporaryDirectory(dir=out, prefix=".uvast.", suffix=".tmp")
-        )
-    except OSError as error:
-        raise unwritable(out, error) from error
-    spools = [Spool(Path(folder) / str(index), width) for index, width in enumerate(widths)]
+    folder = stack.enter_context(temporary_folder(out))
+    spools = [Spool(folder / str(index), width) for index, width in enumerate(widths)]
     for spool in spools:
         stack.callback(spool.close)
     return spools

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from dataclasses import replace
 from queue import Queue
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from uvast.devices import n_cores
 from uvast.errors import ConfigError, UvastError
@@ -17,6 +19,7 @@ from uvast.features.extraction import Outcome, extract
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
     from uvast.features.extraction import Order
 
@@ -24,6 +27,10 @@ if TYPE_CHECKING:
     Message = Outcome | ConfigError | tuple[str, float]
 
 _THREADS = "OMP_NUM_THREADS"
+_TERMINATED = 128 + signal.SIGTERM
+"""The exit code of a process that has cleared up after SIGTERM, as shells count."""
+
+_SECONDS_TO_END = 10
 
 
 def extract_all(
@@ -61,7 +68,7 @@ def attempt(order: Order, on_progress: OnProgress | None = None) -> Outcome:
         raise  # it would be the same for every source
     except UvastError as error:
         return Outcome(order.name, "failed", error=error)
-    except (MemoryError, OSError, RuntimeError) as error:
+    except (MemoryError, OSError, RuntimeError, ValueError, csv.Error) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         return Outcome(order.name, "failed", error=UvastError(reason, where=order.source))
 
@@ -95,6 +102,8 @@ def _in_processes(
     finally:  # after an interrupt nothing new starts, and nothing goes on
         left.clear()
         for worker in workers:
+            worker.tell_to_stop()
+        for worker in workers:
             worker.stop()
         for thread in threads:
             thread.join()
@@ -110,7 +119,7 @@ class _Worker:
         self._messages = messages
         self._device = device
         self._n_threads = max(1, n_cores() // n_processes)
-        self._process: multiprocessing.process.BaseProcess | None = None
+        self._process: BaseProcess | None = None
         self._connection: Connection | None = None
         self._stopped = False
         self._lock = threading.Lock()
@@ -121,13 +130,19 @@ class _Worker:
             self._messages.put(self._extracted(order))
         self.stop()
 
-    def stop(self) -> None:
-        """Ends the process, and starts no other."""
+    def tell_to_stop(self) -> None:
+        """Asks the process to end, and starts no other."""
         with self._lock:
             self._stopped = True
             if self._process is not None:
                 self._process.terminate()
-                self._process.join()
+
+    def stop(self) -> None:
+        """Ends the process, and starts no other."""
+        self.tell_to_stop()
+        process = self._process
+        if process is not None:
+            _wait_for(process)
 
     def _next(self) -> Order | None:
         try:
@@ -165,17 +180,32 @@ class _Worker:
 
     def _end(self) -> str:
         """How the process ended; the next order starts another."""
-        process, self._process = self._process, None
+        with self._lock:
+            process, self._process = self._process, None
         if process is None:
             return "stopped"
-        process.join()
-        code = process.exitcode
+        _wait_for(process)
+        code = -signal.SIGTERM if process.exitcode == _TERMINATED else process.exitcode
         return f"killed by {signal.Signals(-code).name}" if code and code < 0 else f"code {code}"
+
+
+def _wait_for(process: BaseProcess) -> None:
+    """Until a process has ended, not for long: it may be deep in a network."""
+    process.join(_SECONDS_TO_END)
+    process.kill()
+    process.join()
+
+
+def _clear_up(*_: object) -> NoReturn:
+    """Ends this process with all its blocks, so that no temporary folder stays."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
+    sys.exit(_TERMINATED)
 
 
 def _work(connection: Connection, n_threads: int) -> None:
     """The process: takes orders until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
+    signal.signal(signal.SIGTERM, _clear_up)
     os.environ.setdefault(_THREADS, str(n_threads))  # before torch is imported
 
     def tell(name: str, share: float) -> None:
