@@ -342,6 +342,151 @@ def test_what_must_not_be_done_twice_is_not_sent_again(run: Run) -> None:
     )
 
 
+def test_a_drag_keeps_its_distance_and_sticks_to_where_the_playhead_was(run: Run) -> None:
+    run(
+        "gestures",
+        """({Gestures}) => {
+          const stage = document.createElement('div');
+          stage.setPointerCapture = () => {};
+          const found = {lane: 'labels', kind: 'body', item: {start: 40, end: 60}};
+          const dragged = [];
+          let n_cancelled = 0;
+          const timeline = {
+            stage, bar: document.createElement('canvas'), head: {seconds: 0},
+            view: {start: 0, end: 100, width: 1000}, setHead: () => {},
+            hitAt: () => found, momentAt: (x) => x / 10,
+            handlers: {
+              select: () => {}, seek: () => {}, cancel: () => n_cancelled++,
+              drag: (hit, seconds, over) => {
+                dragged.push([seconds, over]);
+                timeline.head.seconds = seconds;
+              },
+            },
+          };
+          new Gestures(timeline);
+          const send = (name, clientX, pointerId = 1) => stage.dispatchEvent(
+            new PointerEvent(name, {button: 0, clientX, pointerId}));
+          send('pointerdown', 500);
+          send('pointermove', 510);
+          send('pointermove', 520);
+          send('pointerup', 520);
+          equal(dragged.splice(0), [[41, false], [42, false], [42, true]], 'body');
+          Object.assign(found, {kind: 'edge', edge: 'end'});
+          timeline.head.seconds = 70;
+          send('pointerdown', 600);
+          for (const x of [605, 608, 697, 710]) send('pointermove', x);
+          send('pointerup', 710);
+          equal(dragged.splice(0).map(([at]) => at), [60.5, 60.8, 70, 71, 71], 'edge');
+          send('pointerdown', 600);
+          send('pointermove', 650);
+          send('pointercancel', 650);
+          equal(n_cancelled, 1, 'cancelled');
+          send('pointerdown', 600);
+          send('pointermove', 650);
+          send('pointerdown', 300, 2);
+          equal(n_cancelled, 2, 'a second finger');
+        }""",
+    )
+
+
+def test_an_edge_may_be_the_end_of_the_video_and_a_click_may_not(run: Run) -> None:
+    run(
+        "commands",
+        """async ({COMMANDS}) => {
+          const {FrameTable} = await import('http://page.test/frames.js');
+          const table = FrameTable.even(10, 10, 1);
+          equal([0.3, 0.34, 0.94, 0.96, 1].map((at) => table.edgeAt(at)),
+            [0.3, 0.3, 0.9, 1, 1], 'edges');
+          const press = (id, event, now) => {
+            const work = {
+              player: {table, seek: () => {}}, state: {events: [event]}, selected: 'e1',
+              draft: null, now, frame: 0.1, change: (changes) => (work.made = changes),
+            };
+            COMMANDS.find((one) => one.id === id).does(work);
+            return work.made.map(({start, end}) => [start, end]);
+          };
+          const segment = (end) => ({id: 'e1', start: 0.2, end});
+          equal(press('nudgeOn', segment(1), 0.9), [], 'at the end already');
+          equal(press('nudgeOn', segment(0.9), 0.9), [[0.2, 1]], 'the last frame');
+          equal(press('nudgeBack', segment(1), 0.9), [[0.2, 0.9]], 'and back');
+          equal(press('nudgeOn', {id: 'e1', start: 0.9, end: null}, 0.9), [], 'a click');
+          const {moveTo} = await import('http://page.test/editing.js');
+          const grip = {kind: 'body', item: segment(0.6)};
+          const [moved] = moveTo([segment(0.6)], grip, 0.9, 0.1, 1);
+          near(moved.end, 1, 'a body');
+        }""",
+    )
+
+
+def test_a_loop_up_to_the_end_goes_on(run: Run) -> None:
+    run(
+        "player",
+        """async ({SilentPlayer}) => {
+          const {FrameTable} = await import('http://page.test/frames.js');
+          const seen = [];
+          const player = new SilentPlayer(FrameTable.even(6, 20, 0.3), () => {
+            if (player.frame !== seen.at(-1)) seen.push(player.frame);
+          });
+          player.loop = {start: 0.2, end: 0.3};
+          player.seekFrame(4);
+          player.play();
+          for (let i = 0; i < 100 && seen.filter((one) => one === 4).length < 3; i++) {
+            await new Promise((done) => setTimeout(done, 20));
+          }
+          equal([player.playing, Math.min(...seen)], [true, 4], 'again and again');
+          player.pause();
+        }""",
+    )
+
+
+def test_an_answer_that_is_cut_off_is_no_answer(run: Run) -> None:
+    run(
+        "api",
+        """async ({get, post, ApiError}) => {
+          const real = window.fetch;
+          const signals = [];
+          window.fetch = async (_address, options) => {
+            signals.push(options.signal);
+            return new Response('{"ids": [', {status: 200});
+          };
+          try {
+            for (const call of [() => get('/x'), () => post('/x', {})]) {
+              const error = await call().catch((one) => one);
+              equal([error instanceof ApiError, error.status], [true, 0], 'cut off');
+            }
+          } finally {
+            window.fetch = real;
+          }
+          equal(signals.every((one) => one instanceof AbortSignal), true, 'none waits for ever');
+        }""",
+    )
+
+
+def test_a_fault_of_the_page_does_not_stop_the_outbox(run: Run) -> None:
+    run(
+        "outbox",
+        """async ({Outbox}) => {
+          const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
+          const report = window.reportError;
+          window.reportError = () => {};
+          const ended = [];
+          const box = new Outbox(() => {});
+          box.add({send: async () => 1, done: () => { throw new Error('listener'); }});
+          box.add({send: () => { throw new TypeError('bug'); },
+            refused: (error) => ended.push(error.message)});
+          box.add({send: async () => 'saved', done: (answer) => ended.push(answer)});
+          for (let i = 0; i < 4; i++) {
+            await pause();
+            box.retry();
+          }
+          await pause();
+          await box.settled();
+          window.reportError = report;
+          equal([ended, box.n, box.working], [['TypeError: bug', 'saved'], 0, null], 'all');
+        }""",
+    )
+
+
 def test_a_full_disk_keeps_the_change_and_shows_the_sentence(run: Run) -> None:
     run(
         "outbox",

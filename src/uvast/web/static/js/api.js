@@ -22,16 +22,26 @@ export class ApiError extends Error {
 const NO_ANSWER = "The app does not answer. Is it still running in its terminal?";
 const NOT_LET_IN = "The app was started anew: open the address that its terminal shows.";
 
-/** @param {string} address @param {RequestInit} [options] */
-async function request(address, options = {}) {
-  let response;
+/** Seconds to wait for an answer, and for one that takes a look at all videos. */
+const PATIENCE = 30;
+export const LONG = 600;
+
+/**
+ * @param {string} address
+ * @param {"json" | "arrayBuffer"} kind of the answer
+ * @param {number} seconds to wait for it
+ * @param {RequestInit} [options]
+ */
+async function request(address, kind, seconds, options = {}) {
+  const signal = AbortSignal.timeout(seconds * 1000);
+  let response, answer;
   try {
-    response = await fetch(address, { credentials: "same-origin", ...options });
+    response = await fetch(address, { credentials: "same-origin", signal, ...options });
+    answer = response.ok ? await response[kind]() : await response.json().catch(() => ({}));
   } catch {
-    throw new ApiError(NO_ANSWER, 0);
+    throw new ApiError(NO_ANSWER, 0); // or one that was cut off
   }
-  if (response.ok) return response;
-  const answer = await response.json().catch(() => ({}));
+  if (response.ok) return answer;
   const sentence = response.status === 403 ? NOT_LET_IN : answer.error;
   throw new ApiError(
     sentence ?? `The app answered with ${response.status}.`,
@@ -40,20 +50,20 @@ async function request(address, options = {}) {
   );
 }
 
-/** @param {string} address */
-export async function get(address) {
-  return (await request(address)).json();
+/** @param {string} address @param {number} [seconds] to wait for the answer */
+export function get(address, seconds = PATIENCE) {
+  return request(address, "json", seconds);
 }
 
 /** @param {string} address @returns {Promise<ArrayBuffer>} */
-export async function getBytes(address) {
-  return (await request(address)).arrayBuffer();
+export function getBytes(address) {
+  return request(address, "arrayBuffer", LONG);
 }
 
-/** @param {string} address @param {object} body */
-export async function post(address, body) {
+/** @param {string} address @param {object} body @param {number} [seconds] to wait for the answer */
+export function post(address, body, seconds = PATIENCE) {
   const headers = { "Content-Type": "application/json" };
-  return (await request(address, { method: "POST", headers, body: JSON.stringify(body) })).json();
+  return request(address, "json", seconds, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
 /**

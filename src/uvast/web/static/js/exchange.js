@@ -1,6 +1,6 @@
 /** Labels of other tools in and out. */
 
-import { get, post, upload } from "./api.js";
+import { get, LONG, post, upload } from "./api.js";
 import { dialog } from "./asking.js";
 import { fill, h, textButton } from "./dom.js";
 import { count } from "./times.js";
@@ -74,7 +74,8 @@ export async function exportLabels(store, notices) {
   const fault = h("p", { class: "fault", role: "alert" });
   const send = async () => {
     try {
-      const answer = await post("/api/export", { format: format.value, what: what.value });
+      const wanted = { format: format.value, what: what.value };
+      const answer = await post("/api/export", wanted, LONG);
       h("a", { href: answer.address, download: answer.name }).click();
       if (answer.notes?.length) notices.note(answer.notes.join(" "));
       box.close();

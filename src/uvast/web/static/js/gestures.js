@@ -37,12 +37,14 @@ export class Gestures {
     if (event.button !== 0) return;
     this.timeline.stage.setPointerCapture(event.pointerId);
     this.pointers.set(event.pointerId, event.clientX);
-    if (this.pointers.size === 2) {
+    if (this.pointers.size > 1) {
+      if (this.grip?.moved) this.timeline.handlers.cancel();
       this.grip = { kind: "pinch", ...this.#pinch(), view: this.timeline.view };
       return;
     }
     const found = this.timeline.hitAt(event);
-    this.grip = { kind: "press", hit: found, x: event.clientX, moved: false };
+    const head = this.timeline.head.seconds;
+    this.grip = { kind: "press", hit: found, x: event.clientX, head, moved: false };
     if (found.kind === "empty") this.#scrub(event);
     this.timeline.handlers.select(found);
   }
@@ -61,7 +63,7 @@ export class Gestures {
     this.grip.moved = true;
     const { hit } = this.grip;
     if (hit.kind === "empty" || (hit.kind === "body" && hit.lane !== "labels")) this.#scrub(event);
-    else this.timeline.handlers.drag(hit, this.#target(event), false);
+    else this.timeline.handlers.drag(hit, this.#target(event, this.grip), false);
   }
 
   #up(event, cancelled = false) {
@@ -69,23 +71,25 @@ export class Gestures {
     const grip = this.grip;
     if (this.pointers.size) return;
     this.grip = null;
+    const { drag, cancel } = this.timeline.handlers;
+    if (cancelled) cancel();
     if (!grip || grip.kind === "pinch" || cancelled) return;
     const draggable = grip.hit.kind !== "empty"
       && (grip.hit.kind !== "body" || grip.hit.lane === "labels");
-    if (grip.moved && draggable) this.timeline.handlers.drag(grip.hit, this.#target(event), true);
+    if (grip.moved && draggable) drag(grip.hit, this.#target(event, grip), true);
     else if (!grip.moved && grip.hit.kind !== "empty") this.#scrub(event);
   }
 
   /**
-   * Where a dragged thing goes: a body keeps its distance from the pointer; the playhead attracts.
+   * Where a dragged thing goes: a body keeps its distance from the pointer. The playhead attracts,
+   * from where it was at first: it goes along with what is dragged.
    */
-  #target(event) {
-    const { hit, x } = this.grip ?? {};
+  #target(event, { hit, x, head }) {
     const timeline = this.timeline;
     let moment = timeline.momentAt(event.clientX);
-    if (hit?.kind === "body") moment = Math.max(0, hit.item.start + moment - timeline.momentAt(x));
+    if (hit.kind === "body") moment = Math.max(0, hit.item.start + moment - timeline.momentAt(x));
     const near = ((timeline.view.end - timeline.view.start) / timeline.view.width) * 6;
-    return Math.abs(moment - timeline.head.seconds) < near ? timeline.head.seconds : moment;
+    return Math.abs(moment - head) < near ? head : moment;
   }
 
   #scrub(event) {

@@ -65,27 +65,43 @@ export class Outbox {
   }
 
   async #work() {
-    while (this.parcels.length) {
-      const parcel = this.parcels[0];
-      let answer;
-      try {
-        answer = await parcel.send();
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
-        if (this.#isWorthAnotherTry(parcel, error)) {
-          this.#wait(error);
-          break;
-        }
-        this.#over(null);
-        parcel.refused(error);
-        continue;
-      }
-      this.savedAt = Date.now();
-      this.#over(null);
-      parcel.done(answer);
+    try {
+      let goesOn = true;
+      while (goesOn && this.parcels.length) goesOn = await this.#deliver(this.parcels[0]);
+    } finally {
+      this.working = null;
     }
-    this.working = null;
     this.onchange(this);
+  }
+
+  /** @param {Parcel} parcel @returns {Promise<boolean>} whether the next one has its turn */
+  async #deliver(parcel) {
+    let answer;
+    try {
+      answer = await parcel.send();
+    } catch (fault) {
+      const error = fault instanceof ApiError ? fault : new ApiError(String(fault), 500);
+      if (this.#isWorthAnotherTry(parcel, error)) {
+        this.#wait(error);
+        return false;
+      }
+      this.#over(null);
+      this.#tell(() => parcel.refused(error));
+      return true;
+    }
+    this.savedAt = Date.now();
+    this.#over(null);
+    this.#tell(() => parcel.done(answer));
+    return true;
+  }
+
+  /** Whoever fails to listen does not hold the others up. */
+  #tell(call) {
+    try {
+      call();
+    } catch (error) {
+      reportError(error);
+    }
   }
 
   #isWorthAnotherTry(parcel, error) {

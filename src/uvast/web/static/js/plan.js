@@ -1,6 +1,6 @@
 /** What can be done in the background: options, the plan in sentences, and the start. */
 
-import { post } from "./api.js";
+import { LONG, post } from "./api.js";
 import { dialog } from "./asking.js";
 import { fill, h, textButton } from "./dom.js";
 import { field, select } from "./exchange.js";
@@ -79,7 +79,7 @@ export function openPlan(store, kind, started, run = "") {
     start.disabled = true;
     fill(sentences, h("li", { class: "waiting" }, "Looking at the videos…"));
     try {
-      const { plan: found } = await post("/api/plan", wanted());
+      const { plan: found } = await post("/api/plan", wanted(), LONG);
       if (mine !== asked) return; // the options have changed since
       fill(sentences, found.map((one) => h("li", {}, one)));
       fill(fault);
@@ -92,7 +92,7 @@ export function openPlan(store, kind, started, run = "") {
   };
   const send = async () => {
     try {
-      const job = await post("/api/jobs", wanted());
+      const job = await post("/api/jobs", wanted(), LONG);
       box.close();
       started(job);
     } catch (error) {

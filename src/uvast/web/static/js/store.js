@@ -3,7 +3,7 @@
  * The server tells what is new step by step; who misses a step asks.
  */
 
-import { addressOf, ApiError, get, post } from "./api.js";
+import { addressOf, ApiError, get, LONG, post } from "./api.js";
 import { isOrphan, namesGiven, newId, renamed, sendable } from "./applied.js";
 import { VideoDocument } from "./documents.js";
 import { Outbox } from "./outbox.js";
@@ -66,7 +66,8 @@ export class Store {
    */
   async proposal(leaving) {
     await this.outbox.settled();
-    const next = await get(`/api/next${leaving ? `?${new URLSearchParams({ leaving })}` : ""}`);
+    const query = leaving ? `?${new URLSearchParams({ leaving })}` : "";
+    const next = await get(`/api/next${query}`, LONG);
     this.project = { ...this.project, next };
     this.tell("project");
     return next;
@@ -142,7 +143,10 @@ export class Store {
    */
   async open(name) {
     if (this.documents.has(name)) await this.#fetch(name);
-    else this.documents.set(name, new VideoDocument(await get(addressOf("api/videos", name))));
+    else {
+      const state = await get(addressOf("api/videos", name), LONG);
+      if (!this.documents.has(name)) this.documents.set(name, new VideoDocument(state));
+    }
     return this.documents.get(name);
   }
 
@@ -156,7 +160,7 @@ export class Store {
   async #fetch(name) {
     const found = this.documents.get(name);
     const since = found?.server.stamp;
-    const answer = await get(addressOf("api/videos", name, found ? { since } : {}));
+    const answer = await get(addressOf("api/videos", name, found ? { since } : {}), LONG);
     found?.take(answer.deltas ? answer : { video: answer });
   }
 

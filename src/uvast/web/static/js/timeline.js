@@ -24,6 +24,7 @@ const MOMENTS_TO_TELL = 250;
  * @property {(seconds: number) => void} seek
  * @property {(hit: import("./geometry.js").Hit) => void} select
  * @property {(hit: import("./geometry.js").Hit, seconds: number, over: boolean) => void} drag
+ * @property {() => void} cancel when a drag comes to nothing
  * @property {(hit: import("./geometry.js").Hit, x: number, y: number) => void} menu
  */
 
