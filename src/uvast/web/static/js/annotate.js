@@ -51,10 +51,11 @@ export class AnnotateView {
   async mount() {
     try {
       await this.workspace.load(this.name);
-      if (this.begin !== null) this.#goTo(this.begin);
     } catch (error) {
       this.#cannot(error.message);
+      return;
     }
+    if (this.begin !== null && this.workspace.isReady) this.#goTo(this.begin);
   }
 
   #cannot(sentence) {
@@ -89,7 +90,7 @@ export class AnnotateView {
 
   /** @param {string} label @param {boolean} relabel */
   classKey(label, relabel) {
-    if (!this.workspace.document) return;
+    if (!this.workspace.isReady) return;
     if (relabel) this.workspace.relabel(label);
     else if (this.workspace.isAsked) this.workspace.acceptDraft(label);
     else this.workspace.useClass(label);

@@ -96,7 +96,11 @@ function accept(workspace) {
 
 function nudgeHere(workspace, direction) {
   const { table } = workspace.player;
-  const shift = (seconds) => table.start(table.frameAt(seconds) + direction);
+  const shift = (seconds, kind = "edge") => (
+    kind === "click"
+      ? table.start(table.frameAt(seconds) + direction)
+      : table.edgeAt(seconds, direction)
+  );
   if (workspace.draft) {
     const { start, end } = workspace.draft;
     const edge = workspace.now < (start + end) / 2 ? "start" : "end";

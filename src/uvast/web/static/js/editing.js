@@ -94,8 +94,9 @@ export function mergeNext(events, id, seconds) {
  * @param {{kind: string, item: Item, edge?: "start" | "end"}} grip
  * @param {number} to
  * @param {number} frame length of a frame
+ * @param {number} [seconds] length of the video
  */
-export function moveTo(events, grip, to, frame) {
+export function moveTo(events, grip, to, frame, seconds = Infinity) {
   const { item, kind, edge } = grip;
   if (kind === "click") return [{ do: "move", id: item.id, start: to }];
   const segments = segmentsOf(events);
@@ -103,7 +104,7 @@ export function moveTo(events, grip, to, frame) {
   const place = segments.findIndex((one) => one.id === item.id);
   const length = item.end - item.start;
   const floor = segments[place - 1]?.end ?? 0;
-  const ceiling = (segments[place + 1]?.start ?? Infinity) - length;
+  const ceiling = (segments[place + 1]?.start ?? seconds) - length;
   const start = Math.max(floor, Math.min(to, ceiling));
   return [{ do: "move", id: item.id, start, end: start + length }];
 }
@@ -112,7 +113,8 @@ export function moveTo(events, grip, to, frame) {
  * The edge or click that is nearest to a moment, a little earlier or later. The selected event goes
  * first.
  * @param {Item[]} events @param {string | null} id @param {number} seconds
- * @param {(seconds: number) => number} shift to the frame before or after
+ * @param {(seconds: number, kind: string) => number} shift a click or an edge to the frame before
+ *   or after
  * @param {number} frame length of a frame
  * @returns {{changes: any[], at: number | null}} and where the edge is then
  */
@@ -131,7 +133,7 @@ export function nudge(events, id, seconds, shift, frame) {
     }
   }
   if (!best) return { changes: [], at: null };
-  const changes = moveTo(events, best, shift(best.at), frame);
+  const changes = moveTo(events, best, shift(best.at, best.kind), frame);
   const own = changes.find((one) => one.id === best.item.id);
   const at = own && (best.edge === "end" ? own.end : own.start);
   return at === best.at ? { changes: [], at } : { changes, at };

@@ -51,6 +51,27 @@ export class FrameTable {
   }
 
   /**
+   * Where a segment may begin or end: at the begin of a frame, or after the last one at the end of
+   * the video.
+   * @param {number} frame
+   */
+  edge(frame) {
+    return frame < this.n ? this.start(frame) : Math.max(this.end(this.n - 1), this.seconds);
+  }
+
+  /**
+   * The edge that a moment means, moved by some frames: from the middle of the last frame on that
+   * is the end of the video.
+   * @param {number} seconds
+   * @param {number} [by]
+   */
+  edgeAt(seconds, by = 0) {
+    const frame = this.frameAt(seconds);
+    const isLate = frame === this.n - 1 && seconds > this.within(frame);
+    return this.edge(frame + (isLate ? 1 : 0) + by);
+  }
+
+  /**
    * Where to seek for a frame: clocks are rounded, so never to its edge.
    * @param {number} frame
    * @param {number} [share] of the way through the frame

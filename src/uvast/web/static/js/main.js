@@ -127,6 +127,7 @@ class Page {
     if (isWriting(event)) return;
     const name = keyName(event);
     const command = commandOf(name);
+    if (command?.id === "accept" && event.repeat) return; // each one is a look
     const done = command ? this.#command(command.id) : this.#classKey(event, name);
     if (done) event.preventDefault();
   }

@@ -107,7 +107,13 @@ export class Inspector {
       { "aria-label": "Class of what is selected" },
       names.map((name) => h("option", { value: name, selected: name === one.label }, name)),
     );
-    choice.addEventListener("change", () => workspace.relabel(choice.value));
+    let byMouse = false; // :focus-visible does not tell, of a choice
+    choice.addEventListener("pointerdown", () => (byMouse = true));
+    choice.addEventListener("keydown", () => (byMouse = false));
+    choice.addEventListener("change", () => {
+      if (byMouse) choice.blur(); // the keyboard goes back to the player
+      workspace.relabel(choice.value);
+    });
     const times = one.end === null
       ? clock(one.start)
       : `${clock(one.start)} – ${clock(one.end)}, ${span(one.end - one.start)}`;

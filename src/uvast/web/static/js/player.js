@@ -81,11 +81,12 @@ class Transport {
     this.onchange();
   }
 
-  /** Back to the begin of the loop when its end is reached. */
-  turnBack() {
+  /** Back to the begin of the loop when its end is reached, or that of the video. */
+  turnBack(seconds = this.seconds) {
     if (!this.loop) return;
-    const { start, end } = this.loop;
-    if (this.seconds >= end - 1e-3 || this.seconds < start - 0.1) this.seek(start);
+    const { start } = this.loop;
+    const end = Math.min(this.loop.end, this.table.seconds);
+    if (seconds >= end - 1e-3 || seconds < start - 0.1) this.seek(start);
   }
 }
 
@@ -107,7 +108,7 @@ export class VideoPlayer extends Transport {
       { video, picture, pictureOf, shown: -1, wanted: null, chasing: false, waiting: null },
     );
     this.watch = video.requestVideoFrameCallback((_now, data) => this.#onFrame(data.mediaTime));
-    video.addEventListener("ended", () => this.pause());
+    video.addEventListener("ended", () => this.#end());
     const first = () => this.playing || this.seekFrame(this.frame);
     video.addEventListener("loadeddata", first, { once: true });
   }
@@ -126,12 +127,21 @@ export class VideoPlayer extends Transport {
 
   play() {
     this.backwards = false;
-    if (this.frame >= this.table.n - 1) this.seekFrame(0);
+    if (this.frame >= this.table.n - 1) this.seek(this.loop?.start ?? 0);
     this.picture.hidden = true;
     this.playing = true;
     this.video.playbackRate = this.rate;
     this.video.play().catch(() => this.pause());
     this.onchange();
+  }
+
+  #end() {
+    if (!this.loop) {
+      this.pause();
+      return;
+    }
+    this.seek(this.loop.start);
+    this.play();
   }
 
   pause() {
@@ -237,18 +247,18 @@ export class SilentPlayer extends Transport {
 
   play() {
     this.backwards = false;
-    if (this.frame >= this.table.n - 1) this.frame = 0;
+    if (this.frame >= this.table.n - 1) this.seek(this.loop?.start ?? 0);
     this.playing = true;
     let before = performance.now();
     let moment = this.seconds;
     const tick = (now) => {
       if (!this.playing || this.backwards) return;
       if (this.table.frameAt(moment) !== this.frame) moment = this.seconds;
-      moment += ((now - before) / 1000) * this.rate;
+      moment += (Math.max(0, now - before) / 1000) * this.rate;
       before = now;
       this.frame = this.table.frameAt(moment);
-      this.turnBack();
-      if (moment >= this.table.seconds) this.pause();
+      this.turnBack(moment);
+      if (moment >= this.table.seconds && !this.loop) this.pause();
       else requestAnimationFrame(tick);
       this.onchange();
     };

@@ -1,11 +1,12 @@
 /** The model's segments, least sure first: accept, correct, next. */
 
-import { get } from "./api.js";
+import { get, LONG } from "./api.js";
 import { chart } from "./chart.js";
-import { fill, h, sorry, textButton } from "./dom.js";
+import { fill, h, renew, sorry, textButton } from "./dom.js";
+import { IntervalIndex } from "./intervals.js";
 import { ClassPanel, Inspector } from "./panels.js";
 import { clock, count } from "./times.js";
-import { Workspace } from "./workspace.js";
+import { isOf, Workspace } from "./workspace.js";
 
 const MOST_SHOWN = 200;
 
@@ -41,15 +42,17 @@ export class ReviewView {
         this.curve,
       ),
       this.workspace.timeline.element);
+    this.leave = store.on("video", (name) => this.#tick(name));
   }
 
   close() {
+    this.leave();
     this.workspace.close();
   }
 
   async mount() {
     try {
-      this.queue = await get("/api/review?order=unsure");
+      this.queue = await this.#fetch();
     } catch (error) {
       this.#nothing(error.message);
       return;
@@ -63,6 +66,11 @@ export class ReviewView {
     this.#score();
   }
 
+  /** Not all of it: the server sends the first few hundred. */
+  #fetch() {
+    return get("/api/review?order=unsure", LONG);
+  }
+
   #nothing(sentence) {
     fill(this.element, sorry(
       "Nothing to review",
@@ -72,7 +80,7 @@ export class ReviewView {
   }
 
   async #score() {
-    const rounds = (await get("/api/curve").catch(() => [])).filter((one) => one.scores);
+    const rounds = (await get("/api/curve", LONG).catch(() => [])).filter((one) => one.scores);
     if (!rounds.length) return;
     const known = rounds.some((one) => one.learned_from)
       && h(
@@ -89,8 +97,9 @@ export class ReviewView {
     const wanted = this.queue[place];
     if (!wanted) return;
     this.place = place;
+    this.#draw();
     const { workspace } = this;
-    if (workspace.name !== wanted.video || !workspace.document) {
+    if (workspace.name !== wanted.video || !workspace.isReady) {
       try {
         await workspace.load(wanted.video);
       } catch (error) {
@@ -98,38 +107,69 @@ export class ReviewView {
         return;
       }
     }
-    if (this.queue[this.place] !== wanted) return;
+    if (this.queue[this.place] !== wanted || !workspace.isReady) return;
     workspace.suggest(wanted.segment, "prediction");
     workspace.timeline.focus(wanted.segment.start, wanted.segment.end);
     workspace.goTo(wanted.segment.start);
-    this.#draw();
   }
 
   #next() {
     const next = this.queue.findIndex((one, i) => i > this.place && !one.done);
     if (next >= 0) this.#go(next);
-    else this.notices.note("That was the last one. Train again with what you corrected.");
+    else this.#more();
   }
 
-  /** Makes the suggestion a label, and goes on. */
+  /** What the server had not sent yet. */
+  async #more() {
+    if (this.isAsking) return;
+    this.isAsking = true;
+    const known = new Set(this.queue.map(nameOf));
+    await this.store.outbox.settled();
+    const found = await this.#fetch().catch(() => []);
+    this.isAsking = false;
+    if (this.workspace.isClosed) return;
+    const next = found.findIndex((one) => !known.has(nameOf(one)));
+    if (next < 0) {
+      this.notices.note("That was the last one. Train again with what you corrected.");
+      return;
+    }
+    this.queue = found;
+    this.#go(next);
+  }
+
+  /** Makes the suggestion a label, and goes on; after another one than that of the queue it stays. */
   #accept() {
     const { workspace } = this;
-    if (!workspace.draft) return;
+    const { draft, isReady } = workspace;
+    if (!draft || !isReady) return;
     workspace.acceptDraft();
-    this.queue[this.place].done = true;
-    this.#next();
-    this.#draw();
+    const present = this.queue[this.place];
+    if (present.done || isOf(draft, present.segment)) this.#next();
+    else this.#go(this.place);
   }
 
-  async #acceptVideo() {
-    const { name } = this.workspace;
+  #acceptVideo() {
+    if (!this.workspace.isReady) return;
     this.workspace.draft = null;
     this.workspace.change(
       [{ do: "accept", from: "prediction", spans: null }, { do: "reviewed", value: true }],
     );
-    this.queue.forEach((one) => (one.done ||= one.video === name));
     this.#next();
-    this.#draw();
+  }
+
+  #toClicks() {
+    if (this.workspace.isReady) this.workspace.change([{ do: "clicks_from", from: "prediction" }]);
+  }
+
+  /** Ticks what is labelled in its middle, as the server does; what is undone or refused no more. */
+  #tick(name) {
+    const { events, reviewed } = this.store.documents.get(name).shown;
+    const labels = new IntervalIndex(events.filter((one) => one.end !== null));
+    for (const one of this.queue.filter(({ video }) => video === name)) {
+      const middle = (one.segment.start + one.segment.end) / 2;
+      one.done = reviewed || labels.at(middle) !== null;
+    }
+    if (this.queue[this.place]) this.#draw();
   }
 
   #draw() {
@@ -137,21 +177,18 @@ export class ReviewView {
     const { video, why } = this.queue[this.place];
     const about = `${count(left, "segment")} left. ${video}: ${why}`;
     fill(this.title, "Review ", h("small", { title: about }, about));
-    const { workspace } = this;
-    fill(
-      this.buttons,
+    renew(this.buttons, "all", () => [
       textButton("Accept", () => this.#accept(), { class: "main", title: "Enter" }),
       textButton("Next", () => this.#next(), { title: "N" }),
       textButton("Accept the whole video", () => this.#acceptVideo()),
-      textButton(
-        "Turn into clicks",
-        () => workspace.change([{ do: "clicks_from", from: "prediction" }]),
-      ),
-    );
+      textButton("Turn into clicks", () => this.#toClicks()),
+    ]);
     const from = Math.max(0, Math.min(this.place - 3, this.queue.length - MOST_SHOWN));
-    fill(
+    const shown = this.queue.slice(from, from + MOST_SHOWN);
+    renew(
       this.list,
-      this.queue.slice(from, from + MOST_SHOWN).map((one, i) => this.#row(one, from + i)),
+      [this.place, shown, this.store.project.classes],
+      () => shown.map((one, i) => this.#row(one, from + i)),
     );
   }
 
@@ -185,7 +222,7 @@ export class ReviewView {
 
   /** In a review a class's key corrects the label. @param {string} label */
   classKey(label) {
-    if (this.workspace.document) this.workspace.relabel(label);
+    if (this.workspace.isReady) this.workspace.relabel(label);
   }
 
   /** @param {string} id */
@@ -199,6 +236,11 @@ export class ReviewView {
   recolour() {
     this.workspace.timeline.recolour();
   }
+}
+
+/** Tells the entries of a queue apart. */
+function nameOf({ video, segment }) {
+  return `${segment.start} ${segment.end} ${video}`;
 }
 
 /** One curve a score. @param {{round: number, scores: Record<string, number> | null}[]} rounds */

@@ -8,6 +8,9 @@ import { FrameTable } from "./frames.js";
 import { HeatMap } from "./heat.js";
 import { SilentPlayer, VideoPlayer } from "./player.js";
 
+const NOT_PLAYED = "This browser does not play the video; these are single pictures.";
+const CUT_OFF = "The video was cut off; these are single pictures until the app answers again.";
+
 export class Screen {
   /**
    * @param {import("./store.js").Store} store
@@ -23,24 +26,41 @@ export class Screen {
   }
 
   close() {
+    this.isClosed = true;
     this.player?.close();
     this.stopListening?.();
+  }
+
+  /** Whether the player is the one of the video that was shown last. */
+  get isReady() {
+    return Boolean(this.player) && this.player.table === this.table;
   }
 
   /** @param {any} state of the video */
   async show(state) {
     const media = state.media ?? (state.has_video ? "pictures" : "features");
-    if (media === this.media) return;
-    this.media = media;
-    this.table ??= await frameTable(state);
-    const frame = this.player?.frame ?? 0;
+    const isSame = state.name === this.name;
+    if (this.isClosed || (isSame && media === this.media)) return;
+    if (!isSame) this.table = null;
+    Object.assign(this, { name: state.name, media });
+    const table = this.table ?? (await frameTable(state));
+    if (this.isClosed || this.name !== state.name || this.media !== media) return;
+    this.table = table;
+    this.#replace(() => {
+      if (state.media) this.#video(state);
+      else if (state.has_video) this.#pictures(state);
+      else this.#features(state);
+    });
+  }
+
+  /** Another player, which goes on where the last one of this video was. */
+  #replace(build) {
+    const { table, frame, rate, loop } = this.player ?? {};
     this.player?.close();
     this.stopListening?.();
-    if (state.media) this.#video(state);
-    else if (state.has_video) this.#pictures(state);
-    else this.#features(state);
-    this.player.frame = frame;
-    this.onchange();
+    build();
+    if (table === this.table) Object.assign(this.player, { frame, rate, loop });
+    this.player.onchange();
   }
 
   #pictureOf(state) {
@@ -63,11 +83,7 @@ export class Screen {
       },
     );
     const picture = h("img", { class: "exact", alt: "", hidden: true });
-    video.addEventListener("error", () => {
-      if (!video.getAttribute("src")) return;
-      this.player.close();
-      this.#pictures(state, "This browser does not play the video; these are single pictures.");
-    });
+    video.addEventListener("error", () => video.getAttribute("src") && this.#failed(state, video));
     fill(this.element, video, picture);
     this.player = new VideoPlayer(
       video,
@@ -76,6 +92,16 @@ export class Screen {
       this.#pictureOf(state),
       this.onchange,
     );
+  }
+
+  /** Single pictures in place of the video; until the app is back, if it only was away. */
+  #failed(state, video) {
+    const isAway = video.error?.code === MediaError.MEDIA_ERR_NETWORK || !this.store.connected;
+    this.#replace(() => this.#pictures(state, isAway ? CUT_OFF : NOT_PLAYED));
+    if (!isAway) return;
+    this.stopListening = this.store.on("status", () => {
+      if (this.store.connected) this.#replace(() => this.#video(state));
+    });
   }
 
   #features(state) {
@@ -102,19 +128,19 @@ export class Screen {
     let [wanted, loading] = [-1, false];
     const address = this.#pictureOf(state);
     const load = async () => {
-      if (loading || wanted === this.player.frame) return;
+      if (loading || wanted === player.frame) return;
       loading = true;
-      wanted = this.player.frame;
+      wanted = player.frame;
       picture.src = address(wanted);
       await picture.decode().catch(() => {});
       loading = false;
       load();
     };
-    this.player = new SilentPlayer(this.table, () => {
+    const player = new SilentPlayer(this.table, () => {
       load();
       this.onchange();
     });
-    load();
+    this.player = player;
     if (sentence) fill(message, sentence);
     else this.#proxy(state, message);
   }

@@ -6,13 +6,14 @@ import { Controls } from "./controls.js";
 import { classMenu } from "./asking.js";
 import { COMMANDS } from "./commands.js";
 import { moveTo, placeAnswer, placeClick, placeSegment } from "./editing.js";
+import { recall, remember } from "./memory.js";
 import { Screen } from "./screen.js";
 import { Strip } from "./strip.js";
 import { Timeline } from "./timeline.js";
 
 /**
- * @typedef {{label: string, start: number, end: number, from: string}} Draft a suggested segment,
- *   not yet accepted
+ * @typedef {{label: string, start: number, end: number, from: string, of: any}} Draft a suggested
+ *   segment, not yet accepted, and what it was before it was corrected
  */
 
 export class Workspace {
@@ -29,7 +30,7 @@ export class Workspace {
     /** @type {Draft | null} */
     this.draft = null;
     /** "clicks" or "segments" */
-    this.mode = "clicks";
+    this.mode = recall("mode", "clicks") === "segments" ? "segments" : "clicks";
     this.open = null;
     this.classOf = (label) => store.classOf(label);
     this.screen = new Screen(store, () => this.onFrame());
@@ -37,6 +38,7 @@ export class Workspace {
       seek: (seconds) => this.player?.seek(seconds),
       select: (hit) => this.#onHit(hit),
       drag: (hit, seconds, over) => this.#onDrag(hit, seconds, over),
+      cancel: () => this.refresh(),
       menu: (hit, x, y) => this.#onMenu(hit, x, y),
     });
     this.controls = new Controls(this);
@@ -49,6 +51,7 @@ export class Workspace {
   }
 
   close() {
+    this.isClosed = true;
     this.leave.forEach((stop) => stop());
     this.screen.close();
     this.timeline.close();
@@ -56,6 +59,11 @@ export class Workspace {
 
   get player() {
     return this.screen.player;
+  }
+
+  /** Whether the video is there, and is the one that was asked for last. */
+  get isReady() {
+    return Boolean(this.document) && !this.opening && this.screen.isReady;
   }
 
   get state() {
@@ -78,18 +86,26 @@ export class Workspace {
     return this.state.events.find((one) => one.id === this.selected) ?? null;
   }
 
-  /** @param {string} name of the video */
+  /**
+   * Shows a video; until it is there the one before stays, and takes no changes.
+   * @param {string} name
+   */
   async load(name) {
-    this.name = name;
-    const opened = await this.store.open(name);
-    if (this.name !== name) return;
-    this.document = opened;
-    this.selected = this.draft = this.open = null;
-    this.screen.shape(this.state);
-    this.strip = this.state.has_video
-      ? new Strip(name, this.state.seconds ?? 0, () => this.timeline.redraw())
-      : null;
-    await this.screen.show(this.state);
+    const mine = (this.opening = {});
+    const isOver = () => this.isClosed || this.opening !== mine;
+    try {
+      const opened = await this.store.open(name);
+      if (isOver()) return;
+      Object.assign(this, { name, document: opened, selected: null, draft: null, open: null });
+      this.screen.shape(this.state);
+      this.strip = this.state.has_video
+        ? new Strip(name, this.state.seconds ?? 0, () => this.timeline.redraw())
+        : null;
+      await this.screen.show(this.state);
+    } finally {
+      if (this.opening === mine) this.opening = null;
+    }
+    if (this.isClosed || this.name !== name) return;
     this.refresh();
     this.timeline.fit();
   }
@@ -104,15 +120,9 @@ export class Workspace {
   }
 
   #draw(state) {
-    const open = this.open
-      && {
-        label: this.open.label,
-        start: Math.min(this.open.start, this.now),
-        end: Math.max(this.open.start, this.now),
-      };
     const more = {
       selected: this.selected,
-      draft: open ?? this.draft,
+      draft: this.open ? this.#opened : this.draft,
       strip: this.strip,
       classOf: this.classOf,
       classes: this.store.project.classes,
@@ -142,18 +152,22 @@ export class Workspace {
     this.refresh();
   }
 
+  /** A suggestion that was corrected stays so when it is pressed again, or what is empty. */
   #onHit(hit) {
-    if (hit.lane === "clicks" || hit.lane === "labels") this.select(hit.item?.id ?? null);
-    else if (hit.item) this.suggest(hit.item, hit.lane);
+    if (hit.lane === "clicks" || hit.lane === "labels") {
+      this.select(hit.item?.id ?? null, hit.item ? null : this.draft);
+    } else if (hit.item && !isOf(this.draft, hit.item)) this.suggest(hit.item, hit.lane);
   }
 
   /** Holds a segment of the model or of the clicks, to be accepted or corrected. */
   suggest({ label, start, end }, from) {
-    this.select(null, { label, start, end, from });
+    this.select(null, { label, start, end, from, of: { label, start, end } });
   }
 
   #onDrag(hit, seconds, over) {
-    const to = this.player.table.start(this.player.table.frameAt(seconds));
+    if (!this.isReady) return;
+    const { table } = this.player;
+    const to = hit.kind === "edge" ? table.edgeAt(seconds) : table.start(table.frameAt(seconds));
     if (hit.lane === "pseudo" || hit.lane === "prediction") {
       const moved = { ...this.draft, [hit.edge]: to };
       if (moved.start < moved.end) this.select(null, moved);
@@ -161,14 +175,17 @@ export class Workspace {
     }
     const item = this.document.shown.events.find((one) => one.id === hit.item.id);
     if (!item) return;
-    const changes = moveTo(this.state.events, { ...hit, item }, to, this.frame);
+    const { events, seconds: length } = this.state;
+    const changes = moveTo(events, { ...hit, item }, to, this.frame, length ?? Infinity);
     if (over) this.change(changes);
     else this.#draw(applied(this.state, changes));
     if (hit.kind !== "body") this.player.seek(to);
   }
 
   #onMenu(hit, x, y) {
+    const { name } = this;
     const choose = (label) => {
+      if (this.name !== name) return;
       if (hit.item.id) this.change([{ do: "relabel", id: hit.item.id, label }]);
       else this.acceptDraft(label);
     };
@@ -177,7 +194,6 @@ export class Workspace {
 
   /** A class's key or button: a click, or the begin or end of a segment. */
   useClass(label) {
-    if (!this.player) return;
     if (this.mode === "clicks") {
       const sent = this.change(placeClick(this.state, label, this.now, this.frame));
       if (sent[0]?.as) this.select(sent[0].as);
@@ -186,12 +202,20 @@ export class Workspace {
 
   /** Begins a segment, or ends the open one; another class goes on from there. */
   #turnSegment(label) {
-    const { open, now } = this;
-    this.open = open?.label === label ? null : { label, start: now };
-    if (open && Math.abs(open.start - now) >= this.frame / 2) {
-      this.change(placeSegment(this.state.events, open.label, open.start, now));
-    }
-    else this.refresh();
+    const over = this.open && this.#opened;
+    this.open = over?.label === label ? null : { label, start: this.now };
+    if (over && over.end - over.start >= this.frame / 2) {
+      this.change(placeSegment(this.state.events, over.label, over.start, over.end));
+    } else this.refresh();
+  }
+
+  /** The segment that was begun, up to the playhead; on the last frame up to the video's end. */
+  get #opened() {
+    const { label, start } = this.open;
+    const [from, to] = start < this.now ? [start, this.now] : [this.now, start];
+    const { table } = this.player;
+    const isLast = table.frameAt(to) === table.n - 1;
+    return { label, start: from, end: isLast ? table.edge(table.n) : to };
   }
 
   /** Another class for the suggestion, or for the selected event. */
@@ -223,12 +247,14 @@ export class Workspace {
 
   /** @param {number} seconds */
   goTo(seconds) {
+    if (!this.isReady) return;
     this.player.seek(seconds);
     this.timeline.setHead(this.now, this.player.loop, true);
   }
 
   setMode(mode) {
     this.mode = mode;
+    remember("mode", mode);
     this.open = null;
     this.refresh();
   }
@@ -240,8 +266,14 @@ export class Workspace {
    */
   command(id) {
     const does = COMMANDS.find((one) => one.id === id)?.does;
-    if (!does || !this.player || !this.document) return false;
-    does(this);
-    return true;
+    if (does && this.isReady) does(this);
+    return Boolean(does);
   }
+}
+
+/** Whether a draft was that segment before it was corrected. @param {Draft | null} draft */
+export function isOf(draft, { label, start, end }) {
+  const near = (one, other) => Math.abs(one - other) < 1e-3;
+  const of = draft?.of;
+  return Boolean(of) && of.label === label && near(of.start, start) && near(of.end, end);
 }

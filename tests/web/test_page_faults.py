@@ -1,0 +1,194 @@
+"""What once went wrong on the page: drags, slow videos, corrections that were lost, ends."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+from test_page_work import predict
+from web_page import (
+    SCENE,
+    Opener,
+    Served,
+    add_classes,
+    add_events,
+    clicks,
+    lane,
+    place,
+    player,
+    saved,
+    segments,
+    uneven,
+    until,
+)
+
+READY = "document.querySelector('.screen').dataset.busy == 'no'"
+
+
+def drag(page: Page, name: str, *moments: float) -> None:
+    """Presses at the first moment of a lane and lets go at the last."""
+    page.mouse.move(*place(page, moments[0], name))
+    page.mouse.down()
+    for seconds in moments[1:]:
+        page.mouse.move(*place(page, seconds, name), steps=4)
+    page.mouse.up()
+
+
+def test_a_segment_lands_where_it_is_dragged_to(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach")
+    add_events(app, ("reach", 2.0, 4.0))
+    page = opened("annotate/even")
+    drag(page, "labels", 3.0, 5.0)
+    saved(page)
+    [(_, start, end)] = segments(app)
+    assert (start, end) == (pytest.approx(4.0, abs=0.05), pytest.approx(6.0, abs=0.05))
+    drag(page, "labels", 5.0, 7.9)  # past the end
+    saved(page)
+    assert segments(app) == [("reach", pytest.approx(6.0), pytest.approx(8.0))]
+
+
+def test_the_last_frame_can_be_labelled(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach")
+    page = opened("annotate/even")
+    until(page, READY)
+    page.keyboard.press("Alt+s")
+    page.keyboard.press("End")
+    page.keyboard.press("1")
+    page.keyboard.press("1")
+    saved(page)
+    assert segments(app) == [("reach", 7.96, 8.0)]
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Delete")
+    until(page, f"{SCENE}.scene.labels.items.length == 0")
+    add_events(app, ("reach", 6.0, 7.0))
+    until(page, f"{SCENE}.scene.labels.items.length == 1")
+    drag(page, "labels", 7.0, 8.0)
+    saved(page)
+    assert segments(app) == [("reach", 6.0, 8.0)]
+    page.keyboard.press("]")
+    page.keyboard.press("o")  # up to the end, again and again
+    for _ in range(2):
+        until(page, f"{SCENE}.head.seconds > 7.5")
+        until(page, f"{SCENE}.head.seconds < 7 && {SCENE}.head.seconds >= 6")
+    assert segments(app) == [("reach", 6.0, 8.0)]
+
+
+def test_a_corrected_suggestion_is_kept_when_the_mouse_is_pressed(
+    app: Served, opened: Opener
+) -> None:
+    add_classes(app, "reach", "pour")
+    predict(app, ("reach", 0, 30), ("pour", 30, 80))
+    page = opened("annotate/even")
+    until(page, f"{SCENE}.scene.prediction.items.length == 2")
+    page.mouse.click(*place(page, 2.0, "prediction"))
+    page.keyboard.press("Shift+Digit2")
+    drag(page, "prediction", 2.98, 4.0)
+    page.mouse.click(*place(page, 1.0, "prediction"))
+    page.mouse.click(*place(page, 7.0, "clicks"))
+    page.keyboard.press("Enter")
+    saved(page)
+    assert segments(app) == [("pour", 0.0, pytest.approx(4.0, abs=0.05))]
+
+
+def test_a_class_chosen_by_mouse_leaves_the_keyboard_to_the_player(
+    app: Served, opened: Opener
+) -> None:
+    add_classes(app, "reach", "pour")
+    page = opened("annotate/even")
+    page.keyboard.press("1")
+    choice = page.get_by_label("Class of what is selected")
+    choice.click()
+    choice.select_option("pour")
+    expect(page.locator(".inspector select")).to_have_value("pour")
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("1")
+    saved(page)
+    assert clicks(app) == [("pour", 0.0), ("reach", 1.0)]
+
+
+CUT_OFF = """() => {
+  const video = document.querySelector('video');
+  Object.defineProperty(video, 'error', {value: {code: MediaError.MEDIA_ERR_NETWORK}});
+  video.dispatchEvent(new Event('error'));
+}"""
+
+
+def test_a_video_that_is_cut_off_comes_back_at_the_same_frame(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach")
+    page = opened("annotate/even")
+    until(page, READY)
+    for key in ("ArrowRight", "ArrowRight", ">"):
+        page.keyboard.press(key)
+    until(page, f"{SCENE}.head.seconds == 2")
+    page.evaluate(CUT_OFF)
+    expect(page.locator(".screen-note")).to_contain_text("until the app answers again")
+    page.keyboard.press(".")
+    until(page, f"{SCENE}.head.seconds == 2.04")
+    expect(page.locator(".controls select")).to_have_value("2")
+    page.keyboard.press("1")
+    saved(page)
+    until(page, f"document.querySelector('video')?.readyState >= 2 && {READY}")
+    assert (player(page, "head.seconds"), clicks(app)) == (2.04, [("reach", 2.04)])
+
+
+def test_segments_stay_the_choice_in_the_next_video(app: Served, opened: Opener) -> None:
+    page = opened("annotate/even")
+    page.get_by_role("radio", name="Segments").click()
+    page.goto(f"{app.app.door.address}/#/annotate/uneven")
+    expect(page.get_by_role("radio", name="Segments")).to_have_attribute("aria-checked", "true")
+
+
+SLOW_VIDEO = """(name) => {
+  const send = window.fetch;
+  window.fetch = async (address, options) => {
+    const isFirst = !window.letIn && address.includes(`videos/${name}`);
+    if (isFirst) await new Promise((done) => (window.letIn = done));
+    return send(address, options);
+  };
+}"""
+
+
+def test_keys_while_a_video_opens_change_none(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach", "pour")
+    predict(app, ("reach", 0, 40), ("pour", 40, 80))
+    predict(app, ("reach", 0, 55), video="uneven")
+    page = opened("review")
+    until(page, f"{SCENE}?.scene.prediction.items.length == 2 && {READY}")
+    page.evaluate(SLOW_VIDEO, "uneven")
+    page.locator(".queue button", has_text="uneven").click()
+    until(page, "Boolean(window.letIn)")
+    for key in ("2", "Enter", "]"):
+        page.keyboard.press(key)
+    page.evaluate("letIn()")
+    until(page, f"{SCENE}.scene.prediction.items.length == 1 && {SCENE}.seconds < 7")
+    assert segments(app) == [] == segments(app, "uneven")
+    expect(page.locator(".inspector select")).to_have_value("reach")
+    page.keyboard.press("End")  # the frames are those of this video
+    until(page, f"Math.abs({SCENE}.head.seconds - {uneven(90)[-1]}) < 1e-3")
+    page.keyboard.press("Enter")
+    saved(page)
+    assert [one[0] for one in segments(app, "uneven")] == ["reach"]
+    assert segments(app) == []
+
+
+def test_review_ticks_what_is_labelled_and_no_more_when_undone(
+    app: Served, opened: Opener
+) -> None:
+    add_classes(app, "reach", "pour")
+    predict(app, ("reach", 0, 20), ("pour", 20, 40), ("reach", 40, 80))
+    page = opened("review")
+    until(page, f"{SCENE}?.scene.prediction.items.length == 3 && {READY}")
+    done = page.locator(".queue .count", has_text="✓")
+    page.mouse.click(*place(page, 3.0, "prediction"))  # not the one that the queue shows
+    page.keyboard.press("Enter")
+    expect(done).to_have_count(1)
+    expect(page.locator(".queue button").nth(1)).to_contain_text("✓")
+    expect(page.locator(".inspector select")).to_have_value("reach")
+    saved(page)
+    page.keyboard.press("Control+z")
+    expect(done).to_have_count(0)
+    for _ in range(3):
+        page.keyboard.press("Enter")
+    expect(done).to_have_count(3)
+    expect(page.locator(".note", has_text="the last one")).to_be_visible()
+    assert [one[0] for one in lane(page, "labels")] == ["reach", "pour", "reach"]
