@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from playwright.sync_api import Page, expect
 from test_page_work import predict
@@ -192,3 +194,94 @@ def test_review_ticks_what_is_labelled_and_no_more_when_undone(
     expect(done).to_have_count(3)
     expect(page.locator(".note", has_text="the last one")).to_be_visible()
     assert [one[0] for one in lane(page, "labels")] == ["reach", "pour", "reach"]
+
+
+def test_the_menu_of_classes_has_its_keys_and_keeps_them(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach", "pour")
+    add_events(app, ("reach", 1.0, None))
+    page = opened("annotate/even")
+    menu = page.get_by_role("menu")
+
+    def open_menu() -> None:
+        page.mouse.click(*place(page, 1.0, "clicks"), button="right")
+        expect(menu).to_be_visible()
+
+    open_menu()
+    for key in ("Delete", "x", "Control+z"):
+        page.keyboard.press(key)
+    page.keyboard.press("2")
+    expect(menu).to_have_count(0)
+    until(page, f"{SCENE}.scene.clicks[0].label == 'pour'")
+    open_menu()
+    page.keyboard.press("Tab")
+    expect(menu).to_have_count(0)
+    open_menu()
+    page.evaluate("location.hash = '#/videos'")
+    expect(page.locator(".videos")).to_be_visible()
+    expect(menu).to_have_count(0)
+    assert clicks(app) == [("pour", 1.0)]
+
+
+def test_a_dialog_closes_by_a_press_beside_it_alone(opened: Opener) -> None:
+    page = opened("annotate/even")
+    page.keyboard.press("g")
+    box = page.get_by_role("dialog")
+    edges = box.bounding_box()
+    field = page.get_by_label("Time, #frame").bounding_box()
+    assert edges is not None
+    assert field is not None
+    page.mouse.click(edges["x"] + 3, edges["y"] + 3)  # its padding
+    page.mouse.move(field["x"] + 20, field["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(5, 5)  # what is selected ends beside it
+    page.mouse.up()
+    expect(box).to_be_visible()
+    page.mouse.click(5, 5)
+    expect(box).to_have_count(0)
+
+
+def test_news_leave_the_table_of_classes_to_who_types_in_it(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach", "pour")
+    page = opened("annotate/even")
+    page.get_by_role("button", name="Add and edit classes").click()
+    key = page.get_by_label("Key of pour")
+    key.fill("x")
+    add_events(app, ("reach", 1.0, None), ("pour", 2.0, None))
+    until(page, f"{SCENE}.scene.clicks.length == 2")
+    page.wait_for_timeout(600)  # news of the project come a little later
+    expect(key).to_be_focused()
+    expect(key).to_have_value("x")
+    background = page.get_by_label("pour is background")
+    background.press("Space")
+    until(page, "document.querySelector('[aria-label=\"pour is background\"]').checked")
+    expect(background).to_be_focused()
+
+
+def test_the_log_of_a_job_grows_in_place(app: Served, opened: Opener) -> None:
+    code = "import time\nfor i in range(90): print('step', i, flush=True); time.sleep(0.5)"
+    number = app.app.jobs.add("segment", (sys.executable, "-c", code), plan=("Does it.",)).number
+    try:
+        page = opened("jobs")
+        page.locator("summary").click()
+        log = page.locator(".details pre")
+        expect(log).to_contain_text("step 1")
+        page.evaluate("window.before = document.querySelectorAll('.job, .job *')")
+        expect(log).to_contain_text("step 5")
+        same = "[...document.querySelectorAll('.job pre, .job progress, .job-head')]"
+        assert page.evaluate(f"{same}.every((one) => [...before].includes(one))")
+        expect(page.locator("summary")).to_be_visible()
+        expect(log).to_be_visible()
+    finally:
+        app.app.jobs.cancel(number)
+
+
+def test_undo_names_the_video_that_is_not_looked_at(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach")
+    add_events(app, ("reach", 1.0, None), video="uneven")
+    page = opened("annotate/even")
+    page.keyboard.press("Control+z")
+    expect(page.locator(".note")).to_have_text("Undone: change in uneven")
+    page.keyboard.press("1")
+    saved(page)
+    page.keyboard.press("Control+z")
+    expect(page.locator(".note").last).to_have_text("Undone: change")

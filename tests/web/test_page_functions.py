@@ -598,6 +598,24 @@ def test_a_project_is_led_from_step_to_step(run: Run) -> None:
     )
 
 
+def test_keys_with_option_of_a_mac_are_known(run: Run) -> None:
+    run(
+        "keys",
+        """({keyName}) => {
+          const name = (key, code, more = {}) => keyName(
+            new KeyboardEvent('keydown', {key, code, altKey: true, ...more}));
+          equal(name('ß', 'KeyS'), 'Alt+s', 'Option S');
+          equal(name('º', 'Digit0'), 'Alt+0', 'Option 0');
+          equal(name('Í', 'KeyS', {shiftKey: true}), 'Alt+Shift+S', 'with Shift');
+          equal(name('[', 'Digit5'), '[', 'German [');
+          equal(name('s', 'KeyS'), 'Alt+s', 'elsewhere');
+          equal(name('ArrowLeft', 'ArrowLeft'), 'Alt+ArrowLeft', 'no sign');
+          equal(name('Alt', 'AltLeft'), '', 'alone');
+          equal(name('[', 'BracketLeft', {altKey: false}), '[', 'without');
+        }""",
+    )
+
+
 def test_the_docs_name_every_key(run: Run) -> None:
     rows = run(
         "commands",

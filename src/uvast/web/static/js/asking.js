@@ -35,13 +35,20 @@ export function dialog(title, ...children) {
       ...children,
     )
   );
-  box.addEventListener("click", (event) => event.target === box && box.close());
+  let beside = false;
+  box.addEventListener("pointerdown", (event) => (beside = isBeside(box, event)));
+  box.addEventListener("click", (event) => beside && event.target === box && box.close());
   box.addEventListener("close", () => box.remove());
   document.body.append(box);
   backToTimeline(); // before: the browser gives the keyboard back to what has it now
   box.showModal();
   if (!box.querySelector("[autofocus]")) box.focus(); // not the button that closes it
   return box;
+}
+
+function isBeside(box, { clientX, clientY }) {
+  const { left, right, top, bottom } = box.getBoundingClientRect();
+  return clientX < left || clientX > right || clientY < top || clientY > bottom;
 }
 
 /**
@@ -113,19 +120,23 @@ export async function askTime(now, frameTime) {
   return text === null ? null : parseTime(text, now, frameTime);
 }
 
+/** Closes the menu that is open, if there is one. */
+export let closeMenu = () => {};
+
 /**
- * Classes to choose from, at a place of the page.
+ * Classes to choose from, at a place of the page. No key gets past it.
  * @param {any[]} classes @param {string} present @param {number} x @param {number} y @param
  *   {(label: string) => void} choose
  */
 export function classMenu(classes, present, x, y, choose) {
-  document.querySelector(".menu")?.remove();
-  const menu = h("div", { class: "menu", role: "menu", "aria-label": "Classes" });
-  const close = () => {
+  closeMenu();
+  const menu = h("div", { class: "menu", role: "menu", tabindex: -1, "aria-label": "Classes" });
+  const close = (closeMenu = () => {
+    closeMenu = () => {};
     backToTimeline();
     menu.remove();
     document.removeEventListener("pointerdown", outside, true);
-  };
+  });
   const outside = (event) => !menu.contains(event.target) && close();
   fill(menu, classes.map((one) => {
     const swatch = h("span", { class: "swatch" });
@@ -141,14 +152,18 @@ export function classMenu(classes, present, x, y, choose) {
     return item;
   }));
   menu.addEventListener("keydown", (event) => {
+    event.stopPropagation();
     const items = [...menu.children];
     const place = items.indexOf(document.activeElement);
-    if (event.key === "Escape") close();
-    else if (event.key === "ArrowDown") items[(place + 1) % items.length].focus();
-    else if (event.key === "ArrowUp") items[(place + items.length - 1) % items.length].focus();
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    const key = isPlain ? event.key.toLowerCase() : "";
+    const chosen = classes.findIndex((one) => one.key && one.key.toLowerCase() === key);
+    if (event.key === "Escape" || event.key === "Tab") close();
+    else if (event.key === "ArrowDown") items.at((place + 1) % items.length)?.focus();
+    else if (event.key === "ArrowUp") items.at(Math.max(place, 0) - 1)?.focus();
+    else if (chosen >= 0) items[chosen].click();
     else return;
     event.preventDefault();
-    event.stopPropagation();
   });
   document.body.append(menu);
   const box = menu.getBoundingClientRect();
@@ -160,5 +175,5 @@ export function classMenu(classes, present, x, y, choose) {
     },
   );
   document.addEventListener("pointerdown", outside, true);
-  (menu.querySelector("[aria-checked=true]") ?? menu.firstElementChild)?.focus();
+  (menu.querySelector("[aria-checked=true]") ?? menu.firstElementChild ?? menu).focus();
 }

@@ -1,7 +1,7 @@
 /** The table of classes: add, rename, merge, recolour, key, background, delete. */
 
 import { ask, confirmed, dialog } from "./asking.js";
-import { button, fill, h, icon, textButton } from "./dom.js";
+import { button, h, icon, renew, textButton } from "./dom.js";
 import { field } from "./exchange.js";
 import { commandOf } from "./keys.js";
 
@@ -30,7 +30,10 @@ export function editClasses(store) {
     }
     name.focus();
   });
-  const update = () => fill(rows, store.project.classes.map((one) => row(store, one)));
+  const update = () => {
+    const { classes } = store.project;
+    renew(rows, classes, () => classes.map((one) => row(store, one)));
+  };
   const box = dialog(
     "Classes",
     form,
@@ -68,7 +71,10 @@ function row(store, one) {
   );
   key.addEventListener("focus", () => key.select());
   key.addEventListener("change", () => setKey(store, one, key, change));
-  const background = h("input", { type: "checkbox", checked: one.background });
+  const background = h(
+    "input",
+    { type: "checkbox", checked: one.background, "aria-label": `${one.name} is background` },
+  );
   background.addEventListener("change", () => change("background", { value: background.checked }));
   const remove = button(`Delete ${one.name}`, () => removeClass(one, change), icon("bin"));
   remove.classList.add("quiet");
@@ -79,11 +85,15 @@ function row(store, one) {
     h("span", { class: "name" }, one.name),
     key,
     h("label", { class: "check" }, background, "background"),
-    textButton("Rename", () => renameClass(one, change)),
+    textButton(
+      "Rename",
+      () => renameClass(one, change),
+      { "aria-label": `Rename ${one.name}` },
+    ),
     textButton(
       "Merge",
       () => mergeClass(store, one, change),
-      { disabled: store.project.classes.length < 2 },
+      { "aria-label": `Merge ${one.name}`, disabled: store.project.classes.length < 2 },
     ),
     remove,
   );

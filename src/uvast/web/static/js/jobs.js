@@ -1,20 +1,12 @@
 /** Work in the background: the plan first, then progress, curves, time left. */
 
 import { get, post } from "./api.js";
-import { chart } from "./chart.js";
 import { dialog } from "./asking.js";
-import { fill, h, renew, textButton } from "./dom.js";
+import { h, renew, textButton } from "./dom.js";
 import { nextStep } from "./guide.js";
+import { JobRow } from "./jobrow.js";
 import { KINDS, openPlan } from "./plan.js";
-import { count, span } from "./times.js";
-
-const STATES = {
-  queued: "waiting",
-  running: "running",
-  done: "done",
-  failed: "failed",
-  cancelled: "cancelled",
-};
+import { count } from "./times.js";
 
 export class JobsView {
   /**
@@ -28,8 +20,10 @@ export class JobsView {
     this.whole = new Map();
     /** @type {number | null | undefined} the job that somebody opened; undefined: the newest */
     this.opened = undefined;
-    this.logIsOpen = false;
+    /** @type {Map<number, JobRow>} */
+    this.rows = new Map();
     this.list = h("div", { class: "job-list" });
+    this.none = h("p", { class: "hint" }, "Nothing was started yet.");
     this.runs = h("div", { class: "runs" });
     this.steps = h("div", { class: "steps" });
     this.element = h(
@@ -38,6 +32,7 @@ export class JobsView {
       h("div", { class: "bar" }, h("h1", {}, "Train and segment")),
       this.steps,
       h("h2", {}, "Jobs"),
+      this.none,
       this.list,
       this.runs,
     );
@@ -99,12 +94,14 @@ export class JobsView {
     ));
     const shown = this.#shown;
     if (shown && !this.whole.has(shown)) this.#fetch(shown);
-    fill(this.list, jobs.map((one) => this.#row(this.#newest(one))));
-    if (!jobs.length) fill(this.list, h("p", { class: "hint" }, "Nothing was started yet."));
-    fill(
-      this.runs,
-      runs.length ? [h("h2", {}, "Models"), runs.map((one) => this.#run(one))] : null,
-    );
+    this.none.hidden = jobs.length > 0;
+    for (const one of jobs.toReversed()) { // the newest comes first, and last into the list
+      const row = this.rows.get(one.number) ?? this.#newRow(one.number);
+      row.update(this.#newest(one), one.number === shown);
+    }
+    renew(this.runs, runs, () => (
+      runs.length ? [h("h2", {}, "Models"), runs.map((one) => this.#run(one))] : null
+    ));
   }
 
   /** The job whose details are shown: what somebody opened, else what runs, else the newest. */
@@ -137,50 +134,15 @@ export class JobsView {
     return whole?.state === one.state ? { ...one, ...whole } : { ...whole, ...one };
   }
 
-  #row(job) {
-    const open = job.number === this.#shown;
-    const title = KINDS[job.kind]?.[0] ?? `Copy for the browser: ${job.video}`;
-    const busy = job.state === "running" || job.state === "queued";
-    const left = job.seconds_left === null ? "" : `, ${span(job.seconds_left)} left`;
-    const head = textButton(
-      "",
-      () => this.#open(open ? null : job.number),
-      { class: "job-head", "aria-expanded": String(open) },
+  #newRow(number) {
+    const cancel = () => post(`/api/jobs/${number}/cancel`, {}).catch(
+      (error) => this.notices.note(error.message, "bad"),
     );
-    fill(
-      head,
-      h("span", { class: "number" }, job.number),
-      h("strong", {}, title),
-      h("span", { class: `state ${job.state}` }, STATES[job.state], left),
-      h("span", { class: "hint" }, job.doing),
-    );
-    const bar = job.state === "running"
-      ? h(
-        "progress",
-        {
-          max: 1,
-          ...(job.progress === null ? {} : { value: job.progress }),
-          "aria-label": "Progress",
-        },
-      )
-      : null;
-    const cancel = busy
-      ? textButton(
-        job.stopping ? "Stopping…" : "Cancel",
-        () => post(`/api/jobs/${job.number}/cancel`, {}).catch(
-          (error) => this.notices.note(error.message, "bad"),
-        ),
-        { disabled: job.stopping },
-      )
-      : null;
-    return h(
-      "article",
-      { class: "panel job", "data-job": job.number },
-      h("div", { class: "row" }, head, cancel),
-      bar,
-      job.error ? h("p", { class: "fault" }, job.error) : null,
-      open ? this.#details(job) : null,
-    );
+    const open = () => this.#open(number === this.#shown ? null : number);
+    const row = new JobRow(number, { open, cancel });
+    this.rows.set(number, row);
+    this.list.prepend(row.element);
+    return row;
   }
 
   #open(number) {
@@ -203,26 +165,6 @@ export class JobsView {
       ),
       h("span", { class: "hint" }, scores || "no validation"),
       run.finished ? textButton("Report", () => this.#report(run)) : null,
-    );
-  }
-
-  /** The plan, curves and log of a job. */
-  #details(job) {
-    const groups = new Map();
-    for (const [name, points] of Object.entries(job.curves ?? {})) {
-      const cut = name.lastIndexOf(": ");
-      const [title, curve] = [name.slice(0, Math.max(0, cut)), name.slice(cut < 0 ? 0 : cut + 2)];
-      groups.set(title, { ...groups.get(title), [curve]: points });
-    }
-    const log = h("details", { open: this.logIsOpen }, h("summary", {}, "Log"));
-    log.append(h("pre", {}, (job.log ?? []).join("\n")));
-    log.addEventListener("toggle", () => (this.logIsOpen = log.open));
-    return h(
-      "div",
-      { class: "details" },
-      h("ul", { class: "plan" }, (job.plan ?? []).map((one) => h("li", {}, one))),
-      h("div", { class: "charts" }, [...groups].map(([title, curves]) => chart(title, curves))),
-      job.log?.length ? log : null,
     );
   }
 }

@@ -6,18 +6,31 @@ import { recall, remember } from "./memory.js";
 const ARE_MADE_WITH_SHIFT = /^[^a-z0-9]$/i;
 
 /**
+ * What is meant by a key with Alt. On a Mac that key makes signs: `ß` is S again, while those that
+ * German keyboards have nowhere else, such as `[`, mean themselves.
+ * @param {KeyboardEvent} event
+ * @returns {{key: string, alt: boolean}}
+ */
+function withoutOption({ key, code, altKey }) {
+  const under = altKey && /^(?:Key|Digit)(.)$/.exec(code ?? "")?.[1];
+  if (!under || /^[a-z0-9]$/i.test(key)) return { key, alt: altKey };
+  return /^[!-~]$/.test(key) ? { key, alt: false } : { key: under, alt: true };
+}
+
+/**
  * The name of a key press: `a`, `Shift+B`, `Ctrl+z`, `Space`. Signs such as `?` have no Shift of
  * their own, because keyboards differ in where they put them.
  * @param {KeyboardEvent} event
  */
 export function keyName(event) {
-  const letter = /^[a-z]$/i.test(event.key); // Caps Lock is no Shift
-  const cased = event.shiftKey ? event.key.toUpperCase() : event.key.toLowerCase();
-  const key = event.key === " " ? "Space" : letter ? cased : event.key;
+  const { key: sign, alt } = withoutOption(event);
+  const letter = /^[a-z]$/i.test(sign); // Caps Lock is no Shift
+  const cased = event.shiftKey ? sign.toUpperCase() : sign.toLowerCase();
+  const key = sign === " " ? "Space" : letter ? cased : sign;
   if (["Shift", "Control", "Alt", "Meta"].includes(key)) return "";
   const shift = event.shiftKey && !ARE_MADE_WITH_SHIFT.test(key);
   const ctrl = event.ctrlKey || event.metaKey;
-  return `${ctrl ? "Ctrl+" : ""}${event.altKey ? "Alt+" : ""}${shift ? "Shift+" : ""}${key}`;
+  return `${ctrl ? "Ctrl+" : ""}${alt ? "Alt+" : ""}${shift ? "Shift+" : ""}${key}`;
 }
 
 /**

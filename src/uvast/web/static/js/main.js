@@ -1,7 +1,7 @@
 /** The page: views by the address, keys to commands, and the bar on top. */
 
 import { AnnotateView } from "./annotate.js";
-import { ask } from "./asking.js";
+import { ask, closeMenu } from "./asking.js";
 import { button, fill, h, icon, sorry, textButton } from "./dom.js";
 import { annotateAddress } from "./guide.js";
 import { showHelp } from "./help.js";
@@ -28,6 +28,7 @@ class Page {
       { class: "quiet author", title: "Your name stands at each of your changes" },
     );
     this.main = h("main", {});
+    this.notices.present = () => this.view?.workspace?.name;
     const turn = button("Light or dark", () => this.#turn(), icon("theme"));
     const help = button("Help and keys (?)", showHelp, icon("help"));
     [turn, help].forEach((one) => one.classList.add("quiet"));
@@ -101,6 +102,7 @@ class Page {
   async #route() {
     const [view, ...path] = this.#address();
     this.view?.close?.();
+    closeMenu();
     for (const box of document.querySelectorAll("dialog")) box.close();
     if (view === "annotate") this.last = path[0];
     this.view = new VIEWS[view](this.store, path, this.notices);

@@ -16,13 +16,9 @@ export class Notices {
     this.element = h("div", { class: "notices" }, this.trouble, this.conflicts, this.notes);
     store.on("status", () => this.#status());
     store.on("problem", (problem) => this.#problem(problem));
-    store.on(
-      "turned",
-      ({ what, kind }) => this.note(
-        what === "undo" ? `Undone: ${kind}` : `Redone: ${kind}`,
-        "short",
-      ),
-    );
+    /** @type {() => string | undefined} the video that is looked at */
+    this.present = () => undefined;
+    store.on("turned", (answer) => this.#turned(answer));
     window.addEventListener("beforeunload", (event) => store.outbox.n && event.preventDefault());
   }
 
@@ -32,6 +28,14 @@ export class Notices {
     this.notes.append(note);
     while (this.notes.children.length > 3) this.notes.firstChild.remove();
     setTimeout(() => note.remove(), (kind === "short" ? 2 : SECONDS) * 1000);
+  }
+
+  /** What happened elsewhere is named: it is not seen here. */
+  #turned({ what, kind, videos }) {
+    const names = Object.keys(videos);
+    const isHere = !names.length || names.includes(this.present());
+    const where = isHere ? "" : ` in ${names.length > 1 ? count(names.length, "video") : names[0]}`;
+    this.note(`${what === "undo" ? "Undone" : "Redone"}: ${kind}${where}`, where ? "" : "short");
   }
 
   #problem({ sentence, conflict, again }) {
