@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from test_page_work import predict
 from web_page import (
     SCENE,
@@ -173,9 +173,7 @@ def test_keys_while_a_video_opens_change_none(app: Served, opened: Opener) -> No
     assert segments(app) == []
 
 
-def test_review_ticks_what_is_labelled_and_no_more_when_undone(
-    app: Served, opened: Opener
-) -> None:
+def test_review_ticks_what_is_labelled_and_no_more_when_undone(app: Served, opened: Opener) -> None:
     add_classes(app, "reach", "pour")
     predict(app, ("reach", 0, 20), ("pour", 20, 40), ("reach", 40, 80))
     page = opened("review")
@@ -285,3 +283,32 @@ def test_undo_names_the_video_that_is_not_looked_at(app: Served, opened: Opener)
     saved(page)
     page.keyboard.press("Control+z")
     expect(page.locator(".note").last).to_have_text("Undone: change")
+
+
+@pytest.mark.usefixtures("refusals")
+def test_a_change_whose_answer_was_lost_is_made_once(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach", "pour")
+    page = opened("annotate/even")
+    lost: list[str] = []
+
+    def lose(route: Route) -> None:
+        if route.request.url in lost:
+            route.continue_()
+            return
+        lost.append(route.request.url)
+        route.fetch()
+        route.abort()
+
+    page.route("**/changes", lose)
+    page.route("**/api/undo", lose)
+    page.keyboard.press("1")
+    expect(page.locator(".trouble")).to_contain_text("1 change is not saved yet")
+    page.keyboard.press("Shift+Digit2")  # of the click that may not have been made
+    saved(page)
+    assert clicks(app) == [("pour", 0.0)]
+    page.keyboard.press("Control+z")
+    expect(page.locator(".trouble")).to_be_visible()
+    saved(page)
+    until(page, f"{SCENE}.scene.clicks[0]?.label == 'reach'")
+    assert clicks(app) == [("reach", 0.0)]
+    assert len(lost) == 2

@@ -326,22 +326,6 @@ def test_a_fault_of_the_server_does_not_hold_the_others_up(run: Run) -> None:
     )
 
 
-def test_what_must_not_be_done_twice_is_not_sent_again(run: Run) -> None:
-    run(
-        "outbox",
-        """async ({Outbox}) => {
-          const {ApiError} = await import('http://page.test/api.js');
-          const ended = [];
-          const box = new Outbox(() => {});
-          const send = async () => { throw new ApiError('no answer', 0); };
-          box.add({once: true, send, refused: (error) => ended.push(error.message)});
-          box.add({send, refused: () => ended.push('lost')});
-          await new Promise((resolve) => setTimeout(resolve, 50));
-          equal([ended, box.n], [['no answer'], 1], 'the other one waits');
-        }""",
-    )
-
-
 def test_a_drag_keeps_its_distance_and_sticks_to_where_the_playhead_was(run: Run) -> None:
     run(
         "gestures",

@@ -129,6 +129,21 @@ def test_classes(client: Client) -> None:
     assert client.post("/api/classes", {"do": "rename", "name": "no", "to": "x"}).status_code == 422
 
 
+def test_a_request_whose_answer_was_lost_is_answered_and_not_done_again(client: Client) -> None:
+    def send(wanted: dict[str, object], key: str) -> Any:
+        body = {"version": 0, "author": "anna", "changes": [wanted], "key": key}
+        return client.post("/api/videos/cup/changes", body).json()
+
+    first, again = send(click(1.0), "a"), send(click(1.0), "a")
+    assert first["ids"] == again["ids"] == ["e1"]
+    assert [one["id"] for one in again["video"]["events"]] == ["e1"]
+    assert send(click(2.0), "b")["ids"] == ["e2"]
+    undo = {"author": "anna", "key": "c"}
+    answers = [client.post("/api/undo", undo).json() for _ in range(2)]
+    assert answers[0] == answers[1]
+    assert len(client.get("/api/videos/cup").json()["events"]) == 1
+
+
 def test_accepting_a_prediction_can_be_undone(client: Client, project: Project) -> None:
     predict(project, "cup", predicted("reach", 0, 25), predicted("pour", 25, 60))
     video = client.video("cup")

@@ -168,6 +168,26 @@ def test_undo_never_brings_back_what_would_overlap(project: Project) -> None:
         store.undo("anna")
 
 
+def test_what_comes_again_is_done_once_also_after_a_restart(project: Project) -> None:
+    store, scene = Store(project), Scene(seconds=6.0)
+    first = CHANGES.validate_python([click(1.0), click(2.0, "pour")])
+    ids = store.change("cup", first, "anna", seen=0, scene=scene, key="one").ids
+    crashed(store)
+    store = Store(project)
+    again = store.change("cup", first, "anna", seen=0, scene=scene, key="one")
+    assert (again.ids, len(again.document.items)) == (ids, 2) == (("e1", "e2"), 2)
+    change(store, click(3.0))
+    undone = store.undo("anna", key="two")
+    crashed(store)
+    store = Store(project)
+    known = store.undo("anna", key="two")
+    assert (known.number, known.kind) == (undone.number, "change")
+    assert len(store.document("cup").items) == 2
+    store.redo("anna", key="three")
+    assert store.redo("anna", key="three").number == undone.number
+    assert len(store.document("cup").items) == 3
+
+
 def test_undo_survives_a_restart(project: Project) -> None:
     store = Store(project)
     change(store, click(1.0))

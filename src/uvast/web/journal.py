@@ -42,6 +42,8 @@ class Entry:
         videos: the edit of each video.
         classes: what became of the classes.
         of: the entry that was undone or redone.
+        key: by which its sender knows it, see `uvast.web.answered`.
+        ids: of new events, as they were answered.
     """
 
     number: Annotated[int, Field(ge=1, lt=2**53)]
@@ -51,6 +53,8 @@ class Entry:
     videos: dict[str, Edit] = field(default_factory=dict)
     classes: ClassesEdit | None = None
     of: int | None = None
+    key: Annotated[str, Field(max_length=100)] = ""
+    ids: tuple[str, ...] = ()
 
     @property
     def line(self) -> bytes:

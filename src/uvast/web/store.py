@@ -9,8 +9,9 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from uvast.web.answered import Answered
 from uvast.web.classes import Classes, ClassesEdit, changed, with_background, with_labels
 from uvast.web.documents import ConflictError, Document, Edit, from_annotations, relabelled
 from uvast.web.drafts import Made, apply, repeat
@@ -67,7 +68,7 @@ class Store:
         self._told_background: Classes | None = None
         self._empty: dict[str, Document] = {}
         self._known_classes: Classes | None = None
-        self._history = History(found.entries)
+        self._history, self._answered = History(found.entries), Answered(found.entries)
         self._read_outside(names)
         self._untold.clear()  # nobody has seen anything else
         self.save()
@@ -111,14 +112,24 @@ class Store:
             return self._known_classes
 
     def change(
-        self, video: str, changes: Sequence[Change], author: str, *, seen: int, scene: Scene
+        self,
+        video: str,
+        changes: Sequence[Change],
+        author: str,
+        *,
+        seen: int,
+        scene: Scene,
+        key: str = "",
     ) -> Made:
-        """Makes changes to a video; see `uvast.web.drafts.apply`."""
+        """Makes changes to a video, once for each key; see `uvast.web.drafts.apply`."""
         with self._writing():
             document = self._present(video)
+            if (known := self._answered.entry(key)) is not None:
+                return Made(document, Edit(), known.ids)
             made = apply(document, changes, author, seen=seen, scene=scene)
             if made.edit:
-                self._commit("change", author, {video: made.edit}, {video: made.document})
+                edit, edited = {video: made.edit}, {video: made.document}
+                self._commit("change", author, edit, edited, key=key, ids=made.ids)
             return made
 
     def take_in(self, found: Sequence[VideoAnnotations], author: str) -> int:
@@ -146,23 +157,13 @@ class Store:
             self._commit("classes", author, edits, edited, ClassesEdit(self._classes, after))
             return self.classes
 
-    def undo(self, author: str, video: str | None = None) -> Entry:
+    def undo(self, author: str, video: str | None = None, *, key: str = "") -> Entry:
         """Takes back the author's last entry, unless others changed the same since."""
-        with self._writing():
-            entry = self._history.to_undo(author, video)
-            if entry is None:
-                raise ConflictError("there is nothing to undo")
-            self._repeat("undo", entry)
-            return entry
+        return self._turn("undo", self._history.to_undo, author, video, key)
 
-    def redo(self, author: str, video: str | None = None) -> Entry:
+    def redo(self, author: str, video: str | None = None, *, key: str = "") -> Entry:
         """Does again what the author took back last."""
-        with self._writing():
-            entry = self._history.to_redo(author, video)
-            if entry is None:
-                raise ConflictError("there is nothing to redo")
-            self._repeat("redo", entry)
-            return entry
+        return self._turn("redo", self._history.to_redo, author, video, key)
 
     def refresh(self) -> None:
         """Looks for annotations that other programs changed."""
@@ -233,7 +234,24 @@ class Store:
     def _edited(self, edits: Mapping[str, Edit], author: str) -> dict[str, Document]:
         return {name: self.known(name).edited(edit, author) for name, edit in edits.items()}
 
-    def _repeat(self, kind: Kind, entry: Entry) -> None:
+    def _turn(
+        self,
+        kind: Literal["undo", "redo"],
+        last: Callable[[str, str | None], Entry | None],
+        author: str,
+        video: str | None,
+        key: str,
+    ) -> Entry:
+        with self._writing():
+            if (known := self._answered.entry(key)) is not None:
+                return self._history.entry(author, known.of) or known
+            entry = last(author, video)
+            if entry is None:
+                raise ConflictError(f"there is nothing to {kind}")
+            self._repeat(kind, entry, key)
+            return entry
+
+    def _repeat(self, kind: Kind, entry: Entry, key: str) -> None:
         """Commits an entry again, or its inverse."""
         videos, classes = entry.videos, entry.classes
         if kind == "undo":
@@ -243,7 +261,7 @@ class Store:
             name: repeat(self._present(name), edit, entry.author, self._times_of(name))
             for name, edit in videos.items()
         }
-        self._commit(kind, entry.author, videos, edited, classes, of=entry.number)
+        self._commit(kind, entry.author, videos, edited, classes, of=entry.number, key=key)
 
     def _commit(
         self,
@@ -255,11 +273,14 @@ class Store:
         *,
         of: int | None = None,
         sentence: str = "",
+        key: str = "",
+        ids: tuple[str, ...] = (),
     ) -> None:
         """Writes and then shows an entry; if that fails nothing has happened."""
         if classes is not None and classes.before != self._classes:
             raise ConflictError("the classes were changed in the meantime")
-        entry = Entry(self._number + 1, kind, author, time.time(), dict(videos), classes, of)
+        number = self._number + 1
+        entry = Entry(number, kind, author, time.time(), dict(videos), classes, of, key, ids)
         self._journal.append(entry)
         self._number = entry.number
         if classes is not None:
@@ -273,6 +294,7 @@ class Store:
         for name in edited:
             self._places[name].touch()
         self._history.note(entry)
+        self._answered.note(entry)
         versions = {name: document.version for name, document in edited.items()}
         self._untold.append(Note(entry.number, versions, has_new_classes, sentence))
 

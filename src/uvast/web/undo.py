@@ -45,6 +45,11 @@ class History:
         """The author's entry that was undone last."""
         return _last(self._stacks(author)[1], video)
 
+    def entry(self, author: str, number: int | None) -> Entry | None:
+        """An entry of an author by its number, done or undone."""
+        both = (one for stack in self._stacks(author) for one in stack)
+        return next((one for one in both if one.number == number), None)
+
     def _stacks(self, author: str) -> tuple[deque[Entry], deque[Entry]]:
         empty: deque[Entry] = deque(maxlen=DEEPEST)
         return self._done.setdefault(author, empty), self._undone.setdefault(author, empty.copy())

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Author = Annotated[str, Field(max_length=100)]
 Stamp = Annotated[int, Field(ge=0, lt=2**53)]
+Key = Annotated[str, Field(max_length=100)]
 VideoName = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
@@ -40,12 +41,14 @@ class ChangeRequest:
         version: the one that the person saw.
         author: who it is.
         stamp: of the state that the client has; the answer leads on from there.
+        key: what comes again with the same one is not done again.
     """
 
     changes: Annotated[list[Change], Field(min_length=1, max_length=MOST_CHANGES)]
     version: Annotated[int, Field(ge=0, lt=2**53)]
     author: Author = ""
     stamp: Stamp | None = None
+    key: Key = ""
 
 
 @dataclass(frozen=True)
@@ -57,10 +60,11 @@ class VideoQuery:
 
 @dataclass(frozen=True)
 class UndoRequest:
-    """Whose last change, and of which video; None for any."""
+    """Whose last change, and of which video; None for any. What has the same key is done once."""
 
     author: Author = ""
     video: VideoName | None = field(default=None)
+    key: Key = ""
 
 
 async def get_project(request: Request) -> Response:
@@ -95,7 +99,9 @@ def _change(app: App, name: str, wanted: ChangeRequest) -> Response:
     status, head = 200, dict[str, object]()
     try:
         scene = scene_of(app, name)
-        made = app.store.change(name, wanted.changes, author, seen=wanted.version, scene=scene)
+        made = app.store.change(
+            name, wanted.changes, author, seen=wanted.version, scene=scene, key=wanted.key
+        )
         head["ids"] = made.ids
     except ConflictError as conflict:
         status, head["error"] = 409, str(conflict)
@@ -130,7 +136,7 @@ async def post_redo(request: Request) -> Response:
 async def _undo_or_redo(request: Request, *, undo: bool) -> Response:
     app, wanted = app_of(request), await body(request, UndoRequest)
     call = app.store.undo if undo else app.store.redo
-    entry = await in_thread(call, author_of(app, wanted.author), wanted.video)
+    entry = await in_thread(call, author_of(app, wanted.author), wanted.video, key=wanted.key)
     versions = {name: app.store.document(name).version for name in entry.videos}
     return JSONResponse(
         {"number": app.store.number, "of": entry.number, "kind": entry.kind, "videos": versions}

@@ -66,6 +66,12 @@ export function post(address, body, seconds = PATIENCE) {
   return request(address, "json", seconds, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
+/** A random name for what must not be done twice; its answer may get lost on the way. */
+export function newKey() {
+  const numbers = crypto.getRandomValues(new Uint32Array(4));
+  return [...numbers].map((one) => one.toString(16).padStart(8, "0")).join("");
+}
+
 /**
  * Sends a file as it is; `onprogress` hears the share that is sent.
  * @param {string} address @param {File} file @param {(share: number) => void} [onprogress]

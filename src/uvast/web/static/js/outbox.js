@@ -1,6 +1,7 @@
 /**
  * Changes on their way to the server, one after the other. What it has not acknowledged stays here,
- * is shown as pending and sent again; nothing is dropped without a sentence.
+ * is shown as pending and sent again, with a key, so that it is done once; nothing is dropped without
+ * a sentence.
  */
 
 import { ApiError } from "./api.js";
@@ -15,7 +16,6 @@ const TRIES_OF_A_FAULT = 3;
  * @property {(answer: any) => void} done
  * @property {(error: ApiError) => void} refused
  * @property {string} [video]
- * @property {boolean} [once] to send it again could do it twice
  */
 
 export class Outbox {
@@ -81,7 +81,7 @@ export class Outbox {
       answer = await parcel.send();
     } catch (fault) {
       const error = fault instanceof ApiError ? fault : new ApiError(String(fault), 500);
-      if (this.#isWorthAnotherTry(parcel, error)) {
+      if (this.#isWorthAnotherTry(error)) {
         this.#wait(error);
         return false;
       }
@@ -104,8 +104,7 @@ export class Outbox {
     }
   }
 
-  #isWorthAnotherTry(parcel, error) {
-    if (parcel.once && error.status === 0) return false;
+  #isWorthAnotherTry(error) {
     if (error.status === 500 && this.tries + 1 >= TRIES_OF_A_FAULT) return false;
     return error.isPassing;
   }

@@ -3,7 +3,7 @@
  * The server tells what is new step by step; who misses a step asks.
  */
 
-import { addressOf, ApiError, get, LONG, post } from "./api.js";
+import { addressOf, ApiError, get, LONG, newKey, post } from "./api.js";
 import { isOrphan, namesGiven, newId, renamed, sendable } from "./applied.js";
 import { VideoDocument } from "./documents.js";
 import { Outbox } from "./outbox.js";
@@ -178,10 +178,13 @@ export class Store {
     if (!batch.length) return batch;
     found.waiting.push(batch);
     found.cached = null;
-    const mine = () => found.waiting[0];
+    let body = null; // the same at every try
     this.outbox.add({
       video: name,
-      send: () => this.#send(name, found, mine()),
+      send: () => {
+        body ??= this.#bodyOf(found);
+        return post(`${addressOf("api/videos", name)}/changes`, body);
+      },
       done: (answer) => this.#acknowledged(name, found, answer),
       refused: (error) => this.#refused(name, found, error),
     });
@@ -189,17 +192,19 @@ export class Store {
     return batch;
   }
 
-  #send(name, found, batch) {
+  /** What the server gets of the first batch that waits. @param {VideoDocument} found */
+  #bodyOf(found) {
+    const [batch] = found.waiting;
     if (batch.some(isOrphan)) {
       throw new ApiError("That event was not made, so it cannot be changed.", 422);
     }
-    const body = {
+    return {
       version: found.server.version,
       stamp: found.server.stamp,
       author: this.author,
       changes: batch.map(sendable),
+      key: newKey(),
     };
-    return post(`${addressOf("api/videos", name)}/changes`, body);
   }
 
   #acknowledged(name, found, answer) {
@@ -228,14 +233,13 @@ export class Store {
    * @param {string} [video]
    */
   turn(what, video) {
-    const again = ` Look whether it was done, and ${what} again if not.`;
+    const body = { author: this.author, key: newKey(), ...(video ? { video } : {}) };
     this.outbox.add({
       video,
-      once: true,
-      send: () => post(`/api/${what}`, { author: this.author, ...(video ? { video } : {}) }),
+      send: () => post(`/api/${what}`, body),
       done: (answer) => this.#turned(what, answer),
       refused: (error) => this.tell("problem", {
-        sentence: error.message + (error.status === 0 ? again : ""),
+        sentence: error.message,
         conflict: error.status === 409,
       }),
     });
