@@ -1,7 +1,7 @@
 /**
  * Changes on their way to the server, one after the other. What it has not acknowledged stays here,
- * is shown as pending and sent again, with a key, so that it is done once; nothing is dropped without
- * a sentence.
+ * is shown as pending and sent again (by its key the server knows it); nothing is dropped without a
+ * sentence.
  */
 
 import { ApiError } from "./api.js";

@@ -97,7 +97,6 @@ export class ReviewView {
     const wanted = this.queue[place];
     if (!wanted) return;
     this.place = place;
-    this.#draw();
     const { workspace } = this;
     if (workspace.name !== wanted.video || !workspace.isReady) {
       try {
@@ -111,6 +110,7 @@ export class ReviewView {
     workspace.suggest(wanted.segment, "prediction");
     workspace.timeline.focus(wanted.segment.start, wanted.segment.end);
     workspace.goTo(wanted.segment.start);
+    this.#draw();
   }
 
   #next() {
@@ -137,7 +137,7 @@ export class ReviewView {
     this.#go(next);
   }
 
-  /** Makes the suggestion a label, and goes on; after another one than that of the queue it stays. */
+  /** Makes the suggestion a label, and goes on; if it was not that of the queue, back to it. */
   #accept() {
     const { workspace } = this;
     const { draft, isReady } = workspace;
@@ -161,7 +161,7 @@ export class ReviewView {
     if (this.workspace.isReady) this.workspace.change([{ do: "clicks_from", from: "prediction" }]);
   }
 
-  /** Ticks what is labelled in its middle, as the server does; what is undone or refused no more. */
+  /** Ticks what is labelled in its middle, as the server does; undone or refused, no more. */
   #tick(name) {
     const { events, reviewed } = this.store.documents.get(name).shown;
     const labels = new IntervalIndex(events.filter((one) => one.end !== null));
