@@ -267,10 +267,11 @@ def test_the_log_of_a_job_grows_in_place(app: Served, opened: Opener) -> None:
         expect(log).to_contain_text("step 5")
         same = "[...document.querySelectorAll('.job pre, .job progress, .job-head')]"
         assert page.evaluate(f"{same}.every((one) => [...before].includes(one))")
-        expect(page.locator("summary")).to_be_visible()
         expect(log).to_be_visible()
     finally:
         app.app.jobs.cancel(number)
+    expect(page.locator(".state.cancelled")).to_be_visible()
+    expect(page.locator(".job progress")).to_be_hidden()
 
 
 def test_undo_names_the_video_that_is_not_looked_at(app: Served, opened: Opener) -> None:
