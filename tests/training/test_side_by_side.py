@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -19,6 +20,7 @@ from uvast.runs import RunFolder
 from uvast.training import EpochReport, Part, Plan, resume, train
 from uvast.training.side_by_side import Task, Teller, tell, train_side_by_side
 from uvast.training.watching import Silent
+from uvast.workers import Workers
 
 
 class Story(Silent):
@@ -129,6 +131,27 @@ def test_a_spec_of_its_own_needs_one_process(tiny: Dataset, config: Config, tmp_
     data = Dataset.open(tiny.path, spec=replace(tiny.spec, tolerance=0.05))
     with pytest.raises(ConfigError, match=r"write the spec to dataset\.toml, or leave jobs out"):
         train(data, tmp_path / "run", config=config, split=1, jobs=2)
+
+
+def test_the_words_of_two_processes_may_cross(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = EpochReport(1, 2, 5, 0.25, 1e-3, {"total": 2.5})
+    words = [StringIO(), StringIO()]
+    for member, out in enumerate(words, start=2):
+        Teller(out).part(Part(member))
+        Teller(out).epoch(report)
+    (part_2, epoch_2), (part_3, epoch_3) = (one.getvalue().splitlines() for one in words)
+
+    def crossing(
+        self: Workers, tasks: list[str], hear: Callable[[int, str], None]
+    ) -> Iterator[tuple[int, None]]:
+        for place, line in ((0, part_2), (1, part_3), (0, epoch_2), (1, epoch_3)):
+            hear(place, line)
+        yield from ((0, None), (1, None))
+
+    monkeypatch.setattr(Workers, "run", crossing)
+    story = Story()
+    train_side_by_side([Task("run", "cpu", 1), Task("run", "cpu", 2)], [story, story], jobs=2)
+    assert story.epochs == {(Part(2), 2), (Part(3), 2)}
 
 
 def test_what_else_a_process_prints_is_left_alone() -> None:

@@ -43,9 +43,39 @@ def train_side_by_side(tasks: Sequence[Task], watchers: Sequence[Watcher], jobs:
     """Trains all of them, `jobs` at a time; each has a watcher. One that fails stops the others."""
     lines = [json.dumps(asdict(task)) for task in tasks]
     workers = Workers(WORKER, jobs)
-    for place, error in workers.run(lines, lambda place, line: tell(watchers[place], line)):
+    listeners = [_OfOne(watcher) for watcher in watchers]
+    for place, error in workers.run(lines, lambda place, line: tell(listeners[place], line)):
         if error is not None:
             raise TrainingError(error, where=tasks[place].run)
+
+
+class _OfOne:
+    """What one of several processes says: with every step its part, as others speak in between."""
+
+    def __init__(self, then: Watcher) -> None:
+        self._then = then
+        self._part: Part | None = None
+
+    def begin(self, plan: Plan) -> None:
+        self._then.begin(plan)
+
+    def part(self, part: Part) -> None:
+        self._part = part
+
+    def pseudo_labels(self, n_done: int, n_most: int) -> None:
+        self._then.pseudo_labels(n_done, n_most)
+
+    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+        self._tell_part()
+        self._then.step(stage, epoch, epochs, fraction)
+
+    def epoch(self, report: EpochReport) -> None:
+        self._tell_part()
+        self._then.epoch(report)
+
+    def _tell_part(self) -> None:
+        if self._part is not None:
+            self._then.part(self._part)
 
 
 class Teller:
