@@ -101,16 +101,28 @@ def test_they_end_with_the_weights_that_they_have_one_after_the_other(
     assert {plan.member: plan.epochs for plan in story.plans} == {k: {1: 2} for k in (1, 2, 3)}
 
 
-@pytest.mark.parametrize("n_epochs", [1, 7], ids=["an inner run", "a later member"])
-def test_broken_off_they_go_on(
-    in_turn: tuple[Path, Story], tiny_path: Path, config: Config, tmp_path: Path, n_epochs: int
+def test_broken_off_in_a_later_member_they_go_on(
+    in_turn: tuple[Path, Story], tiny_path: Path, config: Config, tmp_path: Path
 ) -> None:
-    run, watcher = tmp_path / "run", StopAfter(n_epochs)
+    run, watcher = tmp_path / "run", StopAfter(7)
     with pytest.raises(StopError):
         train(tiny_path, run, config=config, split=1, members=3, watcher=watcher, jobs=2)
     assert RunFolder.open(run)[2].jobs == 2  # and so it goes on
     resume(run)
     assert same(run, in_turn[0])
+
+
+def test_broken_off_in_an_inner_run_they_go_on(
+    in_turn: tuple[Path, Story], tiny_path: Path, config: Config, tmp_path: Path
+) -> None:
+    run, watcher = tmp_path / "run", StopAfter(1)
+    with pytest.raises(StopError):
+        train(tiny_path, run, config=config, split=1, watcher=watcher, jobs=2)
+    resume(run)
+    first = in_turn[0] / "members" / "1"
+    weights = "folds/weights.json"
+    assert (run / weights).read_bytes() == (first / weights).read_bytes()
+    assert contents(run / "last.safetensors") == contents(first / "last.safetensors")
 
 
 def test_classes_that_change_meanwhile_are_an_error(
