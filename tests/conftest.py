@@ -51,9 +51,10 @@ def small_config() -> Config:
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> None:
-    """Two workers on two cores: torch's threads must not fight."""
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two workers on two cores: torch's threads must not fight, nor those of other processes."""
     torch.set_num_threads(1)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
 QUIET = (

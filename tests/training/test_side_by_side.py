@@ -61,12 +61,6 @@ def config(small_config: Config) -> Config:
     )
 
 
-@pytest.fixture(autouse=True)
-def others_have_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in this process: sums of several threads round otherwise."""
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-
-
 @pytest.fixture(scope="module")
 def in_turn(
     tiny_path: Path, config: Config, tmp_path_factory: pytest.TempPathFactory

@@ -155,6 +155,7 @@ def test_says_what_is_not_saved_and_saves_it_later(
     sentence = "The disk is full"
     answer = {"status": 507, "json": {"error": sentence}}
     page.route("**/changes", lambda route: route.fulfill(**answer) if status else route.abort())
+    until(page, f"fetch('/a/changes').then((answer) => answer.status == {status}, () => true)")
     page.keyboard.press("1")
     expect(page.locator(".trouble")).to_contain_text(sentence if status else "does not answer")
     expect(page.locator(".trouble")).to_contain_text("1 change is not saved yet")
