@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import uvast
-from uvast.benchmark.cell import score_decodings
+from uvast.benchmark.decoded_scores import score_decodings
 from uvast.data import Dataset
 from uvast.errors import UvastError
 from uvast.inference.named_decodings import named_decodings
@@ -37,16 +37,17 @@ COLUMNS = ("acc", "edit", "f1@10", "f1@25", "f1@50")
 
 def scores(run: Path, weights_of: Path) -> dict[str, list[float]]:
     """The scores of one run's test side, by decoding and weights."""
-    _, _, info = RunFolder.open(run)
+    info = RunFolder.open(run).info
     model, chosen = uvast.load(run), read_calibration(weights_of)
     assert chosen is not None, f"{weights_of} has no inner runs"
     assert info.split is not None, "a test side is that of a split"
     data = Dataset.open(info.dataset).at_rate(model.sampling_rate)
+    side = data.side(info.split, "test")
     print(f"{run}: {chosen.weights}, out of fold {chosen.scores}")
     found = {}
     for name, weights in (("usual", DecodingWeights()), ("chosen", chosen.weights)):
         with_weights = replace(model, priors=replace(model.priors, weights=weights))
-        for decoding, one in score_decodings(with_weights, data, info.split, DECODINGS):
+        for decoding, one in score_decodings(with_weights, data, side, DECODINGS):
             if isinstance(one, UvastError):
                 raise one
             found[f"{decoding}, {name}"] = [one[column] for column in COLUMNS]
@@ -59,12 +60,12 @@ def main() -> None:
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--weights", nargs="+", type=Path, default=None)
     options = parser.parse_args()
-    rows = defaultdict(list)
+    rows: dict[str, list[list[float]]] = defaultdict(list)
     for run, weights_of in zip(options.runs, options.weights or options.runs, strict=True):
-        for name, values in scores(run, weights_of).items():
-            rows[name].append(values)
-    for name, values in rows.items():
-        print(f"{name:24}" + " ".join(f"{value:6.1f}" for value in np.mean(values, axis=0)))
+        for name, row in scores(run, weights_of).items():
+            rows[name].append(row)
+    for name, found in rows.items():
+        print(f"{name:24}" + " ".join(f"{value:6.1f}" for value in np.mean(found, axis=0)))
 
 
 if __name__ == "__main__":

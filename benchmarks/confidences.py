@@ -23,7 +23,7 @@ from uvast.runs import RunFolder
 
 def errors(run: Path, temperature: float | None) -> tuple[float, float]:
     """Of frames, and of segments; None takes the model's own temperature."""
-    _, _, info = RunFolder.open(run)
+    info = RunFolder.open(run).info
     model = uvast.load(run)
     if temperature is not None:
         model = replace(model, priors=replace(model.priors, temperature=temperature))

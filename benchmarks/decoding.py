@@ -16,7 +16,7 @@ import sys
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -115,7 +115,7 @@ def measure_durations(shape: Shape) -> None:
     seconds = median_seconds(lambda: viterbi(frames, transcript, gamma, alpha=0.2), 21)
     row("Viterbi, Gamma", shape.name, seconds, shape.published_viterbi, shape.viterbi_limit)
 
-    options = {
+    options: dict[str, Any] = {
         "mean_durations": means,
         "length_weight": shape.length_weight,
         "sum_weight": shape.sum_weight,

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.exchange import FORMATS, ConstantRate, Event, Source, Target, VideoAnnotations
-from uvast.exchange.formats import format_named
+from uvast.exchange.formats import format_named, write
 from uvast.projects import Project, ProjectVideo
 from uvast.projects.imports import import_labels
 from uvast.projects.incoming import HowToRead, read_incoming
@@ -150,7 +150,7 @@ def measure_import(n_events: int) -> float:
             [ProjectVideo(v.video.removesuffix(".mp4"), place / v.video, 1, "x") for v in videos],
         )
         table = place / "labels.csv"
-        table.write_bytes(format_named("csv").write(videos, Target("labels.csv")).content)
+        table.write_bytes(write(format_named("csv"), videos, Target("labels.csv")).content)
         project = Project.open(place)
         start = time.process_time()
         import_labels(project, read_incoming(project, [table], HowToRead()))

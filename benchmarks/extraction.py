@@ -135,11 +135,12 @@ def _looped(video: Path, out: Path, n_times: int) -> Path:
                 if stream is None:
                     stream = target.add_stream_from_template(template)
                 for packet in source.demux(template):
-                    if packet.dts is None:
+                    if packet.dts is None or packet.pts is None:
                         continue
                     packet.pts, packet.dts = packet.pts + shift, packet.dts + shift
                     packet.stream = stream
                     target.mux(packet)
+                assert template.duration is not None, "a file has a length"
                 shift += template.duration
     return out
 

@@ -30,7 +30,7 @@ THRESHOLDS = (0.0, 1.0, 2.0, 3.0)
 
 def held_out(runs: list[Path]) -> list[list[HeldOut]]:
     """What each run makes of the videos that only the others have learned from."""
-    infos = [RunFolder.open(run)[2] for run in runs]
+    infos = [RunFolder.open(run).info for run in runs]
     every = sorted({name for info in infos for name in info.train})
     found = []
     for run, info in zip(runs, infos, strict=True):

@@ -33,9 +33,9 @@ import torch
 
 from label_next_curves import SCORES, STRATEGIES, curves, draw, print_differences, print_table
 from uvast.data import Dataset, Timestamps
-from uvast.durations import LengthModel, Transitions, semi_markov
+from uvast.durations import CutEnds, LengthModel, Transitions, semi_markov
 from uvast.evaluation import score
-from uvast.exchange import ConstantRate, Event, VideoAnnotations
+from uvast.exchange import ConstantRate, Event, Span, VideoAnnotations
 from uvast.files import write_json
 from uvast.inference.doubts import Doubts
 from uvast.projects.labels import label_video
@@ -43,7 +43,7 @@ from uvast.proposals import Predicted, is_known, middle_half, propose, segment_l
 from uvast.segments import Segmentation
 from uvast.supervision import class_model_durations
 from uvast.supervision.moving_average import moving_average
-from uvast.training.samples import LEAST_FRAMES, uncut
+from uvast.training.samples import LEAST_FRAMES
 
 if TYPE_CHECKING:
     from label_next_curves import Round, Table
@@ -119,11 +119,17 @@ def learn(world: World, said: Said) -> Model:
     }
     inputs = np.concatenate([world.averaged(read(key)) for key in targets])
     labels = np.concatenate([one.labels for one in targets.values()])
+    cuts = [
+        CutEnds(start > 0, end < len(world.features[name]))
+        for name, start, end, _ in samples.values()
+    ]
+    whole = [cut.inside(one) for cut, one in zip(cuts, targets.values(), strict=True)]
+    seen = [one for one in whole if len(one)] or list(targets.values())
     n_classes = len(world.vocabulary)
     return Model(
         _regression(inputs, labels, n_classes),
-        LengthModel.fit(uncut(targets), n_classes, "gamma"),
-        Transitions.fit(uncut(targets), n_classes),
+        LengthModel.fit(seen, n_classes, "gamma"),
+        Transitions.fit(targets.values(), n_classes, cuts=cuts),
     )
 
 
@@ -138,19 +144,23 @@ def _samples(world: World, said: Said) -> dict[str, tuple[str, int, int, Timesta
             world.vocabulary.names[0],
         )
         for start, end in labels.stretches or ((0, n_frames),):
-            inside = [one for one in labels.timestamps if start <= one.frame < end]
+            inside = [
+                (one.frame - start, one.label)
+                for one in labels.timestamps
+                if one.label is not None and one.frame is not None and start <= one.frame < end
+            ]
             if not inside or (labels.stretches and end - start < LEAST_FRAMES):
                 continue
-            ids = world.vocabulary.encode([one.label for one in inside])
-            clicks = Timestamps(np.array([one.frame - start for one in inside]), ids)
+            frames, names = zip(*inside, strict=True)
+            clicks = Timestamps(np.array(frames), world.vocabulary.encode(names))
             key = f"{name}/{start}:{end}" if labels.stretches else name
             found[key] = name, start, end, clicks
     return found
 
 
-def _observed(events: tuple[Event, ...]) -> tuple[tuple[float, float], ...] | None:
+def _observed(events: tuple[Event, ...]) -> tuple[Span, ...] | None:
     """Segments speak for themselves, clicks for the whole video, as in the app."""
-    spans = tuple((one.start, one.end) for one in events if one.end is not None)
+    spans = tuple(Span(one.start, one.end) for one in events if one.end is not None)
     return spans or None
 
 
@@ -208,19 +218,21 @@ def ask(world: World, model: Model, said: Said, strategy: str, seeds: tuple[int,
     if strategy == "label next":
         found = propose({name: one for name, (one, _) in now.items()})
         return {} if found is None else clicks(world, [found.video], seeds[0])
-    left = [
+    unknown = [
         (name, start, end)
         for name, (one, segmentation) in now.items()
         for (_, start, end), known in zip(segmentation.segments, one.known, strict=True)
         if not known
     ]
-    lengths = np.array([end - start for _, start, end in left])
-    order = np.argsort(rng.random(len(left)) ** (1 / lengths))[::-1]  # long ones hold more moments
+    lengths = np.array([end - start for _, start, end in unknown])
+    order = np.argsort(rng.random(len(unknown)) ** (1 / lengths))[
+        ::-1
+    ]  # long ones hold more moments
     n_clicks = round(np.mean([len(world.truth[name]) for name in world.train]))
     answers: Said = {}
     for place in order[:n_clicks].tolist():
-        name, *edges = left[place]
-        answers[name] = (*answers.get(name, ()), _answer(world, name, *edges, said))
+        name, start, end = unknown[place]
+        answers[name] = (*answers.get(name, ()), _answer(world, name, start, end, said))
     return answers
 
 

@@ -66,11 +66,11 @@ def print_differences(found: Mapping[str, np.ndarray]) -> None:
 def _ahead(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """The mean difference of two runs' scores between the start and the end of the shorter."""
     grid = np.linspace(one[0, 0], min(one[-1, 0], other[-1, 0]), N_GRID)[1:]
-    means = [
-        [np.interp(grid, run[:, 0], run[:, column]).mean() for column in (1, 2, 3)]
+    first, second = (
+        np.array([np.interp(grid, run[:, 0], run[:, column]).mean() for column in (1, 2, 3)])
         for run in (one, other)
-    ]
-    return np.subtract(*means)
+    )
+    return first - second
 
 
 def _errors(runs: np.ndarray) -> np.ndarray:

@@ -59,7 +59,7 @@ def measure(path: Path) -> dict[str, tuple[float, float]]:
 
     def loader() -> VideoLoader:
         dataset = Dataset.open(path)
-        return VideoLoader(dataset, dataset.names, {"video": segmentation}, max_fraction=0.17)
+        return VideoLoader(dataset, dataset.names, {"video": segmentation}, chunk_fraction=0.17)
 
     warm = loader()
     next(iter(warm))

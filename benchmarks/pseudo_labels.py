@@ -13,6 +13,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +30,9 @@ from uvast.supervision import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from uvast.config.sections import MetricName
+
+METRICS: tuple[MetricName, ...] = ("euclidean", "cosine")
 N_FRAMES, N_FEATURES, N_SEGMENTS = 11_500, 2048, 20
 
 
@@ -56,10 +60,10 @@ def generated(kind: str) -> tuple[np.ndarray, np.ndarray]:
     return features, one.sampled_timestamps(generator)
 
 
-def class_models(features: np.ndarray, timestamps: np.ndarray, metric: str) -> str:
+def class_models(features: np.ndarray, timestamps: np.ndarray, metric: MetricName) -> str:
     """Seven classes take turns."""
     entry = Timestamps(timestamps, np.arange(N_SEGMENTS) % 7)
-    readings = []
+    readings: list[int] = []
     class_model_durations(
         lambda _: features,
         {"video": entry},
@@ -69,34 +73,38 @@ def class_models(features: np.ndarray, timestamps: np.ndarray, metric: str) -> s
     return f"{len(readings)} readings"
 
 
+def k_medoids(
+    features: np.ndarray, timestamps: np.ndarray, metric: MetricName, prior: float
+) -> str:
+    """The paper's, with a prior."""
+    return f"{constrained_k_medoids(features, timestamps, metric, prior).iterations} iterations"
+
+
+def whole(dataset: Dataset, options: PseudoLabelOptions) -> str:
+    """All videos of a dataset."""
+    clicks = dataset.timestamps()
+    return f"{len(pseudo_segmentations(dataset, dataset.names, clicks, options))} videos"
+
+
 def main() -> None:
     """Times generated videos, then a dataset's."""
     for kind in ("clear segments", "random walk"):
         features, timestamps = generated(kind)
-        for metric in ("euclidean", "cosine"):
+        for metric in METRICS:
             for prior in (0.0, 0.25):
                 timed(
                     f"{kind}, k-medoids, {metric}, prior {prior}",
-                    lambda m=metric, p=prior, x=features, t=timestamps: (
-                        f"{constrained_k_medoids(x, t, m, p).iterations} iterations"
-                    ),
+                    partial(k_medoids, features, timestamps, metric, prior),
                 )
             timed(
                 f"{kind}, class-model, {metric}",
-                lambda m=metric, x=features, t=timestamps: class_models(x, t, m),
+                partial(class_models, features, timestamps, metric),
             )
     if len(sys.argv) < 2:
         return
     dataset = Dataset.open(sys.argv[1])
-    timestamps = dataset.timestamps()
     for method in ("midpoint", "unconstrained", "k-medoids", "class-model"):
-        options = PseudoLabelOptions(method)
-        timed(
-            f"{dataset.name}, {method}",
-            lambda o=options: (
-                f"{len(pseudo_segmentations(dataset, dataset.names, timestamps, o))} videos"
-            ),
-        )
+        timed(f"{dataset.name}, {method}", partial(whole, dataset, PseudoLabelOptions(method)))
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ class Shape:
     n_segments: int
     smoothing: int | None
     channel_dropout: float
-    max_fraction: float
+    chunk_fraction: float
     gflop_per_frame: float
     published_stage1: float
     published_stage2: float
@@ -86,7 +86,7 @@ def make_batch(shape: Shape, lengths: Sequence[int]) -> Batch:
         features = generator.standard_normal((N_FEATURES, n_frames), dtype=np.float32).T
         videos.append(Video(f"video{index}", features, None, n_frames))
         segmentations.append(make_segmentation(shape, n_frames, generator))
-    return collate(videos, segmentations, max_fraction=shape.max_fraction)
+    return collate(videos, segmentations, chunk_fraction=shape.chunk_fraction)
 
 
 def make_model(shape: Shape) -> tuple[Uvast, Vocabulary]:
@@ -138,7 +138,7 @@ def loading(shape: Shape) -> Times:
         (path / "groundTruth" / "video.txt").write_text(lines)
         (path / "dataset.toml").write_text('feature_axis = "features-first"\n')
         loader = VideoLoader(
-            Dataset.open(path), ("video",), {"video": segmentation}, max_fraction=0.17
+            Dataset.open(path), ("video",), {"video": segmentation}, chunk_fraction=0.17
         )
         return measure(lambda: next(iter(loader)).features.sum(), 9)
 

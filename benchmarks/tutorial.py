@@ -68,7 +68,9 @@ class Walk:
         self.page.mouse.move(1, 1)
         self.page.wait_for_timeout(1500)
         content = Image.open(BytesIO(self.page.screenshot())).convert("RGB")
-        content = content.resize((content.width * 3 // 4, content.height * 3 // 4), Image.LANCZOS)
+        content = content.resize(
+            (content.width * 3 // 4, content.height * 3 // 4), Image.Resampling.LANCZOS
+        )
         if name.endswith(".webp"):
             content.save(self.pictures / name, quality=80)
         else:  # noise needs few colours, and would take all of them

@@ -8,12 +8,22 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+os.environ["OMP_NUM_THREADS"] = "1"  # read when torch and numpy are imported
+
 import pytest
 import torch
-from playwright.sync_api import Browser, sync_playwright
+from hypothesis import settings
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from uvast.config import Config
 from uvast.data import Dataset, generate_dataset
+
+torch.set_num_threads(1)  # also for fixtures of a module or a session, which come before any test's
+
+# a loaded machine is slow, not wrong; in CI the rest of Hypothesis' own profile `ci` stays
+settings.register_profile("patient", settings.default, deadline=None)
+settings.load_profile("patient")
+expect.set_options(timeout=30_000)
 
 # a shell's background jobs ignore Ctrl-C, and so would every command that the tests start from one
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

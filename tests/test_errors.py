@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shlex
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,9 @@ def test_an_error_is_short_and_safe_whatever_it_repeats():
     assert len(str(error)) < 1900
     assert error.what.startswith("has no video v\\x1b\\n")
     assert error.what.endswith(" here")
+
+
+def test_a_command_in_a_sentence_can_be_copied() -> None:
+    text = errors.command("train", Path("my videos/run 1"), "--split", 1)
+    assert shlex.split(text) == ["uvast", "train", "my videos/run 1", "--split", "1"]
+    assert errors.command("extract", Path("project")) == "uvast extract project"

@@ -55,10 +55,10 @@ def test_merging_keeps_labels_and_leaves_no_equal_neighbours(segmentation):
 
 
 @given(segmentations, st.floats(0.01, 1))
-def test_chunks_are_equal_parts_none_too_long(segmentation, max_fraction):
+def test_chunks_are_equal_parts_none_too_long(segmentation, chunk_fraction):
     segmentation = segmentation.merged()
-    chunked = segmentation.chunked(max_fraction)
-    limit = max(1, max_fraction * segmentation.n_frames)
+    chunked = segmentation.chunked(chunk_fraction)
+    limit = max(1, chunk_fraction * segmentation.n_frames)
     assert chunked.durations.max() <= limit
     assert chunked.merged() == segmentation
     for _, start, end in segmentation.segments:
@@ -71,7 +71,7 @@ def test_chunks_are_equal_parts_none_too_long(segmentation, max_fraction):
 
 
 @pytest.mark.parametrize(
-    ("durations", "max_fraction", "expected"),
+    ("durations", "chunk_fraction", "expected"),
     [
         ([100], 0.17, [17, 17, 17, 17, 16, 16]),
         ([17, 83], 0.17, [17, 17, 17, 17, 16, 16]),
@@ -80,9 +80,9 @@ def test_chunks_are_equal_parts_none_too_long(segmentation, max_fraction):
         ([3, 7], 1.0, [3, 7]),
     ],
 )
-def test_chunks_by_hand(durations, max_fraction, expected):
+def test_chunks_by_hand(durations, chunk_fraction, expected):
     segmentation = Segmentation(np.arange(len(durations)), durations)
-    assert segmentation.chunked(max_fraction).durations.tolist() == expected
+    assert segmentation.chunked(chunk_fraction).durations.tolist() == expected
 
 
 @pytest.mark.parametrize("fraction", [0, -0.5, 1.01, float("nan")])

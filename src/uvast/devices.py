@@ -36,6 +36,11 @@ def n_cores() -> int:
     return cores if quota is None else max(1, min(cores, quota))
 
 
+def is_one_of_several() -> bool:
+    """Whether torchrun started this process as one of several that train one model."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
 def _quota() -> int | None:
     """Whole cores of processor time that the control group has; None without a limit."""
     try:

@@ -20,6 +20,7 @@ prints it and ends with exit code 2.
 
 from __future__ import annotations
 
+import shlex
 import unicodedata
 from functools import partial
 from typing import TYPE_CHECKING
@@ -49,6 +50,11 @@ def printable(text: str, longest: int = LONGEST_NAME) -> str:
         return text
     shown = "".join(_escaped(character) for character in text)
     return shown if len(shown) <= longest else printable(shown, longest)
+
+
+def command(*words: object) -> str:
+    """A command for people to copy: `uvast` and its words, quoted where a shell needs it."""
+    return shlex.join(("uvast", *map(str, words)))
 
 
 def _escaped(character: str) -> str:

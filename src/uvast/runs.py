@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from filelock import FileLock, Timeout
 from pydantic import Field
@@ -31,7 +31,7 @@ from safetensors import SafetensorError, safe_open
 
 from uvast._version import __version__
 from uvast.config import Config, load_config
-from uvast.errors import CheckpointError, CorruptFileError, OutputError
+from uvast.errors import CheckpointError, CorruptFileError, OutputError, command
 from uvast.features.record import ExtractorRecord  # noqa: TC001 (pydantic reads it)
 from uvast.files import (
     is_present,
@@ -43,11 +43,11 @@ from uvast.files import (
     write_json,
     write_text,
 )
+from uvast.files.names import RUN_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-RUN_FILE = "run.json"
 CONFIG_FILE = "config.toml"
 
 MOST_MEMBERS = 100
@@ -101,7 +101,8 @@ class RunInfo:
     videos `unlabelled` it learned without their labels; it is `transductive` if those are the
     videos that it is to be scored on. It was begun with so many `jobs` at a time, which share the
     cores: on as many threads, a run that goes on gives the same weights. `classes` are those of the
-    dataset, in their order, and `labels` a digest of what it learned (`uvast.data.label_digest`).
+    dataset, in their order, `sampling_rate` is the model's (0 in earlier versions), and `labels` a
+    digest of what it learned (`uvast.data.label_digest`).
     """
 
     dataset: str
@@ -119,6 +120,7 @@ class RunInfo:
     jobs: Annotated[int, Field(ge=1)] = 1
     classes: tuple[str, ...] = ()
     labels: str = ""
+    sampling_rate: Annotated[int, Field(ge=0)] = 0
 
 
 def is_run(path: Path) -> bool:
@@ -142,7 +144,7 @@ def checkpoint_path(path: Path) -> Path:
         raise CheckpointError(
             "has no checkpoint yet",
             where=path,
-            remedy=f"finish it with uvast train --resume {path}",
+            remedy=f"finish it with {command('train', '--resume', path)}",
         )
     raise CheckpointError(
         "holds no checkpoint", where=path, remedy="name a run folder that uvast train made"
@@ -165,6 +167,14 @@ def versions() -> dict[str, str]:
         "torch": version("torch"),
         "python": platform.python_version(),
     }
+
+
+class OpenedRun(NamedTuple):
+    """A run folder, and what its run was begun with."""
+
+    folder: RunFolder
+    config: Config
+    info: RunInfo
 
 
 @dataclass(frozen=True)
@@ -198,7 +208,8 @@ class RunFolder:
             raise OutputError(
                 "already holds a run",
                 where=self.path,
-                remedy=f"go on with uvast train --resume {self.path}, or choose another --out",
+                remedy=f"go on with {command('train', '--resume', self.path)}, "
+                "or choose another --out",
             )
         names = [one.name for one in self.path.iterdir()] if self.path.is_dir() else []
         others = [one for one in names if not one.startswith(".") and one not in BEGINNINGS]
@@ -243,12 +254,12 @@ class RunFolder:
             lock.release()
 
     @classmethod
-    def open(cls, path: Path) -> tuple[RunFolder, Config, RunInfo]:
+    def open(cls, path: Path) -> OpenedRun:
         """An existing run."""
         if not is_run(path):
             raise missing(path / RUN_FILE, remedy="name a run folder that uvast train made")
         info = read_record(path / RUN_FILE, RunInfo, error=CheckpointError, remedy="train again")
-        return cls(path), load_config(file=path / CONFIG_FILE, of_run=True), info
+        return OpenedRun(cls(path), load_config(file=path / CONFIG_FILE, of_run=True), info)
 
     def texts(self) -> dict[str, str]:
         """`config.toml` and `run.json` as they stand."""
@@ -310,7 +321,6 @@ def _is_finished(checkpoint: Path) -> bool:
 
 def _log_lines(rows: Iterable[Mapping[str, object]], *, header: bool = False) -> str:
     text = io.StringIO()
-    # a loss that only another package's model knows has no column; the sum counts it
     writer = csv.DictWriter(text, LOG_COLUMNS, lineterminator="\n")
     if header:
         writer.writeheader()

@@ -25,9 +25,6 @@ IntArray = NDArray[np.int64]
 UNLABELLED = -1
 """In place of a class where nobody looked: neither training nor scores see such frames."""
 
-UNLABELLED_WORD = "unlabelled"
-"""What stands in label files for such frames; no class can have this name."""
-
 
 class Segment(NamedTuple):
     """One action over the frames `[start, end)`."""
@@ -126,14 +123,14 @@ class Segmentation:
             return self
         return Segmentation(self.transcript[starts], np.add.reduceat(self.durations, starts))
 
-    def chunked(self, max_fraction: float) -> Segmentation:
-        """Cuts segments longer than `max_fraction * T` into equal chunks none longer than that.
+    def chunked(self, chunk_fraction: float) -> Segmentation:
+        """Cuts segments longer than `chunk_fraction * T` into equal chunks none longer than that.
 
         A chunk is at least one frame; chunks of one segment differ by at most one frame.
         """
-        if not 0 < max_fraction <= 1:
-            raise InputError(f"a chunk's largest fraction is {max_fraction}, not in (0, 1]")
-        longest = max(1, int(max_fraction * self.n_frames))
+        if not 0 < chunk_fraction <= 1:
+            raise InputError(f"a chunk's largest fraction is {chunk_fraction}, not in (0, 1]")
+        longest = max(1, int(chunk_fraction * self.n_frames))
         n_chunks = -(-self.durations // longest)
         segment = np.repeat(np.arange(len(self)), n_chunks)
         place = np.arange(len(segment)) - np.repeat(np.cumsum(n_chunks) - n_chunks, n_chunks)

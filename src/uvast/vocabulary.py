@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+BACKGROUND = "background"
+"""The class that Edit and F1 leave out where nobody says which."""
+UNLABELLED_WORD = "unlabelled"
+"""What stands in label files for frames that nobody looked at; it is no class."""
+ABOUT_UNLABELLED = "say in labelled.json which frames are labelled (docs/data.md)"
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """The classes of a dataset, in the order of their ids.
@@ -92,8 +99,7 @@ class Vocabulary:
 
     def _unknown(self, name: str, where: str | None) -> LabelError:
         known = ", ".join(self.names[:12]) + (", …" if len(self.names) > 12 else "")
-        return LabelError(
-            f"unknown label '{printable(name, 60)}'",
-            where=where,
-            remedy=f"correct it or add it to a mapping.txt of all classes (known: {known})",
-        )
+        remedy = f"correct it or add it to a mapping.txt of all classes (known: {known})"
+        if name == UNLABELLED_WORD:
+            remedy = ABOUT_UNLABELLED
+        return LabelError(f"unknown label '{printable(name, 60)}'", where=where, remedy=remedy)

@@ -18,18 +18,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import uvast
-from uvast.benchmark import cell as cells
-from uvast.benchmark.cell import (
-    Cell,
-    check_cell,
-    earlier_cells,
-    finished_scores,
-    is_finished,
-    run_cell,
-)
+from uvast.benchmark import run_cell as running
+from uvast.benchmark.cell import Cell, CellFold
+from uvast.benchmark.cell_scores import earlier_cells, finished_scores, is_finished
 from uvast.benchmark.decoded_scores import COLUMNS
 from uvast.benchmark.engine import SerialEngine, run_cells
 from uvast.benchmark.results import collect, with_earlier
+from uvast.benchmark.run_cell import check_cell, run_cell
 from uvast.config import DecodeConfig
 from uvast.data import Dataset, Video, write_labelled
 from uvast.errors import ConfigError, CorruptFileError, DataError, OutputError, UvastError
@@ -148,14 +143,14 @@ def test_videos_are_encoded_once_for_all_decodings(
 def test_scores_are_kept_as_soon_as_they_are_there(
     make_cell: MakeCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, asked = cells.score_decodings, []
+    real, asked = running.score_decodings, []
 
     def breaks_after_the_first(model, dataset, names, decodings):
         asked.append(set(decodings))
         yield next(real(model, dataset, names, decodings))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cells, "score_decodings", breaks_after_the_first)
+    monkeypatch.setattr(running, "score_decodings", breaks_after_the_first)
     both = make_cell(decodings={"frames": {}, **VITERBI})
     with pytest.raises(KeyboardInterrupt):
         run_cell(both, tmp_path)
@@ -216,6 +211,41 @@ def test_runs_and_scores_of_other_videos_are_refused(
     test.write_text(f"{tested}\n{first}\n")
     with pytest.raises(OutputError, match=f"it did learn from {name}, now it would not; choose"):
         run_cell(one, tmp_path)
+
+
+def test_runs_and_scores_of_another_dataset_toml_are_refused(
+    make_cell: MakeCell, tiny_path: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(tiny_path, data)
+    one = make_cell(dataset=data)
+    run_cell(one, tmp_path)
+    before = (data / "dataset.toml").read_text()
+    name = Dataset.open(data).vocabulary.names[-1]
+    for line, sentence in (
+        (f'background = ["{name}"]', "has scores of other videos, labels or background classes"),
+        ("sampling_rate = 2", "holds a run at a sampling rate of 1, and the dataset's is 2"),
+    ):
+        (data / "dataset.toml").write_text(f"{line}\n")
+        with pytest.raises(OutputError, match=sentence):
+            check_cell(one, tmp_path)
+    (data / "dataset.toml").write_text(before)
+    check_cell(one, tmp_path)
+
+
+def test_a_fold_goes_on_where_a_video_has_no_clicks(
+    make_cell: MakeCell, tiny_path: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(tiny_path, data)
+    *train, bare, held_out = Dataset.open(data).side(1, "train")
+    clicks = json.loads((data / "timestamps.json").read_text())
+    del clicks[bare]
+    (data / "timestamps.json").write_text(json.dumps(clicks))
+    fold = CellFold(1, 2, (*train, bare), (held_out,))
+    one = replace(make_cell(dataset=data, supervision__kind="timestamps"), fold=fold)
+    run_cell(one, tmp_path)
+    check_cell(one, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from uvast.benchmark.cell import Cell, check_cell
+from uvast.benchmark.cell import Cell
 from uvast.benchmark.compared import (
     OVER_DATASETS,
     ComparedRow,
@@ -24,6 +24,7 @@ from uvast.benchmark.decoded_scores import COLUMNS
 from uvast.benchmark.engine import SerialEngine, run_cells
 from uvast.benchmark.layout import as_text
 from uvast.benchmark.matrix import Matrix
+from uvast.benchmark.run_cell import check_cell
 from uvast.data import Dataset
 from uvast.errors import ConfigError, InputError, OutputError, SplitError, UvastError
 

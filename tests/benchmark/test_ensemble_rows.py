@@ -9,10 +9,10 @@ from benchmark_types import MakeCell
 
 import uvast
 from uvast.benchmark import cost
-from uvast.benchmark.cell import run_cell
 from uvast.benchmark.engine import SerialEngine, run_cells
 from uvast.benchmark.ensembles import ensemble_cells, form_ensembles, with_shared_folds
 from uvast.benchmark.results import collect, layouts, with_earlier
+from uvast.benchmark.run_cell import run_cell
 from uvast.data import Dataset
 from uvast.errors import ConfigError, OutputError
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from benchmark_types import MakeCell
 
-from uvast.benchmark.cell import is_finished
+from uvast.benchmark.cell_scores import is_finished
 from uvast.benchmark.engine import LocalEngine, SerialEngine, run_cells
 from uvast.config import Config
 from uvast.errors import OutputError
@@ -134,7 +134,7 @@ def test_a_crash_leaves_its_traceback(
     def crash(*_: object, **__: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("uvast.benchmark.cell.train", crash)
+    monkeypatch.setattr("uvast.benchmark.run_cell.train", crash)
     one = make_cell()
     (outcome,) = SerialEngine().run([one], tmp_path)
     report = tmp_path / one.key / "error.txt"

@@ -16,10 +16,9 @@ from uvast.inference.named_decodings import DECODINGS, decodings_of
 from uvast.models.build import (
     BUILDERS,
     build_model,
-    config_gives_boundaries,
     described_model,
 )
-from uvast.models.protocols import gives_fractions
+from uvast.models.protocols import gives_boundaries, gives_fractions
 
 # Typed by hand from the paper, in its order. A star marks what other groups made: numbers only.
 PAPER = {
@@ -196,7 +195,7 @@ def test_every_decoding_fits_its_model(config_of, table, row):
             config.model.kind,
             alignment=False,
             explicit=has_lengths,
-            boundaries=config_gives_boundaries(config.model),
+            boundaries=gives_boundaries(described_model(config.model)),
         )
         assert row.decode in [DECODINGS[way] for way in ways]
     if config.decode.durations == "alignment" and config.decode.transcript == "decoder":

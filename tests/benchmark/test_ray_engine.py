@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,8 @@ import ray
 from benchmark_types import MakeCell
 from ray.cluster_utils import Cluster as Nodes
 
-from uvast.benchmark.cell import is_finished
+from in_process import uvast as uvast_here
+from uvast.benchmark.cell_scores import is_finished
 from uvast.benchmark.engine import run_cells
 from uvast.benchmark.ray_engine import RayEngine
 from uvast.errors import ConfigError
@@ -49,11 +51,28 @@ def uvast(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+def meet(folder: Path) -> None:
+    """Starts a worker on each of two nodes: neither node does all while the other one starts."""
+
+    def come(number: int) -> int:
+        import uvast.training  # noqa: F401 - torch and all
+
+        (folder / f"{number}.here").touch()
+        deadline = time.monotonic() + 120
+        while len(list(folder.glob("*.here"))) < 2:
+            assert time.monotonic() < deadline, "the other one did not come"
+            time.sleep(0.01)
+        return number
+
+    assert dict(Cluster("auto").run(come, [0, 1])) == {0: 0, 1: 1}
+
+
 def test_cells_survive_the_loss_of_a_node(
     nodes: Nodes, make_cell: MakeCell, tmp_path: Path
 ) -> None:
     second = nodes.add_node(**NODE)
     nodes.wait_for_nodes()
+    meet(tmp_path)
     cells = [make_cell(seed=seed, train__epochs=60) for seed in (0, 1, 2)]
     interrupted: list[Path] = []
     over = threading.Event()
@@ -125,7 +144,7 @@ def test_videos_are_segmented_as_on_one_machine(
     start = ("segment", tmp_path / cell.key, tiny_path, "--batch-size", 3, "--json")
     there = uvast(*start, "--out", tmp_path / "a", "--engine", "ray", "--address", nodes.address)
     assert there.returncode == 0, there.stderr
-    here = uvast(*start, "--out", tmp_path / "b")
+    here = uvast_here(*start, "--out", tmp_path / "b")
     assert len(json.loads(here.stdout)["videos"]) == 8
     names = sorted(path.name for path in (tmp_path / "b").iterdir())
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == names
@@ -138,7 +157,7 @@ def test_features_are_extracted_as_on_one_machine(nodes: Nodes, tmp_path: Path) 
     (tmp_path / "videos" / "bad.mp4").write_text("no video")
     start = ("extract", tmp_path / "videos", "--model", "pixels", "--json")
     there = uvast(*start, "--out", tmp_path / "a", "--engine", "ray", "--address", nodes.address)
-    here = uvast(*start, "--out", tmp_path / "b")
+    here = uvast_here(*start, "--out", tmp_path / "b")
     assert (there.returncode, here.returncode) == (2, 2), there.stderr
     first, second = (json.loads(one.stdout) for one in (there, here))
     assert first["videos"] == second["videos"]

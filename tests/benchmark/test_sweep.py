@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -22,7 +23,7 @@ from uvast.benchmark.ranges import parse_range, parse_ranges
 from uvast.benchmark.sweep import Sweep, validation_score
 from uvast.cli.main import app, main
 from uvast.config import Config, load_config
-from uvast.data import generate_dataset
+from uvast.data import Dataset, generate_dataset
 from uvast.errors import (
     ConfigError,
     InputError,
@@ -255,6 +256,28 @@ def test_other_settings_in_the_same_place_are_refused(task: Sweep, tmp_path: Pat
             list(one.run(tmp_path, Planted(), n_trials=2))
 
 
+def test_other_videos_or_labels_in_the_same_place_are_refused(task: Sweep, tmp_path: Path) -> None:
+    data = Path(shutil.copytree(task.dataset, tmp_path / "data"))
+    sweep = replace(task, dataset=data)
+    list(sweep.run(tmp_path / "out", Planted(), n_trials=1))
+    seen, *_ = Dataset.open(data).side(1, "train")
+    labels = data / "groundTruth" / f"{seen}.txt"
+    before = labels.read_text()
+    labels.write_text("\n".join(sorted(before.splitlines())) + "\n")
+    with pytest.raises(OutputError, match="holds a sweep of labels that have changed since"):
+        list(sweep.run(tmp_path / "out", Planted(), n_trials=2))
+    labels.write_text(before)
+    side = data / "splits" / "train.split1.bundle"
+    side.write_text("\n".join(side.read_text().splitlines()[1:]) + "\n")
+    with pytest.raises(OutputError, match="holds a sweep of other videos; choose another --out"):
+        list(sweep.run(tmp_path / "out", Planted(), n_trials=2))
+
+
+def test_seeds_may_be_large(task: Sweep, tmp_path: Path) -> None:
+    sweep = replace(task, config=task.config.replaced(**{"train.seed": 2**33}))
+    assert len(list(sweep.run(tmp_path, Planted(), n_trials=1))) == 1
+
+
 def test_a_trial_of_no_epochs_fails_and_the_others_go_on(task: Sweep, tmp_path: Path) -> None:
     sweep = replace(task, ranges=[parse_range("train.epochs=0,1")])
     trials = list(sweep.run(tmp_path, Planted(), n_trials=6))
@@ -269,6 +292,7 @@ def test_a_trial_of_no_epochs_fails_and_the_others_go_on(task: Sweep, tmp_path: 
 
 def test_real_trials_are_judged_on_the_validation_part(task: Sweep, tmp_path: Path) -> None:
     trials = list(task.run(tmp_path, SerialEngine(), n_trials=2))
+    assert len(trials) == 2
     for one in trials:
         run = tmp_path / f"tiny/trial{one.number:04d}-full/split1-seed0"
         info = json.loads((run / "run.json").read_text())
@@ -347,10 +371,16 @@ def test_impossible_sweeps_are_refused(task: Sweep, tmp_path: Path) -> None:
         ("train.averaging=0.5..1.5", "train.averaging is 1.5"),
         ("model.width=8.0..16.0", "model.width is 8.0"),
         ("train.validation=0.1,0.3", "train.validation cannot vary: .*one share as --validation"),
+        ("train.sampling_rate=1,2", "train.sampling_rate cannot vary: .*; uvast compare, which"),
+        ("supervision.kind=full,timestamps", "supervision.kind cannot vary"),
         ("train.alignment_epochs=1..9", "train.alignment_epochs changes nothing where .* 'none'"),
     ):
         wrong = Sweep(task.dataset, 1, task.config, [parse_range(text)])
         with pytest.raises(ConfigError, match=sentence):
+            list(wrong.run(tmp_path / "new", Planted(), n_trials=1))
+    for text in ("supervision.method=midpoint,k-medoids", "supervision.prior=0.0..1.0"):
+        wrong = Sweep(task.dataset, 1, clicks, [parse_range(text)])
+        with pytest.raises(ConfigError, match="cannot vary: a sweep would judge each value by a"):
             list(wrong.run(tmp_path / "new", Planted(), n_trials=1))
     assert not (tmp_path / "new").exists()
 

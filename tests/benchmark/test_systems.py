@@ -11,7 +11,8 @@ from uvast.benchmark.published import published_tables
 from uvast.benchmark.systems import ABSENT, ADDED, SYSTEMS, TABLES, method_name, system_of
 from uvast.config import load_config
 from uvast.inference.named_decodings import DECODINGS
-from uvast.models.build import OWN_KINDS, config_gives_boundaries
+from uvast.models.build import OWN_KINDS, described_model
+from uvast.models.protocols import gives_boundaries
 
 PAGE = Path(__file__).parents[2] / "docs" / "systems.md"
 SUFFIXES = (" + Viterbi", " + FIFA")
@@ -54,7 +55,7 @@ def test_a_system_decodes_as_its_preset_does(system: object) -> None:
         own["transcript"],
         own["durations"],
     )
-    assert config_gives_boundaries(config.model) or "boundaries" not in system.decodings
+    assert gives_boundaries(described_model(config.model)) or "boundaries" not in system.decodings
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda one: one.preset)

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from in_process import uvast
 
+from in_process import uvast
 from uvast.benchmark.engine import SerialEngine
 
 SMALL = [

@@ -42,6 +42,11 @@ def test_with_a_file_the_model_changes_its_kind_alone(printed, tmp_path):
         printed("--config", str(file), "--preset", "gtea")
 
 
+def test_a_model_that_nobody_knows_is_told(printed):
+    with pytest.raises(ConfigError, match=r"= 'nosuch': no such model; choose from uvast"):
+        printed("--model", "nosuch")
+
+
 def test_presets_are_listed_with_a_sentence_each():
     result = CliRunner().invoke(app, ["config", "--list"], catch_exceptions=False)
     lines = [line.split(maxsplit=1) for line in result.stdout.splitlines()]

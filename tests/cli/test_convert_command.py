@@ -127,7 +127,7 @@ def test_nothing_is_overwritten(table, tmp_path):
         (["{}", "x"], ConfigError, "has no suffix that tells its format; say it with --to"),
         (["{}", "x.eaf"], ConfigError, "ELAN holds one video a file, and there are 2; give a fold"),
         (["{}", "x", "--to", "eln"], ConfigError, "--to: no format 'eln'; did you mean elan?"),
-        (["{}", "x", "--to", "cvat"], ConfigError, "--to: CVAT for video is only read; choose an"),
+        (["{}", "x", "--to", "cvat"], ConfigError, "--to: CVAT for video is only read; choose fr"),
         (
             ["{}", "x.csv", "--from", "datavyu"],
             LabelError,

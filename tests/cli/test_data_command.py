@@ -36,7 +36,7 @@ def test_generate_then_check(run, tmp_path: Path) -> None:
     )
     assert code == 0
     assert notes.replace("\n", " ").strip() == (
-        f"wrote 5 videos to {out}; look at them with 'uvast data check {out}'"
+        f"wrote 5 videos to {out}; look at them with uvast data check {out}"
     )
     code, table, _ = run("data", "check", out)
     assert code == 0

@@ -8,8 +8,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-from in_process import uvast
 
+from in_process import uvast
 from uvast.benchmark.demo import BASELINE, CLICKS, DECODED, FULL
 from uvast.benchmark.demo_world import FAST, DemoPlace, clear_place
 from uvast.data import Dataset

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from in_process import uvast
 
+from in_process import uvast
 from uvast.runs import RunFolder
 
 SMALL = (
@@ -50,7 +50,7 @@ def test_runs_are_joined(run, tmp_path):
     done = uvast("ensemble", *parts, "--out", out)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == f"the model, an ensemble of 2, is in {out}\n"
-    assert [one.seed for one in RunFolder.open(out)[2].members] == [3, 4]
+    assert [one.seed for one in RunFolder.open(out).info.members] == [3, 4]
     again = uvast("ensemble", *parts, "--out", out)
     assert again.returncode == 2
     assert again.stderr.startswith(f"error: {out}: already holds a run")

@@ -16,7 +16,8 @@ from uvast.data import DatasetSpec, Split, write_spec, write_splits
 from uvast.errors import InputError, MissingFileError, OutputError
 from uvast.evaluation import PROTOCOLS
 from uvast.files import write_json
-from uvast.inference.output import MANIFEST, Manifest
+from uvast.files.names import MANIFEST
+from uvast.inference.output import Manifest
 
 TRUTH = {"v1": "AABB", "v2": "AAAA", "v3": "BBBB"}
 

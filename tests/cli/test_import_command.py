@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from in_process import uvast
 
+from in_process import uvast
 from uvast.features import generate_videos
-from uvast.inference.output import MANIFEST, write_prediction
+from uvast.files.names import MANIFEST
+from uvast.inference.output import write_prediction
 from uvast.inference.prediction import Prediction
 from uvast.projects import Project
 from uvast.segments import Segmentation

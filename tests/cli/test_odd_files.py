@@ -11,8 +11,8 @@ from types import FrameType
 
 import numpy as np
 import pytest
-from in_process import uvast
 
+from in_process import uvast
 from uvast.config import Config
 from uvast.training import train
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from in_process import uvast
 
+from in_process import uvast
 from uvast.evaluation import score
 from uvast.exchange import Event, VideoAnnotations
 from uvast.features import (

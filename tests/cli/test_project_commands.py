@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from in_process import uvast
 
+from in_process import uvast
 from uvast.exchange import Event, VideoAnnotations
 from uvast.features import generate_videos, motion_vocabulary
 from uvast.projects import Project

@@ -284,6 +284,8 @@ def test_features_of_a_model(run, tiny_path, tmp_path, monkeypatch, kind):
     }
 
     class Encoder:
+        sampling_rate = 1
+
         def encode(self, features):
             return answers[features.tobytes()]
 
@@ -292,3 +294,22 @@ def test_features_of_a_model(run, tiny_path, tmp_path, monkeypatch, kind):
     acc = json.loads(result.stdout)["scores"]["constrained k-medoids"]["acc"]
     assert acc == 100 if kind == "encoder" else acc > 90
     assert len(Dataset.open(tmp_path / "out").names) == len(dataset.names)
+
+
+def test_an_encoder_sees_frames_at_its_own_rate(run, tiny_path, tmp_path, monkeypatch):
+    dataset = Dataset.open(tiny_path)
+    lengths = []
+
+    class Encoder:
+        sampling_rate = 3
+
+        def encode(self, features):
+            lengths.append(len(features))
+            return features
+
+    monkeypatch.setattr("uvast.inference.load", lambda path: Encoder())
+    run(tiny_path, "--features", "encoder", "--model", "run")
+    assert lengths == [-(-dataset.source_frames(name) // 3) for name in dataset.names]
+    made = Dataset.open(tmp_path / "out")
+    for name in made.names:
+        assert made.source_frames(name) == dataset.source_frames(name)

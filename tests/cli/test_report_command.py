@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from in_process import uvast
 
+from in_process import uvast
 from uvast.config import Config
 from uvast.training import train
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from in_process import uvast
 
+from in_process import uvast
 from uvast.config import Config
 from uvast.data import Dataset
 from uvast.inference.output import read_manifest

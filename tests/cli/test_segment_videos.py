@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from in_process import uvast
 
 import uvast as library
+from in_process import uvast
 from uvast.config import Config
 from uvast.errors import ConfigError, InputError
 from uvast.features import generate_videos, motion_vocabulary, presentation_times, read_card
@@ -95,7 +95,7 @@ def test_videos_are_segmented_as_their_extracted_features_are(place: Place, tmp_
 
 
 def test_a_run_says_what_made_its_features(place: Place) -> None:
-    _, _, info = RunFolder.open(place.run)
+    info = RunFolder.open(place.run).info
     model = library.load(place.run)
     assert model.extractor == info.extractor
     assert info.extractor is not None

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import typer
-from in_process import uvast
 from typer.testing import CliRunner
 
+from in_process import uvast
 from uvast.cli.console import progress_bar
 from uvast.cli.main import app, main
 from uvast.cli.train import train
@@ -18,7 +18,7 @@ from uvast.config import Config
 from uvast.data import generate_dataset
 from uvast.errors import ConfigError
 from uvast.runs import RunFolder, RunInfo
-from uvast.training import EpochReport, Part, Plan
+from uvast.training import EpochReport, Part, Plan, Step
 
 
 @pytest.fixture
@@ -203,10 +203,10 @@ def test_one_bar_covers_what_is_left_of_all_stages():
     with progress_bar() as progress:
         bar = TrainingBar(progress, "full labels")
         bar.begin(Plan("uvast", 3, "cpu", {1: 2, 2: 4}))  # stage 1 had 5 epochs, 3 are done
-        bar.step(1, 4, 5, 0.5)
+        bar.step(Step(1, 4, 5, 0.5))
         assert [(task.completed, task.total) for task in progress.tasks] == [(0.5, 6)]
         bar.epoch(EpochReport(1, 5, 5, 1.0, 1e-3, {"total": 2.0}, {}))
-        bar.step(2, 1, 4, 0.25)
+        bar.step(Step(2, 1, 4, 0.25))
         assert [(task.completed, task.total) for task in progress.tasks] == [(2.25, 6)]
 
 
@@ -214,20 +214,15 @@ def test_inner_runs_are_part_of_the_bar():
     with progress_bar() as progress:
         bar = TrainingBar(progress, "full labels")
         bar.begin(Plan("uvast", 3, "cpu", {1: 5}, folds={2: 1, 3: 4}))  # the first one is done
-        bar.part(Part(fold=2, n_folds=3))
-        bar.step(1, 4, 4, 0.5)
+        bar.step(Step(1, 4, 4, 0.5, Part(fold=2, n_folds=3)))
         (task,) = progress.tasks
         assert (task.completed, task.total) == (0.5, 10)
         assert task.description == "full labels, inner run 2 of 3"
-        bar.part(Part(fold=3, n_folds=3))
-        bar.step(1, 2, 4, 1.0)
+        bar.step(Step(1, 2, 4, 1.0, Part(fold=3, n_folds=3)))
         assert progress.tasks[0].completed == 2.5  # both are on their way
-        bar.part(Part(fold=2, n_folds=3))
-        bar.step(1, 4, 4, 1.0)
-        bar.part(Part(fold=3, n_folds=3))
-        bar.step(1, 4, 4, 1.0)
-        bar.part(Part())
-        bar.step(1, 1, 5, 0.25)
+        bar.step(Step(1, 4, 4, 1.0, Part(fold=2, n_folds=3)))
+        bar.step(Step(1, 4, 4, 1.0, Part(fold=3, n_folds=3)))
+        bar.step(Step(1, 1, 5, 0.25))
         assert progress.tasks[0].completed == 5.25
         assert progress.tasks[0].description == "full labels, stage 1"
 
@@ -236,13 +231,13 @@ def test_one_bar_covers_all_members():
     with progress_bar() as progress:
         bar = TrainingBar(progress)
         bar.begin(Plan("uvast", 3, "cpu", {1: 1}, member=2, n_members=3, later_epochs=4))
-        bar.step(1, 4, 4, 0.5)  # the last epoch of a member that was broken off
+        bar.step(Step(1, 4, 4, 0.5, Part(2)))  # the last epoch of a member that was broken off
         (task,) = progress.tasks
         assert (task.completed, task.total) == (0.5, 5)
         assert task.description == "member 2 of 3, stage 1"
-        bar.step(1, 4, 4, 1.0)
+        bar.step(Step(1, 4, 4, 1.0, Part(2)))
         bar.begin(Plan("uvast", 3, "cpu", {1: 4}, member=3, n_members=3))
-        bar.step(1, 1, 4, 1.0)
+        bar.step(Step(1, 1, 4, 1.0, Part(3)))
         (task,) = progress.tasks
         assert (task.completed, task.total) == (2, 5)
         assert task.description == "member 3 of 3, stage 1"

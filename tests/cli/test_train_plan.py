@@ -6,8 +6,8 @@ import json
 import re
 
 import pytest
-from in_process import uvast
 
+from in_process import uvast
 from uvast.cli.plans import idle_cores
 from uvast.config import load_config, parse_config
 from uvast.runs import RunFolder
@@ -39,7 +39,7 @@ def test_the_plan_is_told_and_kept(tiny_path, tmp_path, preset):
     assert re.fullmatch(r"this will take (less than|about) .*minutes? \(cpu\)", minutes)
     inner = others.index("first, 2 inner runs of 2 epochs choose how to decode")
     assert others[inner + 1] == "training uvast on 4 videos (cpu): 2 epochs of stage 1"
-    _, config, _ = RunFolder.open(run)
+    config = RunFolder.open(run).config
     assert (config.train.sampling_rate, config.train.epochs) == (2, 2)
     small = load_config("small")
     assert config.decode == small.decode

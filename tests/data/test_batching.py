@@ -44,7 +44,7 @@ def test_targets() -> None:
 
 
 def test_long_segments_become_chunks() -> None:
-    batch = collate([_video("a", 10)], [Segmentation([1, 0], [8, 2])], max_fraction=0.4)
+    batch = collate([_video("a", 10)], [Segmentation([1, 0], [8, 2])], chunk_fraction=0.4)
     assert batch.targets.transcript.tolist() == [[1, 1, 0]]
     assert batch.targets.labels.tolist() == [[1] * 8 + [0] * 2]
     assert batch.targets.segment_of_frame.tolist() == [[0] * 4 + [1] * 4 + [2] * 2]

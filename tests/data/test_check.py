@@ -24,6 +24,15 @@ def test_a_right_dataset_has_no_problems(generated: Path) -> None:
     assert seen == [(done, 12) for done in range(1, 13)]
 
 
+def test_features_alone_are_right(make_dataset) -> None:
+    path = make_dataset({"v1": "aab", "v2": "abba"})
+    shutil.rmtree(path / "groundTruth")
+    (path / "mapping.txt").unlink(missing_ok=True)
+    report = check_dataset(path)
+    assert report.ok
+    assert "no labels: videos can be segmented, not scored" in report.notes
+
+
 def test_statistics(make_dataset) -> None:
     path = make_dataset({"v1": "aabbbacc", "v2": "a", "v3": "bbc"}, mapping="0 c\n1 b\n2 a\n3 d\n")
     report = check_dataset(path)

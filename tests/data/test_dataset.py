@@ -93,6 +93,17 @@ def test_an_unknown_label(make_dataset) -> None:
     )
 
 
+def test_the_word_for_frames_without_a_label_is_no_class(make_dataset):
+    path = make_dataset({"v": "aab"})
+    labels = path / "groundTruth" / "v.txt"
+    labels.write_text("a\na\nunlabelled\n")
+    with pytest.raises(LabelError, match=r"'unlabelled' is the word for frames without a label.*"):
+        _ = Dataset.open(path).vocabulary
+    (path / "mapping.txt").write_text("0 a\n1 b\n")
+    with pytest.raises(LabelError, match=r"line 3: unknown label 'unlabelled'; say in labelled"):
+        Dataset.open(path).source_labels("v")
+
+
 def test_a_video_of_another_width(generated_copy: Path) -> None:
     dataset = Dataset.open(generated_copy)
     path = dataset.features_path(dataset.names[0])

@@ -72,6 +72,15 @@ def test_features_that_are_something_else(tmp_path, content, sentence):
     assert str(caught.value).startswith(f"{path}: {sentence}")
 
 
+def test_features_beside_which_something_else_lies(tmp_path):
+    (tmp_path / "v[1].npz").touch()
+    with pytest.raises(MissingFileError) as caught:
+        read_header(tmp_path / "v[1].npy")
+    assert str(caught.value) == (
+        f"{tmp_path / 'v[1].npy'}: does not exist; v[1].npz is an archive: unpack it first"
+    )
+
+
 def test_labels_that_are_something_else(tmp_path, make_dataset):
     path = make_dataset({"v": "a" * 3210, "w": "ab"})
     labels = path / "groundTruth" / "v.txt"

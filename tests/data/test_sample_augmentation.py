@@ -58,7 +58,7 @@ def epoch(dataset: Dataset, targets: dict, number: int = 0, **options) -> list[B
 
 def test_an_epoch_depends_on_nothing_but_seed_and_number(dataset: Dataset, targets: dict) -> None:
     augmentation = replace(ALL, mirroring=0.5, symmetry=mirror())
-    options = {"batch_size": 3, "frame_dropping": 0.5, "max_fraction": 0.2, "shuffle": True}
+    options = {"batch_size": 3, "frame_dropping": 0.5, "chunk_fraction": 0.2, "shuffle": True}
     alone = epoch(dataset, targets, 3, augmentation=augmentation, **options)
     again = epoch(dataset, targets, 3, augmentation=augmentation, workers=2, **options)
     assert same(alone, again)
@@ -69,12 +69,12 @@ def test_an_epoch_depends_on_nothing_but_seed_and_number(dataset: Dataset, targe
 
 
 def test_switched_off_it_changes_no_bit(dataset: Dataset, targets: dict) -> None:
-    plain = epoch(dataset, targets, frame_dropping=0.5, max_fraction=0.2)
+    plain = epoch(dataset, targets, frame_dropping=0.5, chunk_fraction=0.2)
     off = epoch(
         dataset,
         targets,
         frame_dropping=0.5,
-        max_fraction=0.2,
+        chunk_fraction=0.2,
         augmentation=SampleAugmentation(reordering=1.0, mirroring=1.0),
     )
     assert same(plain, off)
@@ -121,7 +121,7 @@ def test_nothing_is_taken_from_other_videos_than_the_loader_has(
 
 def test_chunks_are_cut_from_the_recombined_sample(dataset: Dataset, targets: dict) -> None:
     whole = epoch(dataset, targets, augmentation=MADE_NEW)
-    cut = epoch(dataset, targets, augmentation=MADE_NEW, max_fraction=0.1)
+    cut = epoch(dataset, targets, augmentation=MADE_NEW, chunk_fraction=0.1)
     for one, other in zip(whole, cut, strict=True):
         assert torch.equal(one.features, other.features)
         assert torch.equal(one.targets.labels, other.targets.labels)

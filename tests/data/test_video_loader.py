@@ -64,7 +64,7 @@ def test_batches_are_the_same_with_any_number_of_workers(
                 seed=5,
                 workers=workers,
                 frame_dropping=0.5,
-                max_fraction=0.2,
+                chunk_fraction=0.2,
             ).epoch(3)
         )
         for workers in (0, 2, 2)

@@ -146,6 +146,23 @@ def test_times_since_1970_are_a_sentence():
         compare_annotations(late, late, times_of=lambda _: None)
 
 
+def test_one_video_on_each_side_needs_no_name_but_a_note():
+    cut = Event("cut", 0.0, 1.0)
+    found = compare_annotations([video("v.mp4", cut)], [video("w", cut)], times_of=lambda _: None)
+    assert "v.mp4 is compared with w: each side has one video" in found.notes
+    same = compare_annotations([video("v.mp4", cut)], [video("v", cut)], times_of=lambda _: None)
+    assert not [one for one in same.notes if "is compared with" in one]
+
+
+def test_points_are_not_compared_with_intervals():
+    with pytest.raises(LabelError, match="w: one side has points and no intervals; compare files"):
+        compare_annotations(
+            [video("v", Event("cut", 0.0, 1.0))],
+            [video("w", Event("cut", 1.0))],
+            times_of=lambda _: None,
+        )
+
+
 def test_nothing_to_compare():
     points, some = [video("a", Event("x", 1.0))], [video("a", Event("x", 1.0, 2.0))]
     with pytest.raises(LabelError, match=r"there are no intervals to compare"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,6 +93,15 @@ def test_the_keys_of_the_json():
     }
     assert full["confusion"] == [[1, 0], [0, 1]]
     json.dumps(full, allow_nan=False)
+
+
+def test_bare_transcripts_are_sorted_by_what_they_have():
+    nan = dict.fromkeys((10, 25, 50), math.nan)
+    bare = [
+        VideoScores(name, 9, replace(scores(1), acc=math.nan, edit=edit, f1=nan))
+        for name, edit in (("a", 100.0), ("b", 50.0))
+    ]
+    assert [one.video for one in worst_first(bare)] == ["b", "a"]
 
 
 def test_the_worst_video_comes_first_and_equals_are_sorted_by_name():

@@ -161,3 +161,12 @@ def test_intervals_that_overlap_themselves_are_one_in_boris(tmp_path: Path):
         write_annotations(path, [video], format_named(name), TARGET)
         events = read_annotations(path).videos[0].events
         assert [(e.start, e.end) for e in events] == [(0.0, 3.0), (3.0, 4.0)]
+
+
+def test_files_that_know_a_video_by_other_paths_are_told(tmp_path: Path):
+    for who in ("ann", "bo"):
+        (tmp_path / f"{who}.csv").write_text(f"video,start,end,label\n/{who}/v.mp4,1,2,{who}\n")
+    found = read_annotations(tmp_path)
+    assert [(video.video, video.labels) for video in found.videos] == [("v.mp4", ("ann", "bo"))]
+    told = "v.mp4: the files have it at ann/v.mp4 and at bo/v.mp4; it is read as one video"
+    assert found.warnings == (told,)

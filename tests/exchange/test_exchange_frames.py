@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from uvast.errors import ConfigError, InputError, LabelError
 from uvast.exchange import (
-    UNKNOWN,
     ConstantRate,
     Event,
     PresentationTimes,
@@ -21,11 +20,11 @@ from uvast.exchange import (
     frame_labels,
     frame_timestamps,
     from_frame_labels,
-    from_timestamps,
     parse_rate,
 )
+from uvast.exchange.frame_times import middles
 from uvast.exchange.overlaps import first_conflict, painted
-from uvast.segments import Segmentation
+from uvast.segments import UNLABELLED, Segmentation
 
 NTSC = Fraction(30000, 1001)
 TWO_HOURS = 215_784
@@ -82,8 +81,8 @@ def test_timestamps_come_back_even_if_rounded_to_milliseconds(frames, rate):
     times = ConstantRate(Fraction(rate), 201)
     stamps = np.sort(frames)
     labels = [f"l{frame}" for frame in stamps]
-    video = from_timestamps("v", stamps, labels, times)
-    rough = VideoAnnotations("v", tuple(Event(e.label, round(e.start, 3)) for e in video.events))
+    seconds = np.round(middles(times, stamps), 3).tolist()
+    rough = VideoAnnotations("v", tuple(map(Event, labels, seconds)))
     found = frame_timestamps(rough, times)
     np.testing.assert_array_equal(found.timestamps, stamps)
     assert found.labels == tuple(labels)
@@ -104,7 +103,7 @@ AT_10 = ConstantRate(Fraction(10), 10)
 
 
 def letters(found) -> str:
-    return "".join("?" if i == UNKNOWN else found.names[i][0] for i in found.labels)
+    return "".join("?" if i == UNLABELLED else found.names[i][0] for i in found.labels)
 
 
 def test_gaps_are_background_or_unknown():

@@ -14,7 +14,8 @@ from uvast.data.timestamps import Annotation
 from uvast.errors import LabelError
 from uvast.exchange import ConstantRate, Event, Source, Span, read_annotations, recognised
 from uvast.exchange.formats import format_named, read
-from uvast.inference.output import MANIFEST, write_prediction
+from uvast.files.names import MANIFEST
+from uvast.inference.output import write_prediction
 from uvast.inference.prediction import Prediction
 from uvast.segments import Segmentation
 from uvast.vocabulary import Vocabulary

@@ -7,11 +7,21 @@ import json
 import zipfile
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from uvast.errors import CorruptFileError, LabelError
-from uvast.exchange import ConstantRate, Event, Source, Span, recognised
-from uvast.exchange.formats import format_named, read
+from uvast.exchange import (
+    ConstantRate,
+    Event,
+    PresentationTimes,
+    Source,
+    Span,
+    Target,
+    VideoAnnotations,
+    recognised,
+)
+from uvast.exchange.formats import format_named, read, write
 
 AT_25 = ConstantRate(Fraction(25))
 
@@ -371,6 +381,14 @@ def test_label_studio_json_min():
     assert found.warnings == ()
 
 
+@pytest.mark.parametrize("kind", ["label-studio", "label-studio-predictions"])
+def test_label_studio_is_told_the_rate_of_a_video_whose_frames_have_times(kind):
+    video = VideoAnnotations("v.mp4", (Event("cut", 0.1, 0.3),), frame_rate=10.0)
+    times = PresentationTimes(np.arange(20) / 10)
+    content = write(format_named(kind), [video], Target("out", lambda _: times)).content
+    assert json.loads(content)[0]["data"] == {"video": "v.mp4", "fps": 10.0}
+
+
 def test_label_studio_needs_a_frame_rate():
     task = {"data": {"video": "v.mp4"}, "annotations": [
         {"result": [result(ranges=[{"start": 1, "end": 2}], timelinelabels=["a"])]}]}  # fmt: skip
@@ -439,6 +457,26 @@ def test_tables_by_frames_and_of_points():
     assert (points.video, spans(points)) == ("v", [("a", 1.02, None)])
     with_rate = reading("video,frame,label,fps\nv,50,a,50\n", "t.csv").videos[0]
     assert (with_rate.frame_rate, spans(with_rate)) == (50.0, [("a", 1.01, None)])
+
+
+@pytest.mark.parametrize("name", ["duration", "Duration (s)", "duration_seconds"])
+def test_a_start_and_a_duration_are_an_interval(name):
+    text = f"video,onset,{name},label\nv,0.1,0.2,cut\nv,1:05,3,stir\nv,2,0,beep\nv,4,,look\n"
+    found = reading(text, "t.csv", "csv")
+    assert spans(found.videos[0]) == [
+        ("cut", 0.1, 0.3), ("beep", 2.0, None), ("look", 4.0, None), ("stir", 65.0, 68.0),
+    ]  # fmt: skip
+    told = "there is no column 'end'; 'duration' is how long each event lasts"
+    assert found.warnings == (told,)
+
+
+@pytest.mark.parametrize(
+    ("header", "end"), [("start,end", 2.0), ("time,rate", None), ("start_frame,end_frame", 0.08)]
+)
+def test_a_duration_that_may_be_the_video_s_is_not_used(header, end):
+    found = reading(f"video,{header},label,duration\nv,1,2,cut,60\n", "t.csv", "csv", times=AT_25)
+    assert found.videos[0].events[0].end == end
+    assert "column 'duration' is not used" in found.warnings
 
 
 def test_predictions_of_uvast_are_read_by_their_seconds():
@@ -623,6 +661,30 @@ def test_what_nobody_recognises():
         read(format_named("uvast"), Source(b"{", "x.json"))
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("x.csv", b"", "is empty; choose a file with labels"),
+        ("x.csv", b"a,b\n1,2\n", "has no row that names columns of labels; name them video, start"),
+        (
+            "x.mp4",
+            b"\0\0\0\x20ftypisom",
+            "is a video, not labels; add it to a project with",
+        ),
+        ("x.gz", b"\x1f\x8b\x08", "is an archive, not labels; unpack it first"),
+        (
+            "x.mat",
+            b"MATLAB 5.0 MAT-file",
+            "is a MATLAB file, not labels; export the labels",
+        ),
+    ],
+)
+def test_what_is_no_file_of_labels(name, content, sentence):
+    with pytest.raises(LabelError) as caught:
+        recognised(Source(content, name))
+    assert str(caught.value).startswith(f"{name}: {sentence}")
+
+
 def test_a_newer_native_file():
     text = '{"format": "uvast annotations", "version": 2, "videos": []}'
     with pytest.raises(LabelError, match=r"has version 2, this uvast reads 1; install a newer"):
@@ -636,3 +698,104 @@ def test_frames_that_nobody_labelled_are_no_class_of_frame_texts():
     assert video.observed == (Span(0.0, 1.0), Span(2.0, 4.0))
     with pytest.raises(LabelError, match="holds no labels"):
         reading("unlabelled\n" * 9, "soup.txt", "ms-tcn", times=AT_25)
+
+
+TWO_MICE = [
+    pytest.param(
+        "video,start,end,label\n/d/mouse1/video.mp4,1,2,groom\n/d/mouse2/video.mp4,3,4,rear\n",
+        "csv",
+        id="table",
+    ),
+    pytest.param(
+        r"""{"behaviors_conf": {"0": {"code": "groom", "type": "Point event"},
+        "1": {"code": "rear", "type": "Point event"}}, "observations": {
+        "a": {"file": {"1": ["C:\\d\\mouse1\\video.mp4"]}, "events": [[1, "", "groom"]]},
+        "b": {"file": {"1": ["C:\\d\\mouse2\\video.mp4"]}, "events": [[3, "", "rear"]]}}}""",
+        "boris",
+        id="boris",
+    ),
+    pytest.param(
+        "Observation id,Source,Media file name,Subject,Behavior,Behavior type,Time,Comment\n"
+        "a,player #1:/d/mouse1/video.mp4,/d/mouse1/video.mp4,,groom,POINT,1,\n"
+        "b,player #1:/d/mouse2/video.mp4,/d/mouse2/video.mp4,,rear,POINT,3,\n",
+        "boris-tabular",
+        id="boris-tabular",
+    ),
+    pytest.param(
+        "Source,Media file name,Subject,Behavior,Behavior type,Time,Comment\n"
+        "/d/mouse1/video.mp4,/d/mouse1/video.mp4,,groom,POINT,1,\n"
+        "/d/mouse2/video.mp4,/d/mouse2/video.mp4,,rear,POINT,3,\n",
+        "boris-tabular",
+        id="boris-tabular without observations",
+    ),
+    pytest.param(
+        """{"attribute": {}, "file": {"1": {"fname": "/d/mouse1/video.mp4"},
+        "2": {"fname": "/d/mouse2/video.mp4"}}, "view": {"1": {"fid_list": ["1"]},
+        "2": {"fid_list": ["2"]}}, "metadata": {"a": {"vid": "1", "z": [1], "av": {"x": "groom"}},
+        "b": {"vid": "2", "z": [3], "av": {"x": "rear"}}}}""",
+        "via",
+        id="via",
+    ),
+    pytest.param(
+        "# CSV_HEADER = metadata_id,file_list,temporal_segment_start,temporal_segment_end,metadata"
+        '\n"a","[""/d/mouse1/video.mp4""]",1,2,"{""x"":""groom""}"'
+        '\n"b","[""/d/mouse2/video.mp4""]",3,4,"{""x"":""rear""}"\n',
+        "via-csv",
+        id="via-csv",
+    ),
+    pytest.param(
+        json.dumps(
+            [
+                {"data": {"video": f"/d/{folder}/video.mp4"}, "annotations": [{"result": [
+                    {"type": "labels", "value": {"start": 1, "end": 2, "labels": [label]}}]}]}
+                for folder, label in (("mouse1", "groom"), ("mouse2", "rear"))
+            ]
+        ),
+        "label-studio",
+        id="label-studio",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "kind"), TWO_MICE)
+def test_two_videos_of_one_file_name_stay_two(text, kind):
+    found = reading(text, "two.x", kind)
+    assert {video.video: video.labels for video in found.videos} == {
+        "mouse1/video.mp4": ("groom",), "mouse2/video.mp4": ("rear",),
+    }  # fmt: skip
+
+
+def test_one_video_under_several_spellings_is_one():
+    rows = (r"d\mouse1\video.mp4", "/d/mouse1/video.mp4", "./d/mouse1//video.mp4")
+    text = "video,start,end,label\n" + "".join(f"{row},1,2,{n}\n" for n, row in enumerate(rows))
+    (video,) = reading(text, "t.csv", "csv").videos
+    assert (video.video, len(video.events)) == ("video.mp4", 3)
+
+
+CVAT_PROJECT = """<annotations><meta><project><id>1</id><name>mice</name><tasks>
+  <task><id>3</id><name>{}</name><size>100</size></task>
+  <task><id>5</id><name>{}</name><size>50</size></task></tasks></project></meta>
+  <track id="0" label="groom" task_id="3"><box frame="10" outside="0"/></track>
+  <track id="1" label="rear" task_id="{}"><box frame="20" outside="0"/></track></annotations>"""
+
+
+def test_cvat_tasks_of_a_project_are_videos_of_their_own():
+    text = CVAT_PROJECT.format("m1.mp4", "m2.mp4", 5)
+    found = reading(text, "a.xml", "cvat", times=AT_25)
+    assert [(v.video, spans(v), v.observed) for v in found.videos] == [
+        ("m1.mp4", [("groom", 0.4, 4.0)], (Span(0.0, 4.0),)),
+        ("m2.mp4", [("rear", 0.8, 2.0)], (Span(0.0, 2.0),)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (CVAT_PROJECT.format("m.mp4", "m.mp4", 5), r"two tasks are called 'm.mp4'; export each"),
+        (CVAT_PROJECT.format("m1.mp4", "m2.mp4", 7), r"does not say which video each is of"),
+        (CVAT_PROJECT.format("m1.mp4", "", 5), r"a task has no name"),
+    ],
+)
+def test_cvat_tasks_that_cannot_be_told_apart_are_refused(text, sentence):
+    with pytest.raises(LabelError, match=sentence):
+        reading(text, "a.xml", "cvat", times=AT_25)

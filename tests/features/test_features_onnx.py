@@ -88,6 +88,30 @@ def test_the_version_is_of_model_and_settings(tmp_path):
     assert len(versions) == 2
 
 
+def move_weights(path: Path, file: str, bias: float) -> None:
+    """Adds a bias to the means of a model, whose value is in a file beside it."""
+    model = onnx.load(path)
+    model.graph.node[0].output[0] = "plain"
+    model.graph.node.append(helper.make_node("Add", ["plain", "bias"], ["means"]))
+    values = np.full(3, bias, np.float32)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(values, "bias"))
+    onnx.save(model, path, save_as_external_data=True, location=file, size_threshold=0)
+
+
+@pytest.mark.parametrize("folder", ["", "w" * 150 + "/"], ids=["beside", "below"])
+def test_the_version_is_of_the_weights_in_files_of_their_own(folder, tmp_path):
+    versions = []
+    for name, bias in (("a", 1.0), ("b", 1.0), ("c", 2.0)):
+        path = tmp_path / name / "m.onnx"
+        (path.parent / folder).mkdir(parents=True)
+        request = write_model(path, [1, 3, 4, 6], [2, 3], PLAIN)
+        move_weights(path, f"{folder}m.data", bias)
+        versions.append(make(request).version)
+    models = {(tmp_path / name / "m.onnx").read_bytes() for name in "abc"}
+    assert len(models) == 1, "the weights are in the other file"
+    assert versions[0] == versions[1] != versions[2]
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [

@@ -14,8 +14,8 @@ from video_files import HEIGHT, WIDTH, numbers_of, write_video
 
 from uvast.errors import CorruptFileError, MissingFileError
 from uvast.features import pictures as pictures_module
-from uvast.features.frames import Clock
-from uvast.features.pictures import film_strip
+from uvast.features.clock import Clock
+from uvast.features.pictures import exact_picture, film_strip
 
 
 def seen(strip: list[bytes]) -> list[int]:
@@ -53,6 +53,15 @@ def test_variable_rates_go_by_presentation_time(tmp_path: Path) -> None:
     assert seen(film_strip(path, [0.11, 0.91, 1.9, 2.02, 2.9, 3.02, 9])) == [
         *(2, 18, 19, 20, 21, 22, 23),
     ]
+
+
+@pytest.mark.parametrize("keys", ["1", "5", "250"])
+def test_frames_of_a_burst_are_shown_each_at_its_time(keys: str, tmp_path: Path) -> None:
+    times = [0.0, 1.0, *(1.5 + np.arange(20) / 100), 3.0, 4.0]
+    path = write_video(tmp_path / "video.mp4", len(times), times=times, stream_options={"g": keys})
+    exact = [exact_picture(path, time + 0.002) for time in times]
+    assert numbers_of(exact) == list(range(len(times)))
+    assert seen(film_strip(path, [time + 0.002 for time in times])) == list(range(len(times)))
 
 
 @pytest.mark.parametrize(

@@ -226,3 +226,20 @@ def test_names_in_a_file_run_no_code(tmp_path):
     with pytest.raises(CorruptFileError):
         read_poses(path)
     assert not (tmp_path / "trace").exists()
+
+
+def test_columns_of_a_second_kind_are_not_dropped(tmp_path):
+    fixed = deeplabcut_fixed_h5(tmp_path / "fixed.h5")
+    with h5py.File(fixed, "r+") as file:
+        next(iter(file.values()))["block1_values"] = np.zeros((len(VALUES), 1), "<i8")
+    table = deeplabcut_table_h5(tmp_path / "table.h5")
+    with h5py.File(table, "r+") as file:
+        group = next(iter(file.values()))
+        rows, attributes = group["table"][...], dict(group["table"].attrs)
+        kind = np.dtype([*rows.dtype.descr, ("values_block_1", "<i8", (1,))])
+        del group["table"]
+        group["table"] = np.zeros(len(rows), kind)
+        group["table"].attrs.update(attributes)
+    for path in (fixed, table):
+        with pytest.raises(CorruptFileError, match=r"holds columns of 2 kinds, .*or as CSV"):
+            read_table(path)

@@ -15,6 +15,7 @@ from video_files import HEIGHT, WIDTH, Pictures, numbers_of, write_sound, write_
 
 from uvast.errors import CorruptFileError, MissingFileError
 from uvast.features import FrameReader, Picture, View, presentation_times, video_info
+from uvast.features.clock import due
 from uvast.features.frames import _Sampler
 from uvast.features.video_file import fingerprint
 
@@ -110,20 +111,34 @@ def test_a_higher_rate_repeats_frames(tmp_path):
     assert numbers_of(pictures) == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
+def test_no_frame_of_a_burst_is_seen_before_it_comes(tmp_path):
+    # a still picture, then twenty frames in a ninth of a second, then a still picture again
+    times = [0.0, 1.0, 2.0, *(2.5 + np.arange(20) / 180), 4.0, 5.0]
+    path = write_video(tmp_path / "burst.mkv", len(times), times=times)
+    pictures, reader = read(path, rate=90.0)
+    grid = reader.grid(90.0)
+    assert grid.source_frames.tolist() == numbers_of(pictures)
+    burst = (grid.times > 2.501) & (grid.times < 2.6)
+    early = reader.times[grid.source_frames] - grid.times
+    assert early[burst].max() < 0.25 / 180 + 0.001
+    assert early[~burst].max() < 0.25 * 5 / len(times) + 0.001
+
+
 @given(
     st.lists(st.floats(0.004, 0.5), min_size=1, max_size=40),
     st.sampled_from([5.0, 12.5, 15.0, 29.97, 60.0]),
+    st.sampled_from([0.001, 0.01, 0.1]),
 )
 @settings(max_examples=60, deadline=None)
-def test_ticks_and_grid_agree_for_any_times(steps, rate):
+def test_ticks_and_grid_agree_for_any_times(steps, rate, slack):
     """The frames that are handed out as they come are those that the table says."""
     reader = FrameReader(Path("unused"))
     reader._times.extend(np.cumsum([0.0, *steps[:-1]]))
-    reader._end = reader._times[-1] + steps[-1]
-    reader._slack = 0.001
+    reader._end = reader._times[-1] + max(steps[-1], 4 * slack)
+    reader._slack = slack
     sampler = _Sampler.__new__(_Sampler)
-    sampler._rate, sampler._slack, sampler._n_ticks = rate, 0.001, 0
-    ends = [*reader._times[1:], reader._end]
+    sampler._rate, sampler._slack, sampler._n_ticks = rate, slack, 0
+    ends = [*due(reader.times[:-1], reader.times[1:], slack), reader._end]
     handed_out = np.repeat(np.arange(len(ends)), [sampler.ticks(end) for end in ends])
     grid = reader.grid(rate)
     if len(handed_out):

@@ -107,6 +107,19 @@ def test_a_place_that_cannot_be_written(tmp_path):
     assert names_in(tmp_path) == ["file", "folder"]
 
 
+def test_a_temporary_that_cannot_be_removed_hides_no_error(tmp_path, monkeypatch):
+    """As on a disk that can only be read."""
+
+    def read_only(path, *_, **__):
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(Path, "unlink", read_only)
+    monkeypatch.setattr("uvast.files.writing.os.open", read_only)
+    with pytest.raises(OutputError) as caught:
+        files.write_text(tmp_path / "x.csv", "")
+    assert str(caught.value).startswith(f"{tmp_path / 'x.csv'}: ")
+
+
 def test_a_value_that_is_no_json_leaves_no_file(tmp_path):
     with pytest.raises(TypeError):
         files.write_json(tmp_path / "a.json", {"a": object()})

@@ -16,7 +16,12 @@ from uvast.training import train
 @pytest.fixture(scope="session")
 def run(tiny_path: Path, small_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = small_config.replaced(
-        **{"train.epochs": 60, "train.learning_rate": 3e-3, "model.encoder_dropout": 0.0}
+        **{
+            "train.epochs": 60,
+            "train.learning_rate": 3e-3,
+            "train.checkpoint_seconds": 60.0,
+            "model.encoder_dropout": 0.0,
+        }
     )
     return train(tiny_path, tmp_path_factory.mktemp("runs") / "run", config=config, split=1).path
 

@@ -48,7 +48,7 @@ def test_best_says_if_its_transcript_was_cut(
     joint = model.segment(video.features, transcript="semi-markov")
 
     def cut(*_: object, **__: object) -> tuple[Transcript, ...]:
-        return (Transcript(joint.transcript, 0.0, complete=False),)
+        return (Transcript(joint.transcript, 0.0, ended=False),)
 
     monkeypatch.setattr("uvast.inference.writing.beam_transcripts", cut)
     monkeypatch.setattr(

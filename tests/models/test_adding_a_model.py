@@ -11,14 +11,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from uvast.benchmark.cell import Cell, run_cell
+from uvast.benchmark.cell import Cell
 from uvast.benchmark.matrix import Matrix
+from uvast.benchmark.run_cell import run_cell
 from uvast.config import ModelConfig, load_config
 from uvast.errors import CheckpointError, ConfigError
 from uvast.inference import load
 from uvast.inference.named_decodings import decodings_of, named_decodings
-from uvast.models.build import BUILDERS, Builder, as_frame_model, build_model, gives_boundaries
+from uvast.models.build import BUILDERS, Builder, build_model
 from uvast.models.checkpoint import ModelCard, load_model, model_tensors, write_checkpoint
+from uvast.models.protocols import as_frame_model, gives_boundaries
 from uvast.vocabulary import Vocabulary
 
 PAGE = Path(__file__).parents[2] / "docs" / "adding-a-model.md"

@@ -14,7 +14,7 @@ from torch.nn import functional
 from uvast.config import ModelConfig, load_config
 from uvast.errors import ConfigError
 from uvast.models.asformer import AsformerDimensions, asformer
-from uvast.models.build import BUILDERS, build_model, gives_boundaries
+from uvast.models.build import BUILDERS, build_model
 from uvast.models.convolution import DilatedConvolution
 from uvast.models.ms_tcn import DilatedResidualLayer, MsTcnDimensions, ms_tcn
 from uvast.models.ms_tcn_plus_plus import (
@@ -22,6 +22,7 @@ from uvast.models.ms_tcn_plus_plus import (
     MsTcnPlusPlusDimensions,
     ms_tcn_plus_plus,
 )
+from uvast.models.protocols import gives_boundaries
 
 KINDS = ("ms-tcn", "ms-tcn++", "asformer", "asrf")
 N_CLASSES = {"gtea": 11, "50salads": 19, "breakfast": 48}

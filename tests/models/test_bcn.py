@@ -15,7 +15,8 @@ from uvast.errors import ConfigError
 from uvast.models import Encoded
 from uvast.models.barrier import barrier_smooth
 from uvast.models.bcn import Bcn, BcnDimensions, frame_weights, weighted_average
-from uvast.models.build import build_model, gives_boundaries
+from uvast.models.build import build_model
+from uvast.models.protocols import gives_boundaries
 from uvast.training.loss_sums import framewise_losses
 from uvast.training.losses import cross_entropy
 

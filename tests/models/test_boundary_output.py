@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from uvast.config import ModelConfig
-from uvast.models.build import build_model, gives_boundaries
+from uvast.models.build import build_model
 from uvast.models.checkpoint import ModelCard, load_model, model_tensors, write_checkpoint
+from uvast.models.protocols import gives_boundaries
 from uvast.vocabulary import Vocabulary
 
 ENCODERS = ("uvast", "asformer", "plain")

@@ -9,9 +9,10 @@ import torch
 
 from uvast.config import LossConfig, load_config
 from uvast.data.batching import Targets
-from uvast.models.build import build_model, own_terms
+from uvast.models.build import build_model
 from uvast.models.dilated_graph import missing_pairs
 from uvast.models.dtgrm import Dtgrm, DtgrmDimensions, GraphLayer, SwappedEncoded, swapped_places
+from uvast.models.protocols import own_terms
 from uvast.training.loss_sums import framewise_losses
 
 

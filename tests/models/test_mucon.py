@@ -25,7 +25,6 @@ from uvast.models.mucon import (
     MuconDimensions,
     consistency_loss,
     length_loss,
-    max_pool,
     share_divergence,
     soft_masks,
 )
@@ -74,21 +73,6 @@ def test_the_published_sizes():
 def test_an_odd_width_is_refused():
     with pytest.raises(ConfigError, match="width is 7; an LSTM of two directions needs an even"):
         MuconDimensions(5, 3, width=7)
-
-
-@pytest.mark.parametrize("n_frames", [1, 2, 7, 8])
-def test_pools_take_the_larger_of_two_valid_frames(n_frames):
-    x = torch.randn(2, n_frames, 3) - 2  # mostly below the zeros of padding
-    lengths = (n_frames, max(1, n_frames - 2))
-    mask = torch.arange(n_frames) < torch.tensor(lengths)[:, None]
-    pooled, valid = max_pool(x * mask.unsqueeze(2), mask)
-    for row, n in enumerate(lengths):
-        wanted = [x[row, t : min(t + 2, n)].amax(0) for t in range(0, n, 2)]
-        torch.testing.assert_close(pooled[row, valid[row]], torch.stack(wanted))
-        assert not pooled[row, ~valid[row]].any()
-    alone, none = max_pool(x[:1], None)
-    assert none is None
-    torch.testing.assert_close(alone[0], pooled[0])
 
 
 def plain_mask(fractions, segment, frame, n_frames, n_segments):

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from uvast.benchmark.cell import Cell, run_cell
+from uvast.benchmark.cell import Cell
+from uvast.benchmark.run_cell import run_cell
 from uvast.config import ModelConfig, load_config
 from uvast.errors import ConfigError
 from uvast.inference import load

@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from uvast.models.resampling import Rate, max_pool, pool_chunks, repeat_chunks, stretch
+from uvast.models.resampling import (
+    Rate,
+    max_pool,
+    pool_chunks,
+    pool_pairs,
+    repeat_chunks,
+    stretch,
+)
 
 LENGTHS = st.lists(st.integers(1, 30), min_size=1, max_size=3)
 CPU = torch.device("cpu")
@@ -48,6 +55,21 @@ def test_maxima_are_those_of_each_video_alone(lengths, factor):
         expected = [part.amax(0) for part in row[:length].split(factor)]
         torch.testing.assert_close(found[:n_pooled], torch.stack(expected))
         assert not found[n_pooled:].any()
+
+
+@pytest.mark.parametrize("n_frames", [1, 2, 7, 8])
+def test_pools_take_the_larger_of_two_valid_frames(n_frames):
+    x = torch.randn(2, n_frames, 3) - 2  # mostly below the zeros of padding
+    lengths = (n_frames, max(1, n_frames - 2))
+    mask = torch.arange(n_frames) < torch.tensor(lengths)[:, None]
+    pooled, valid = pool_pairs(x * mask.unsqueeze(2), mask)
+    for row, n in enumerate(lengths):
+        wanted = [x[row, t : min(t + 2, n)].amax(0) for t in range(0, n, 2)]
+        torch.testing.assert_close(pooled[row, valid[row]], torch.stack(wanted))
+        assert not pooled[row, ~valid[row]].any()
+    alone, none = pool_pairs(x[:1], None)
+    assert none is None
+    torch.testing.assert_close(alone[0], pooled[0])
 
 
 @settings(max_examples=40, deadline=None)

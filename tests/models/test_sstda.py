@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from uvast.config import load_config
-from uvast.models.build import adaptation_terms, build_model, learns_unlabelled
+from uvast.models.build import build_model
 from uvast.models.encoded import Encoded
 from uvast.models.ms_tcn import MsTcnDimensions, ms_tcn
+from uvast.models.protocols import adaptation_terms, learns_unlabelled
 from uvast.models.sstda import (
     ORDERS,
     Sstda,

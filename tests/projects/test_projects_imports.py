@@ -434,6 +434,18 @@ def test_a_file_of_an_odd_suffix_is_found_again(tmp_path: Path):
     assert exported(project, format_named("csv"))[0].video == "clip.x1"
 
 
+def test_seconds_that_are_no_seconds_are_told(tmp_path: Path):
+    project = plant_project(tmp_path / "p", ["a"], seconds=10.0)
+    notes = put(project, table(tmp_path / "1.csv", "a,1,9000,cut"))
+    assert "a: 1 annotations go on after its end (10 s)" in notes
+    project = plant_project(tmp_path / "q", ["a"], seconds=10.0)
+    assert not put(project, table(tmp_path / "2.csv", "a,1,10.5,cut"))
+    videos = [replace(one, seconds=None) for one in project.videos]
+    write_videos(plant_project(tmp_path / "r", ["a"]).path, videos)  # nobody knows its length
+    project = Project.open(tmp_path / "r")
+    assert not put(project, table(tmp_path / "3.csv", "a,1,9000,cut"))
+
+
 def test_rules_act_on_the_way(tmp_path: Path):
     project = plant_project(tmp_path / "p", ["a"], seconds=10.0)
     path = tmp_path / "1.csv"
@@ -489,3 +501,68 @@ def test_frames_of_a_video_that_is_gone_count_at_its_rate(tmp_path: Path):
     assert found is not None
     assert found.events[0].end == pytest.approx(1001.0)
     assert replace(found, events=()) == VideoAnnotations("a")
+
+
+def project_of_two_mice(tmp_path: Path) -> Project:
+    """Two videos of one file name, in folders of their own, added one after the other."""
+    project = plant_project(tmp_path / "p", ["video", "mouse2_video"])
+    places = (Path("/lab/mouse1/video.mp4"), Path("/lab/mouse2/video.mp4"))
+    pairs = zip(project.videos, places, strict=True)
+    write_videos(project.path, [replace(video, path=path) for video, path in pairs])
+    return Project.open(project.path)
+
+
+def labels_of(project: Project) -> dict[str, tuple[str, ...]]:
+    found = {name: project.annotations(name) for name in project.names}
+    return {name: () if one is None else one.labels for name, one in found.items()}
+
+
+def test_videos_of_one_file_name_are_matched_by_their_folders(tmp_path: Path):
+    project = project_of_two_mice(tmp_path)
+    rows = ("D:/mouse1/video.mp4,1,2,groom", "D:/Mouse2/video.mp4,3,4,rear")
+    put(project, table(tmp_path / "l.csv", *rows))
+    assert labels_of(project) == {"video": ("groom",), "mouse2_video": ("rear",)}
+
+
+def test_folders_count_also_where_a_file_has_one_video(tmp_path: Path):
+    project = project_of_two_mice(tmp_path)
+    put(project, table(tmp_path / "l.csv", "/data/mouse2/video.avi,3,4,rear"))
+    assert labels_of(project) == {"video": (), "mouse2_video": ("rear",)}
+    alone = table(tmp_path / "m.csv", "video.mp4,1,2,groom")  # as the project itself exports it
+    put(project, alone)
+    assert labels_of(project) == {"video": ("groom",), "mouse2_video": ("rear",)}
+
+
+def test_frames_are_those_of_the_video_in_that_folder(tmp_path: Path):
+    project = project_of_two_mice(tmp_path)
+    plant_features(project, "mouse2_video", np.arange(10) * 2.0)
+    path = tmp_path / "l.csv"
+    path.write_text("video,start_frame,end_frame,label\n/x/mouse2/video.mp4,1,3,rear\n")
+    put(project, path)
+    assert project.annotations("mouse2_video").events == (Event("rear", 2.0, 6.0),)
+
+
+def test_videos_of_one_file_name_that_no_folder_tells_need_a_table(tmp_path: Path):
+    project = project_of_two_mice(tmp_path)
+    rows = ("ann/video.mp4,1,2,groom", "bo/video.mp4,3,4,rear")
+    labels = table(tmp_path / "l.csv", *rows)
+    sentence = r"two videos are called video.mp4, and no video is 'ann/video.mp4'; give a table"
+    with pytest.raises(LabelError, match=sentence):
+        put(project, labels)
+    one = table(tmp_path / "m.csv", "/x/ann/video.mp4,1,2,groom")
+    with pytest.raises(LabelError, match=r"'x/ann/video.mp4' can be video or mouse2_video; say"):
+        put(project, one)
+    assert labels_of(project) == {"video": (), "mouse2_video": ()}
+    put(project, labels, videos={"ann/video.mp4": "mouse2_video", "bo/video.mp4": ""})
+    put(project, one, videos={"x/ann/video.mp4": "video"})
+    assert labels_of(project) == {"video": ("groom",), "mouse2_video": ("groom",)}
+
+
+def test_two_videos_of_a_file_do_not_become_one_of_the_project(tmp_path: Path):
+    project = plant_project(tmp_path / "sub", ["v"])
+    labels = table(tmp_path / "l.csv", "sub/v.mp4,1,2,groom", f"{tmp_path.name}/sub/v.mp4,3,4,rear")
+    longer = f"{tmp_path.name}/sub/v.mp4"
+    with pytest.raises(LabelError, match=rf"called v.mp4, 'sub/v.mp4' and '{longer}', and both"):
+        put(project, labels)
+    put(project, labels, videos={"sub/v.mp4": "v", longer: "v"})
+    assert labels_of(project) == {"v": ("groom", "rear")}

@@ -54,6 +54,17 @@ def test_clicks_beside_segments_are_told_and_not_used() -> None:
     assert found.notes == ("clip has segments, so its 1 click of beep will not be used",)
 
 
+def test_clicks_outside_of_the_segments_of_their_class_are_told() -> None:
+    events = (Event("cut", 0.0, 0.3), Event("cut", 0.1), Event("cut", 0.5), Event("cut", 0.8))
+    found = label_video(video(*events, Event("pour", 0.8, 0.9), Event("beep", 0.1)), TEN, "rest")
+    assert found.labels == (("cut", 3), ("rest", 5), ("pour", 1), ("rest", 1))
+    assert found.notes == (
+        "clip has segments, so its 1 click of beep will not be used",
+        "clip has segments, so its 2 clicks of cut outside of them will not be used; "
+        "draw segments there",
+    )
+
+
 def test_what_nobody_looked_at_is_unlabelled_and_not_background() -> None:
     looked = (Span(0.1, 0.4), Span(0.6, 0.8))
     found = label_video(video(Event("cut", 0.2, 0.3), observed=looked), TEN, "rest")

@@ -22,7 +22,7 @@ from uvast.errors import (
 )
 from uvast.exchange import ConstantRate, Event, Span, VideoAnnotations
 from uvast.features.card import FeatureCard, card_path, write_card
-from uvast.projects import Project, numbered_runs
+from uvast.projects import Project, derived, numbered_runs
 from uvast.projects.videos import ProjectVideo, write_videos
 
 EVEN = tuple(np.round(np.arange(20) / 10, 6).tolist())
@@ -200,6 +200,28 @@ def test_what_people_wrote_is_not_overwritten(project: Project) -> None:
     (project.path / "groundTruth" / "stranger.txt").unlink()
     project.materialise()
     assert labels.read_text() == "cut\n" * 20
+
+
+def test_two_at_once_do_not_take_each_other_for_strangers(project: Project, monkeypatch) -> None:
+    plant(project, "full")
+    project.write_annotations(FULL)
+    others: list[threading.Thread] = []
+    write_json = derived.write_json
+
+    def meanwhile(path: Path, content: object) -> None:
+        write_json(path, content)
+        if not others:
+            project.write_annotations(VideoAnnotations("full", (Event("cut", 0.0, 2.0),)))
+            others.append(threading.Thread(target=project.materialise))
+            others[0].start()
+            others[0].join(0.5)  # it waits for this one
+
+    monkeypatch.setattr(derived, "write_json", meanwhile)
+    project.materialise()
+    others[0].join()
+    assert (project.path / "groundTruth" / "full.txt").read_text() == "cut\n" * 20
+    project.write_annotations(FULL)
+    project.materialise()
 
 
 def test_videos_without_features_or_with_odd_labels_stay_out(project: Project) -> None:

@@ -17,11 +17,14 @@ from uvast.report import Report, write_page
 from uvast.report.action_times import action_times
 from uvast.report.compare import compare
 from uvast.report.content import FilmStrip
+from uvast.report.palette import GREY, rgb
 from uvast.segments import Segmentation
 from uvast.vocabulary import Vocabulary
 
 DESKTOP, PHONE = (1280, 900), (390, 844)
 VISIBLE = "(element) => { const b = element.getBoundingClientRect(); return b.width * b.height; }"
+DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Waits until what was waiting to be drawn is."""
 
 Opener = Callable[..., Page]
 
@@ -279,7 +282,7 @@ def test_time_in_each_action_follows_video_and_decoding(planted: Report, opened:
         expected = sorted(
             action_times(segmentations, planted.vocabulary), key=lambda one: -one.n_frames
         )
-        for text, one in zip(texts(), expected, strict=False):
+        for text, one in zip(texts(), expected, strict=True):
             mean = np.floor(one.mean_frames + 0.5) / 10  # as JavaScript rounds
             assert text.startswith(
                 f"{planted.vocabulary.names[one.action]} {one.n_segments} "
@@ -313,12 +316,15 @@ def test_without_truth_clicks_and_confidence_are_drawn(
     track.focus()
     page.keyboard.press("End")
     expect(track).to_have_attribute("aria-valuetext", "$cut_$, frames 50–100 · 75 % sure")
-    pale = "(element) => [...element.querySelector('canvas').getContext('2d')" + (
+    pixel = "(element) => [...element.querySelector('canvas').getContext('2d')" + (
         ".getImageData(5, 1, 1, 1).data]"
     )
-    before = track.evaluate(pale)
+    page.evaluate(DRAWN)
+    *_, opacity = track.evaluate(pixel)
+    assert opacity == pytest.approx(0.25 * 255, abs=1)  # what a segment lacks is pale
     page.locator("#confidence").uncheck()
-    assert first.locator(".track").last.evaluate(pale) != before
+    page.evaluate(DRAWN)
+    assert first.locator(".track").last.evaluate(pixel) == [*rgb(GREY), 255]
     assert page.evaluate("document.documentElement.scrollWidth") == size[0]
 
 
@@ -349,6 +355,7 @@ def test_unlabelled_frames_are_named_and_hatched(opened: Opener) -> None:
     n_colours = """(canvas) => {
       const { data } = canvas.getContext("2d").getImageData(canvas.width * 0.7, 2, 40, 12);
       return new Set(Array.from(data).join().match(/\\d+,\\d+,\\d+,\\d+/g)).size; }"""
+    page.evaluate(DRAWN)
     assert bar.locator("canvas").evaluate(n_colours) > 1
 
     expect(page.locator("#time-table tbody tr")).to_have_count(2)

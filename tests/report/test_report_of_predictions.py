@@ -13,8 +13,9 @@ from uvast.data import Dataset, DatasetSpec, Split, write_spec, write_splits
 from uvast.errors import CorruptFileError, MissingFileError
 from uvast.evaluation import evaluate_in_detail, write_prediction
 from uvast.files import write_json
+from uvast.files.names import MANIFEST
 from uvast.inference import Prediction
-from uvast.inference.output import MANIFEST, Manifest
+from uvast.inference.output import Manifest
 from uvast.inference.output import write_prediction as write_outputs
 from uvast.report import (
     provenance,
@@ -204,10 +205,6 @@ def test_names_that_are_no_text_are_shown_escaped(tmp_path: Path) -> None:
     write_figures(made, tmp_path / "figures")
     assert r"v\xff\x1b,,odd,a,1," in (tmp_path / "times.csv").read_text("utf-8")
     assert r'"name":"v\\xff\\x1b"' in (tmp_path / "page.html").read_text("utf-8")
-
-
-def test_the_manifest_has_one_name() -> None:
-    assert provenance.MANIFEST == MANIFEST
 
 
 def test_videos_of_another_dataset_are_not_taken_for_those_of_the_run(tmp_path: Path) -> None:

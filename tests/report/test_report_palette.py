@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from uvast.report.palette import BACKGROUND, HUES, class_styles, luminance, rgb
+from uvast.report.palette import GREY, HUES, class_styles, luminance, rgb
 from uvast.vocabulary import Vocabulary
 
 # Full colour blindness in linear RGB, after Machado, Oliveira and Fernandes (2009).
@@ -51,7 +51,7 @@ def seen(colour: str, sight: str) -> np.ndarray:
 
 @pytest.mark.parametrize("sight", SIGHTS)
 def test_any_two_hues_differ_for_every_sight(sight: str) -> None:
-    colours = [seen(colour, sight) for colour in (*HUES, BACKGROUND)]
+    colours = [seen(colour, sight) for colour in (*HUES, GREY)]
     # 0.02 is about the least difference that can be seen side by side.
     assert min(np.linalg.norm(a - b) for a, b in combinations(colours, 2)) > 0.1
 
@@ -70,7 +70,7 @@ def test_hatching_stands_out_of_its_colour() -> None:
 def test_background_is_grey_and_takes_no_action_s_colour() -> None:
     without = class_styles(Vocabulary(("cut", "stir")))
     within = class_styles(Vocabulary(("none", "cut", "pause", "stir"), ("pause", "none")))
-    assert [within[0].colour, within[2].colour] == [BACKGROUND] * 2
+    assert [within[0].colour, within[2].colour] == [GREY] * 2
     assert within[0] != within[2]
     assert (within[1], within[3]) == without
 

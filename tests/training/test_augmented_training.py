@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from breaking_off import StopAfter, StopError
 from safetensors.torch import load_file
 
 from uvast.config import Config
@@ -22,10 +23,9 @@ from uvast.models.checkpoint import (
     write_checkpoint,
 )
 from uvast.supervision import full_segmentations
-from uvast.training import EpochReport, resume, train
+from uvast.training import resume, train
 from uvast.training.batches import draw_epoch, sample_augmentation
 from uvast.training.distributed import Processes
-from uvast.training.watching import Silent
 
 ALL = {
     "model.mask_token": True,
@@ -41,13 +41,6 @@ ALL = {
 }
 SHORT = {"train.epochs": 2, "train.alignment_epochs": 0}
 MIRROR = "\n[symmetry]\ncolumns = [1, 0, 2, 3, 4, 5]\nsigns = [1, 1, -1, 1, 1, 1]\n"
-
-
-class StopAtOnce(Silent):
-    """Breaks a run off after its first epoch."""
-
-    def epoch(self, report: EpochReport) -> None:
-        raise KeyboardInterrupt
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +61,8 @@ def test_a_broken_off_run_goes_on_as_if_it_had_not_been(
     config = small_config.replaced(**SHORT, **ALL, **clicks)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     train(mirrored, whole, config=config, split=1)
-    with pytest.raises(KeyboardInterrupt):
-        train(mirrored, parts, config=config, split=1, watcher=StopAtOnce())
+    with pytest.raises(StopError):
+        train(mirrored, parts, config=config, split=1, watcher=StopAfter(1))
     resume(parts)
     ours, theirs = (load_file(run / "last.safetensors") for run in (whole, parts))
     assert ours.keys() == theirs.keys()

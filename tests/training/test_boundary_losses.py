@@ -88,7 +88,7 @@ def test_padding_and_first_frames_have_no_gradient():
 def test_chunks_of_a_segment_have_no_boundary_between_them():
     segmentation = Segmentation(np.array([1, 0, 2]), np.array([20, 4, 6]))
     video = Video("v", np.zeros((30, 2), np.float32), None, 30)
-    chunked = collate([video], [segmentation], max_fraction=0.2).targets
+    chunked = collate([video], [segmentation], chunk_fraction=0.2).targets
     assert chunked.n_segments.item() > 3
     assert boundary_targets(chunked.labels, 0.0)[0].nonzero().flatten().tolist() == [20, 24]
 

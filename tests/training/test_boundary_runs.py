@@ -16,7 +16,7 @@ from uvast.config import Config, load_config
 from uvast.data import Dataset
 from uvast.durations import boundary_scores, segmentation_score, semi_markov, viterbi
 from uvast.errors import CheckpointError, ConfigError
-from uvast.models.build import as_frame_model
+from uvast.models.protocols import as_frame_model
 from uvast.runs import RunFolder
 from uvast.segments import Segmentation
 from uvast.training import resume, train

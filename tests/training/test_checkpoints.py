@@ -13,7 +13,7 @@ from uvast.models.checkpoint import read_checkpoint
 from uvast.runs import RunFolder
 from uvast.training import EpochReport, resume, train
 from uvast.training.resuming import read_state
-from uvast.training.watching import Silent
+from uvast.training.watching import Silent, Step
 
 
 class StopInStageTwo(Silent):
@@ -22,8 +22,8 @@ class StopInStageTwo(Silent):
     def __init__(self, *, after_epoch: bool) -> None:
         self.after_epoch = after_epoch
 
-    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
-        if stage == 2 and not self.after_epoch:
+    def step(self, step: Step) -> None:
+        if step.stage == 2 and not self.after_epoch:
             raise KeyboardInterrupt
 
     def epoch(self, report: EpochReport) -> None:

@@ -60,6 +60,7 @@ def test_frames_learn_from_clicks_alone_until_targets_are_refreshed(
     config = small_config.replaced(**RUN, **{"train.frame_dropping": dropping})
     train(tiny, tmp_path / "run", config=config, split=1)
     clicks = tiny.timestamps()
+    assert seen
     per_epoch = len(seen) // 4
     for place, batch in enumerate(seen):
         targets = batch.targets
@@ -184,6 +185,7 @@ def test_midpoints_are_the_first_targets_of_clicks(
     changes = {"train.epochs": 1, "supervision.refresh_every": 0}
     train(tiny, tmp_path / "run", config=small_config.replaced(**{**RUN, **changes}), split=1)
     clicks: dict[str, Timestamps] = tiny.timestamps()
+    assert seen
     for batch in seen:
         for row, name in enumerate(batch.names):
             entry, n_frames = clicks[name], int(batch.lengths[row])

@@ -18,9 +18,10 @@ import uvast
 from uvast.config import Config, load_config
 from uvast.data import Batch, Dataset, Video, collate
 from uvast.errors import InputError
-from uvast.models.build import OWN_KINDS, as_frame_model, build_model
+from uvast.models.build import OWN_KINDS, build_model
 from uvast.models.checkpoint import ModelCard, load_model, model_tensors, write_checkpoint
 from uvast.models.encoded import Encoded
+from uvast.models.protocols import as_frame_model
 from uvast.segments import Segmentation
 from uvast.training import resume, train
 from uvast.training.objectives import stage_one_objective

@@ -17,7 +17,7 @@ from uvast.data import Dataset
 from uvast.data.subjects import group_by_subject
 from uvast.errors import CheckpointError, ConfigError
 from uvast.runs import RunFolder
-from uvast.training import EpochReport, Part, Plan, plan_training, resume, train
+from uvast.training import EpochReport, Plan, plan_training, resume, train
 from uvast.training.estimate import expected_seconds, jobs_that_pay
 from uvast.training.folds import make_folds
 from uvast.training.inner_runs import read_calibration
@@ -30,16 +30,13 @@ class Recorder(Silent):
     def __init__(self, stop_in: tuple[int, int] | None = None) -> None:
         self.plans: list[Plan] = []
         self.seen: list[tuple[int, int]] = []
-        self._fold, self._stop_in = 0, stop_in
+        self._stop_in = stop_in
 
     def begin(self, plan: Plan) -> None:
         self.plans.append(plan)
 
-    def part(self, part: Part) -> None:
-        self._fold = part.fold
-
     def epoch(self, report: EpochReport) -> None:
-        self.seen.append((self._fold, report.epoch))
+        self.seen.append((report.part.fold, report.epoch))
         if self.seen[-1] == self._stop_in:
             raise KeyboardInterrupt
 
@@ -82,7 +79,7 @@ def test_inner_runs_are_runs_of_parts_of_the_training_side(
         assert settings.decode == config.decode
         subjects = group_by_subject(sorted(side), tiny.spec.group_by)
         assert all(set(one) <= out or not set(one) & out for one in subjects)
-    _, _, info = RunFolder.open(run)
+    info = RunFolder.open(run).info
     assert set(info.train) == side
 
 
@@ -159,7 +156,10 @@ def test_a_validation_part_does_without_them(
     assert uvast.load(tmp_path / "run").priors.temperature != 1
 
 
-def test_with_folds_every_video_is_trained_on(tiny_path: Path, config: Config) -> None:
+def test_with_folds_every_video_is_trained_on(
+    tiny_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("uvast.training.estimate._step", lambda *_: 1.0)
     asked = ["train.folds=4", "model.width=16", "model.attention_width=8"]
     planned = plan_training(tiny_path, settings=asked)
     assert (planned.facts.n_videos, planned.facts.n_validation) == (8, 0)
@@ -170,10 +170,13 @@ def test_with_folds_every_video_is_trained_on(tiny_path: Path, config: Config) -
     cpu = torch.device("cpu")
     without = plan_training(tiny_path, settings=[*asked[1:], "train.folds=0"])
     assert without.facts.n_folds == 0
-    with_folds = expected_seconds(planned.config, planned.facts, cpu)
-    assert with_folds > 2 * expected_seconds(without.config, without.facts, cpu)
+    alone = 300 * 8
+    calibrated = 20 * 8
+    assert expected_seconds(without.config, without.facts, cpu) == alone
+    one_by_one = expected_seconds(planned.config, planned.facts, cpu)
+    assert one_by_one == alone + 4 * 300 * 6 + calibrated == 9760
     at_once = expected_seconds(planned.config, planned.facts, cpu, jobs=4)
-    assert at_once < 0.8 * with_folds  # 1.75 runs in place of 4
+    assert at_once == alone + 300 * 6 + calibrated == 4360
 
 
 def test_as_many_at_a_time_as_pay(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,7 +126,7 @@ LOSSES = {
     ),
     "alignment": (
         "alignment_logits",
-        lambda x, b: alignment_loss(x, b.segment_of_frame, b.n_segments, tau=0.7),
+        lambda x, b: alignment_loss(x, b.segment_of_frame, b.n_segments, temperature=0.7),
     ),
     "durations": (
         "durations",

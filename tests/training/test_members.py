@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from breaking_off import StopError
 from safetensors.torch import load_file
 
 import uvast
@@ -21,10 +22,6 @@ from uvast.runs import RunFolder, is_run
 from uvast.training import EpochReport, Plan, resume, train
 from uvast.training.inner_runs import read_calibration
 from uvast.training.watching import Silent
-
-
-class StopError(Exception):
-    """Thrown by a watcher, as Ctrl-C would be."""
 
 
 class Follower(Silent):
@@ -83,7 +80,7 @@ def test_members_are_what_their_seeds_give_alone(
     assert folder.is_finished()
     assert [(one.source, one.seed) for one in info.members] == [("members/1", 5), ("members/2", 6)]
     assert all(one.sha256 for one in info.members)
-    assert info.train == RunFolder.open(tmp_path / "5")[2].train
+    assert info.train == RunFolder.open(tmp_path / "5").info.train
 
 
 @pytest.mark.parametrize(
@@ -105,7 +102,7 @@ def test_a_run_broken_off_at_any_moment_resumes_to_equal_weights(
         train(tiny_path, out, config=config, split=1, members=2)
     resume(out)
     assert_equal_weights(out, trained)
-    info, other = (RunFolder.open(run)[2] for run in (out, trained))
+    info, other = (RunFolder.open(run).info for run in (out, trained))
     # the order of a header's entries, and with it the hash, is any
     assert replace(info, members=()) == replace(other, members=())
     assert [one.seed for one in info.members] == [one.seed for one in other.members]
@@ -132,7 +129,7 @@ def test_a_kill_before_the_hashes_is_made_good(trained: Path, tmp_path: Path) ->
     (out / "best.safetensors").write_bytes(b"of before")
     resume(out)
     assert_equal_weights(out, trained)
-    assert all(one.sha256 for one in RunFolder.open(out)[2].members)
+    assert all(one.sha256 for one in RunFolder.open(out).info.members)
     shutil.rmtree(out / "members")  # the model is whole without them
     resume(out)
     assert_equal_weights(out, trained)
@@ -147,10 +144,10 @@ def test_the_second_stage_can_come_later(
         resume(out, settings=["train.alignment_epochs=1"], watcher=Follower(begins=2))
     resume(out)  # it knows what was asked for
     assert_equal_weights(out, trained)
-    assert RunFolder.open(out)[1].train.alignment_epochs == 1
+    assert RunFolder.open(out).config.train.alignment_epochs == 1
     with pytest.raises(ConfigError, match="would change a run that has begun"):
         resume(out, settings=["train.epochs=9"])
-    assert RunFolder.open(out)[1].train.epochs == 2
+    assert RunFolder.open(out).config.train.epochs == 2
 
 
 def test_the_plan_tells_member_and_epochs_to_come(

@@ -7,37 +7,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from breaking_off import StopAfter, StopError
 from safetensors.torch import load_file
 from torch import nn
 
 import uvast
-from uvast.benchmark.cell import Cell, run_cell
+from uvast.benchmark.cell import Cell
 from uvast.benchmark.matrix import Matrix
+from uvast.benchmark.run_cell import run_cell
 from uvast.config import Config, load_config
 from uvast.data import Dataset
 from uvast.errors import CheckpointError
 from uvast.runs import RunFolder
 from uvast.segments import round_durations
-from uvast.training import EpochReport, resume, train
+from uvast.training import resume, train
 from uvast.training.optimisation import build_optimiser, load_optimiser, optimiser_tensors
-from uvast.training.watching import Silent
 
 SMALL = {"model.width": 16, "train.epochs": 2, "train.checkpoint_seconds": 0.0}
 
 
 def small(**changes: object) -> Config:
     return load_config("mucon").replaced(**{**SMALL, **changes})
-
-
-class StopError(Exception):
-    """Thrown by a watcher, as Ctrl-C would be."""
-
-
-class StopAtOnce(Silent):
-    """Breaks a run off after its first epoch."""
-
-    def epoch(self, report: EpochReport) -> None:
-        raise StopError
 
 
 @pytest.mark.parametrize("supervision", ["full", "timestamps"])
@@ -76,7 +66,7 @@ def test_its_own_lengths_are_the_durations(tiny: Dataset, tmp_path: Path) -> Non
 def test_a_run_by_gradient_descent_resumes_to_equal_weights(tiny: Dataset, tmp_path: Path) -> None:
     train(tiny, tmp_path / "whole", config=small(), split=1)
     with pytest.raises(StopError):
-        train(tiny, tmp_path / "broken", config=small(), split=1, watcher=StopAtOnce())
+        train(tiny, tmp_path / "broken", config=small(), split=1, watcher=StopAfter(1))
     kept = load_file(tmp_path / "broken" / "last.safetensors")
     assert any(name.endswith(".momentum_buffer") for name in kept)
     assert not any(name.endswith(".exp_avg") for name in kept)
@@ -88,7 +78,7 @@ def test_a_run_by_gradient_descent_resumes_to_equal_weights(tiny: Dataset, tmp_p
 
 def test_the_state_of_another_optimiser_is_refused(tiny: Dataset, tmp_path: Path) -> None:
     with pytest.raises(StopError):
-        train(tiny, tmp_path / "run", config=small(), split=1, watcher=StopAtOnce())
+        train(tiny, tmp_path / "run", config=small(), split=1, watcher=StopAfter(1))
     settings = tmp_path / "run" / "config.toml"
     text = settings.read_text(encoding="utf-8")
     settings.write_text(text.replace('optimiser = "sgd"', 'optimiser = "adam"'), encoding="utf-8")

@@ -8,22 +8,18 @@ from pathlib import Path
 
 import pytest
 import torch
+from breaking_off import StopAfter, StopError
 from safetensors import safe_open
 from safetensors.torch import save_file
 
 from uvast.config import Config
 from uvast.data import Dataset
-from uvast.errors import CheckpointError
-from uvast.training import EpochReport, resume, train
+from uvast.errors import CheckpointError, TrainingError
+from uvast.inference import load
+from uvast.models.protocols import has_alignment
+from uvast.training import resume, train
 from uvast.training.resuming import Progress
-from uvast.training.watching import Silent
-
-
-class StopAtOnce(Silent):
-    """Breaks a run off after its first epoch."""
-
-    def epoch(self, report: EpochReport) -> None:
-        raise KeyboardInterrupt
+from uvast.training.watching import Silent, Step
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +36,8 @@ def broken_off(
             "train.averaging": 0.9,
         }
     )
-    with pytest.raises(KeyboardInterrupt):
-        train(Dataset.open(tiny_path), run, config=config, split=1, watcher=StopAtOnce())
+    with pytest.raises(StopError):
+        train(Dataset.open(tiny_path), run, config=config, split=1, watcher=StopAfter(1))
     return run
 
 
@@ -131,3 +127,73 @@ def test_what_is_left_counts_the_stage_that_has_begun() -> None:
     assert Progress(2, 1).left_of(epochs) == {2: 2}
     assert Progress(1, 5, finished=True).left_of(epochs) == {2: 3}
     assert Progress(2, 3, finished=True).left_of(epochs) == {}
+
+
+@pytest.fixture
+def own_data(tiny_path: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny_path, tmp_path / "own"))
+
+
+def break_off(data: Path, out: Path, config: Config, *, after: int = 1) -> Path:
+    with pytest.raises(StopError):
+        train(Dataset.open(data), out, config=config, split=1, watcher=StopAfter(after))
+    return out
+
+
+@pytest.mark.parametrize("kind", ["full", "timestamps"])
+def test_labels_that_have_changed_are_refused(
+    kind: str, own_data: Path, small_config: Config, tmp_path: Path
+) -> None:
+    config = small_config.replaced(**{"supervision.kind": kind})
+    run = break_off(own_data, tmp_path / "run", config)
+    data = Dataset.open(own_data)
+    seen, other = data.side(1, "train")[0], data.side(1, "test")[0]
+
+    def reverse(name: str) -> None:
+        """The video's labels, or clicks, with the names of its actions the other way round."""
+        path = own_data / "timestamps.json"
+        if kind == "full":
+            path = data.labels_path(name)
+            path.write_text("\n".join(reversed(path.read_text().splitlines())) + "\n")
+            return
+        clicks = json.loads(path.read_text())
+        labels = [one["label"] for one in clicks[name]]
+        for one, label in zip(clicks[name], reversed(labels), strict=True):
+            one["label"] = label
+        path.write_text(json.dumps(clicks))
+
+    reverse(seen)
+    what = "labels" if kind == "full" else "timestamps"
+    with pytest.raises(TrainingError, match=rf"the {what} of the run's videos have changed since"):
+        resume(run)
+    reverse(seen)
+    reverse(other)  # the run does not learn from it
+    assert resume(run).is_finished()
+
+
+def test_another_sampling_rate_is_refused(
+    own_data: Path, small_config: Config, tmp_path: Path
+) -> None:
+    run = break_off(own_data, tmp_path / "run", small_config)
+    with (own_data / "dataset.toml").open("a") as file:
+        file.write("sampling_rate = 2\n")
+    with pytest.raises(TrainingError, match="its sampling rate is 2, and was 1 when"):
+        resume(run)
+
+
+def test_a_second_stage_that_was_begun_may_be_called_off(
+    own_data: Path, small_config: Config, tmp_path: Path
+) -> None:
+    """Stopped before the first epoch of stage 2 was over."""
+    config = small_config.replaced(**{"train.epochs": 1, "train.alignment_epochs": 1})
+
+    class StopInStageTwo(Silent):
+        def step(self, step: Step) -> None:
+            if step.stage == 2:
+                raise StopError
+
+    with pytest.raises(StopError):
+        train(own_data, tmp_path / "run", config=config, split=1, watcher=StopInStageTwo())
+    run = resume(tmp_path / "run", settings=["train.alignment_epochs=0"])
+    assert run.is_finished()
+    assert not has_alignment(load(run.path).module)

@@ -6,20 +6,21 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from breaking_off import StopAfter, StopError
 from safetensors.torch import load_file
 
 from uvast.config import load_config
 from uvast.data import Dataset
 from uvast.models.checkpoint import load_model
 from uvast.models.normalisation import BatchNorm
-from uvast.training import EpochReport, resume, train
+from uvast.training import resume, train
 from uvast.training.optimisation import WeightAverage
-from uvast.training.watching import Silent
 
 SMALL = {
     "model.width": 8,
@@ -33,19 +34,11 @@ SMALL = {
 }
 
 
-class StopAfterTwo(Silent):
-    """Breaks a run off after two epochs."""
-
-    def epoch(self, report: EpochReport) -> None:
-        if report.epoch == 2:
-            raise KeyboardInterrupt
-
-
 def test_a_run_broken_off_resumes_to_equal_statistics(tiny: Dataset, tmp_path: Path) -> None:
     config = load_config("c2f-tcn").replaced(**SMALL)
     train(tiny, tmp_path / "whole", config=config, split=1)
-    with pytest.raises(KeyboardInterrupt):
-        train(tiny, tmp_path / "broken", config=config, split=1, watcher=StopAfterTwo())
+    with pytest.raises(StopError):
+        train(tiny, tmp_path / "broken", config=config, split=1, watcher=StopAfter(2))
     at_work = load_file(tmp_path / "broken" / "last.safetensors")
     resume(tmp_path / "broken")
     names = [name for name in at_work if name.startswith("model.") and ".running_" in name]
@@ -91,23 +84,40 @@ with join_processes(torch.device("cpu")) as processes:
 """
 
 
-def test_several_processes_go_on_with_the_mean_of_their_statistics() -> None:
-    """Weighted by their numbers of videos, 3 and 1."""
+IN_USE = "address already in use"
+
+
+def run_two() -> list[tuple[str, str]]:
+    """What each of two processes said; just the first one, if another took their port."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
     shared = {**os.environ, "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
     shared |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", PROCESS],
-            env={**shared, "RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    for process in running:
-        said, complaint = process.communicate(timeout=120)
+    with ExitStack() as ends:
+        running = []
+        for rank in range(2):
+            process = subprocess.Popen(
+                [sys.executable, "-c", PROCESS],
+                env={**shared, "RANK": str(rank)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            ends.enter_context(process)
+            ends.callback(process.kill)
+            running.append(process)
+        first = running[0].communicate(timeout=120)
+        if IN_USE in first[1].lower():
+            return [first]
+        return [first, running[1].communicate(timeout=120)]
+
+
+def test_several_processes_go_on_with_the_mean_of_their_statistics() -> None:
+    """Weighted by their numbers of videos, 3 and 1."""
+    found = run_two()
+    if IN_USE in found[0][1].lower():
+        found = run_two()
+    for said, complaint in found:
         assert said == "[3.25, -3.25] [3.25]\n", complaint
+    assert len(found) == 2

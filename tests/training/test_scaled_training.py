@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from breaking_off import StopAfter, StopError
 from safetensors import safe_open
 from safetensors.torch import save_file
 
@@ -20,8 +21,7 @@ from uvast.errors import CheckpointError
 from uvast.models.checkpoint import read_checkpoint, read_scaling
 from uvast.presets import presets
 from uvast.runs import RunFolder
-from uvast.training import EpochReport, resume, train
-from uvast.training.watching import Silent
+from uvast.training import resume, train
 
 PUBLISHED = {
     "50salads",
@@ -39,13 +39,6 @@ PUBLISHED = {
     "sstda",
     "uvast",
 }
-
-
-class StopAtOnce(Silent):
-    """Breaks a run off after its first epoch."""
-
-    def epoch(self, report: EpochReport) -> None:
-        raise KeyboardInterrupt
 
 
 def changed(source: Path, copy: Path, change: Callable[[np.ndarray], np.ndarray]) -> Path:
@@ -115,7 +108,7 @@ def test_only_videos_that_are_learned_from_are_measured(
 ) -> None:
     config = small_config.replaced(**{"train.validation": 0.5})
     train(tiny, tmp_path / "run", config=config, split=1)
-    _, _, info = RunFolder.open(tmp_path / "run")
+    info = RunFolder.open(tmp_path / "run").info
     assert info.validation
     exact = fit_scaling(tiny.video(name, labels=False) for name in info.train)
     for name in ("best", "last"):
@@ -144,8 +137,8 @@ def test_a_resumed_run_keeps_its_scaling_whatever_became_of_the_files(
 ) -> None:
     """Bit-equal to the unbroken run; files that change meanwhile do not change the scaling."""
     copy = changed(tiny_path, tmp_path / "data", lambda features: features)
-    with pytest.raises(KeyboardInterrupt):
-        train(copy, tmp_path / "run", config=small_config, split=1, watcher=StopAtOnce())
+    with pytest.raises(StopError):
+        train(copy, tmp_path / "run", config=small_config, split=1, watcher=StopAfter(1))
     shutil.copytree(tmp_path / "run", tmp_path / "second")
     resume(tmp_path / "run")
     for name in ("best", "last"):
@@ -165,11 +158,11 @@ def test_runs_of_earlier_versions_load_and_go_on_without_scaling(
 ) -> None:
     config = small_config.replaced(**{"train.scaling": False})
     unbroken = train(tiny, tmp_path / "unbroken", config=config, split=1)
-    with pytest.raises(KeyboardInterrupt):
-        train(tiny, tmp_path / "old", config=config, split=1, watcher=StopAtOnce())
+    with pytest.raises(StopError):
+        train(tiny, tmp_path / "old", config=config, split=1, watcher=StopAfter(1))
     without_setting(tmp_path / "old")
     edit(tmp_path / "old" / "last.safetensors", as_before_scaling)
-    assert not RunFolder.open(tmp_path / "old")[1].train.scaling
+    assert not RunFolder.open(tmp_path / "old").config.train.scaling
     assert uvast.load(tmp_path / "old").scaling is None
     resume(tmp_path / "old")
     ours = read_checkpoint(tmp_path / "old" / "best.safetensors")
@@ -216,8 +209,8 @@ def test_a_run_does_not_go_on_with_features_of_another_width(
 ) -> None:
     copy = changed(tiny_path, tmp_path / "data", lambda features: features)
     config = small_config.replaced(**{"supervision.kind": "timestamps"})
-    with pytest.raises(KeyboardInterrupt):
-        train(copy, tmp_path / "run", config=config, split=1, watcher=StopAtOnce())
+    with pytest.raises(StopError):
+        train(copy, tmp_path / "run", config=config, split=1, watcher=StopAfter(1))
     for path in (copy / "features").glob("*.npy"):
         values = np.load(path)
         np.save(path, values[:5] if len(values) == 6 else values[:, :5])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -17,10 +16,9 @@ from uvast.config import Config
 from uvast.data import Dataset
 from uvast.errors import ConfigError, TrainingError
 from uvast.runs import RunFolder
-from uvast.training import EpochReport, Part, Plan, resume, train
+from uvast.training import EpochReport, Part, Plan, Step, resume, train
 from uvast.training.side_by_side import Task, Teller, tell, train_side_by_side
 from uvast.training.watching import Silent
-from uvast.workers import Workers
 
 
 class Story(Silent):
@@ -30,22 +28,18 @@ class Story(Silent):
         self.told: list[object] = []
         self.epochs: set[tuple[Part, int]] = set()
         self.plans: list[Plan] = []
-        self._part = Part()
 
     def begin(self, plan: Plan) -> None:
         self.plans.append(plan)
 
-    def part(self, part: Part) -> None:
-        self._part = part
-
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         self.told.append((n_done, n_most))
 
-    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
-        self.told.append((stage, epoch, epochs, fraction))
+    def step(self, step: Step) -> None:
+        self.told.append(step)
 
     def epoch(self, report: EpochReport) -> None:
-        self.epochs.add((self._part, report.epoch))
+        self.epochs.add((report.part, report.epoch))
         self.told.append(report)
 
 
@@ -101,7 +95,7 @@ def test_broken_off_in_a_later_member_they_go_on(
     run, watcher = tmp_path / "run", StopAfter(7)
     with pytest.raises(StopError):
         train(tiny_path, run, config=config, split=1, members=3, watcher=watcher, jobs=2)
-    assert RunFolder.open(run)[2].jobs == 2  # and so it goes on
+    assert RunFolder.open(run).info.jobs == 2  # and so it goes on
     resume(run)
     assert same(run, in_turn[0])
 
@@ -139,27 +133,6 @@ def test_a_spec_of_its_own_needs_one_process(tiny: Dataset, config: Config, tmp_
         train(data, tmp_path / "run", config=config, split=1, jobs=2)
 
 
-def test_the_words_of_two_processes_may_cross(monkeypatch: pytest.MonkeyPatch) -> None:
-    report = EpochReport(1, 2, 5, 0.25, 1e-3, {"total": 2.5})
-    words = [StringIO(), StringIO()]
-    for member, out in enumerate(words, start=2):
-        Teller(out).part(Part(member))
-        Teller(out).epoch(report)
-    (part_2, epoch_2), (part_3, epoch_3) = (one.getvalue().splitlines() for one in words)
-
-    def crossing(
-        self: Workers, tasks: list[str], hear: Callable[[int, str], None]
-    ) -> Iterator[tuple[int, None]]:
-        for place, line in ((0, part_2), (1, part_3), (0, epoch_2), (1, epoch_3)):
-            hear(place, line)
-        yield from ((0, None), (1, None))
-
-    monkeypatch.setattr(Workers, "run", crossing)
-    story = Story()
-    train_side_by_side([Task("run", "cpu", 1), Task("run", "cpu", 2)], [story, story], jobs=2)
-    assert story.epochs == {(Part(2), 2), (Part(3), 2)}
-
-
 def test_what_else_a_process_prints_is_left_alone() -> None:
     story = Story()
     for line in ("loading plug-ins", "[1, 2]", "", '["pseudo_labels", 3, 4]'):
@@ -170,7 +143,7 @@ def test_what_else_a_process_prints_is_left_alone() -> None:
 def test_what_a_process_cannot_do_is_one_sentence(
     in_turn: tuple[Path, Story], tiny_path: Path, config: Config, tmp_path: Path
 ) -> None:
-    _, _, info = RunFolder.open(in_turn[0] / "members" / "2")
+    info = RunFolder.open(in_turn[0] / "members" / "2").info
     folder = RunFolder(tmp_path / "run")
     folder.create(config, replace(info, dataset=str(tmp_path / "nowhere")))
     with pytest.raises(TrainingError, match=r"run: .*nowhere: does not exist; .*") as caught:
@@ -180,20 +153,19 @@ def test_what_a_process_cannot_do_is_one_sentence(
 
 def test_a_watcher_of_another_process_is_told_the_same() -> None:
     plan = Plan("uvast", 3, "cpu", {1: 5, 2: 1}, 2, ("a note",), {1: 4, 3: 4}, 2, 3, 7, 1, True)
-    report = EpochReport(1, 2, 5, 0.25, 1e-3, {"total": 2.5}, {"acc": 70.0})
+    part = Part(2, 1, 3)
+    report = EpochReport(1, 2, 5, 0.25, 1e-3, {"total": 2.5}, {"acc": 70.0}, part)
     words = StringIO()
     teller = Teller(words)
     teller.begin(plan)
     teller.pseudo_labels(3, 20)
-    teller.part(Part(2, 1, 3))
-    teller.step(1, 2, 5, 0.5)
+    teller.step(Step(1, 2, 5, 0.5, part))
     teller.epoch(report)
     story = Story()
     for line in words.getvalue().splitlines():
         tell(story, line)
     assert story.plans == [plan]
-    assert story.told == [(3, 20), (1, 2, 5, 0.5), report]
-    assert story.epochs == {(Part(2, 1, 3), 2)}
+    assert story.told == [(3, 20), Step(1, 2, 5, 0.5, part), report]
 
 
 def test_processes_of_one_model_have_no_others_beside_them(

@@ -157,7 +157,7 @@ def test_subjects_are_held_out_whole_or_not_at_all(
     write_spec(tmp_path / "data", replace(read_spec(tmp_path / "data"), group_by=subject))
     short = {"train.epochs": 1, "train.alignment_epochs": 0}
     run = train(tmp_path / "data", tmp_path / "run", config=small_config.replaced(**short))
-    assert len(RunFolder.open(run.path)[2].validation) == n_held_out
+    assert len(RunFolder.open(run.path).info.validation) == n_held_out
 
 
 def test_a_watcher_is_told_what_is_left(

@@ -46,11 +46,25 @@ def edited(path: Path, copy: Path, name: str, labels: list[str], features: np.nd
     return Dataset.open(copy)
 
 
+@pytest.fixture(scope="module")
+def finished(
+    tiny_path: Path, small_config: Config, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A run that came to its end. Only to be read."""
+    run = tmp_path_factory.mktemp("finished") / "run"
+    train(tiny_path, run, config=small_config, split=1)
+    return run
+
+
+@pytest.fixture
+def finished_copy(finished: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished, tmp_path / "run"))
+
+
 def test_a_run_trains_both_stages_and_logs_every_epoch(
-    tiny: Dataset, small_config: Config, tmp_path: Path
+    finished: Path, small_config: Config
 ) -> None:
-    train(tiny, tmp_path / "run", config=small_config, split=1)
-    rows = RunFolder(tmp_path / "run").read_log()
+    rows = RunFolder(finished).read_log()
     assert [(row["stage"], row["epoch"]) for row in rows] == [
         (1, 1),
         (1, 2),
@@ -61,7 +75,7 @@ def test_a_run_trains_both_stages_and_logs_every_epoch(
     assert rows[2]["loss"] < rows[0]["loss"]
     terms = ("frame", "segment", "group_frame", "group_segment", "cross_attention")
     assert rows[0]["loss"] == pytest.approx(sum(rows[0][term] for term in terms), rel=1e-4)
-    model, card = load_model(tmp_path / "run" / "best.safetensors")
+    model, card = load_model(finished / "best.safetensors")
     assert card.stage == 2
     assert card.selection == "last epoch"
     assert card.config == small_config.replaced(**{"train.validation": 0.0}).as_dict()
@@ -69,12 +83,11 @@ def test_a_run_trains_both_stages_and_logs_every_epoch(
 
 
 def test_stage_two_leaves_the_rest_as_it_was(
-    tiny: Dataset, small_config: Config, tmp_path: Path
+    tiny: Dataset, small_config: Config, finished: Path, tmp_path: Path
 ) -> None:
     only_one = small_config.replaced(**{"train.alignment_epochs": 0})
     train(tiny, tmp_path / "one", config=only_one, split=1)
-    train(tiny, tmp_path / "both", config=small_config, split=1)
-    first, both = weights(tmp_path / "one"), weights(tmp_path / "both")
+    first, both = weights(tmp_path / "one"), weights(finished)
     for key, value in first.items():
         np.testing.assert_array_equal(value, both[key], err_msg=key)
     resume(tmp_path / "one", settings=["train.alignment_epochs=2"])
@@ -84,21 +97,20 @@ def test_stage_two_leaves_the_rest_as_it_was(
 
 
 def test_two_runs_with_one_seed_are_equal_and_with_two_are_not(
-    tiny: Dataset, small_config: Config, tmp_path: Path
+    tiny: Dataset, small_config: Config, finished: Path, tmp_path: Path
 ) -> None:
-    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        train(tiny, tmp_path / name, config=small_config.replaced(**{"train.seed": seed}), split=1)
-    assert_equal_weights(tmp_path / "a", tmp_path / "b")
+    same, other = tmp_path / "same", tmp_path / "other"
+    for run, seed in ((same, 0), (other, 1)):
+        train(tiny, run, config=small_config.replaced(**{"train.seed": seed}), split=1)
+    assert_equal_weights(finished, same)
     assert not np.array_equal(
-        *(weights(tmp_path / run)["model.transcript.embed.weight"] for run in "ac")
+        *(weights(run)["model.transcript.embed.weight"] for run in (finished, other))
     )
 
 
-@pytest.mark.parametrize("n_epochs", range(1, 6))
-def test_a_run_broken_off_after_any_epoch_resumes_to_equal_weights(
-    tiny: Dataset, small_config: Config, tmp_path: Path, n_epochs: int
-) -> None:
-    config = small_config.replaced(
+@pytest.fixture(scope="module")
+def augmented(small_config: Config) -> Config:
+    return small_config.replaced(
         **{
             "train.validation": 0.3,
             "train.validate_every": 2,
@@ -109,38 +121,59 @@ def test_a_run_broken_off_after_any_epoch_resumes_to_equal_weights(
             "train.batch_size": 2,
         }
     )
-    train(tiny, tmp_path / "whole", config=config, split=1)
+
+
+@pytest.fixture(scope="module")
+def whole(tiny_path: Path, augmented: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("whole") / "run"
+    train(tiny_path, run, config=augmented, split=1)
+    return run
+
+
+@pytest.mark.parametrize("n_epochs", range(1, 6))
+def test_a_run_broken_off_after_any_epoch_resumes_to_equal_weights(
+    tiny: Dataset, augmented: Config, whole: Path, tmp_path: Path, n_epochs: int
+) -> None:
+    broken = tmp_path / "broken"
     with pytest.raises(StopError):
-        train(tiny, tmp_path / "broken", config=config, split=1, watcher=StopAfter(n_epochs))
-    resume(tmp_path / "broken")
-    assert_equal_weights(tmp_path / "whole", tmp_path / "broken")
-    whole, broken = (RunFolder(tmp_path / run).read_log() for run in ("whole", "broken"))
-    for left, right in zip(whole, broken, strict=True):
+        train(tiny, broken, config=augmented, split=1, watcher=StopAfter(n_epochs))
+    resume(broken)
+    assert_equal_weights(whole, broken)
+    for left, right in zip(*(RunFolder(run).read_log() for run in (whole, broken)), strict=True):
         left.pop("seconds"), right.pop("seconds")
         assert left == right
 
 
+@pytest.fixture(scope="module")
+def longer(tiny_path: Path, small_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of many epochs, beside its config: a kill of another one never comes too late."""
+    folder = tmp_path_factory.mktemp("longer")
+    config = small_config.replaced(**{"train.epochs": 30})
+    (folder / "config.toml").write_text(config.as_toml())
+    train(tiny_path, folder / "run", config=config, split=1)
+    return folder
+
+
 @pytest.mark.parametrize("wait_for", ["log.csv", "last.safetensors"])
 def test_a_killed_run_resumes_to_equal_weights(
-    tiny_path: Path, small_config: Config, tmp_path: Path, wait_for: str
+    tiny_path: Path, longer: Path, tmp_path: Path, wait_for: str
 ) -> None:
     """SIGKILL, for real, in the middle of training."""
-    config = small_config.replaced(**{"train.epochs": 12})
-    (tmp_path / "config.toml").write_text(config.as_toml())
-    train(tiny_path, tmp_path / "whole", config=config, split=1)
+    killed = tmp_path / "killed"
     command = [sys.executable, "-m", "uvast", "train", str(tiny_path), "--split", "1"]
-    command += ["--config", str(tmp_path / "config.toml"), "--out", str(tmp_path / "killed")]
+    command += ["--config", str(longer / "config.toml"), "--out", str(killed)]
     process = subprocess.Popen(
         command, stderr=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"}
     )
     deadline = time.monotonic() + 60
-    while not (tmp_path / "killed" / wait_for).exists() and time.monotonic() < deadline:
+    while not (begun := (killed / wait_for).exists()) and time.monotonic() < deadline:
         time.sleep(0.01)
     time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    resume(tmp_path / "killed")
-    assert_equal_weights(tmp_path / "whole", tmp_path / "killed")
+    assert begun
+    resume(killed)
+    assert_equal_weights(longer / "run", killed)
 
 
 def test_a_dataset_that_changed_under_a_run_is_one_sentence(
@@ -174,15 +207,10 @@ def test_two_processes_never_train_one_run(
     resume(tmp_path / "run")
 
 
-def test_a_finished_run_has_nothing_to_resume(
-    tiny: Dataset, small_config: Config, tmp_path: Path
-) -> None:
-    train(tiny, tmp_path / "run", config=small_config, split=1)
-    before = weights(tmp_path / "run", "last")
-    resume(tmp_path / "run")
-    after = weights(tmp_path / "run", "last")
-    assert all(np.array_equal(before[key], after[key]) for key in before)
-    assert len(RunFolder(tmp_path / "run").read_log()) == 5
+def test_a_finished_run_has_nothing_to_resume(finished: Path, finished_copy: Path) -> None:
+    resume(finished_copy)
+    assert_equal_weights(finished, finished_copy)
+    assert len(RunFolder(finished_copy).read_log()) == 5
 
 
 def test_validation_selects_an_epoch_and_calibrates(
@@ -250,7 +278,11 @@ def test_two_processes_train_one_model(
 
 
 def test_a_loss_that_is_not_finite_names_video_and_epoch_and_keeps_the_last_state(
-    tiny: Dataset, small_config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny: Dataset,
+    small_config: Config,
+    finished: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     culprit = tiny.side(1, "train")[1]
     batches = VideoLoader.epoch
@@ -268,8 +300,7 @@ def test_a_loss_that_is_not_finite_names_video_and_epoch_and_keeps_the_last_stat
     assert all(np.isfinite(value).all() for value in weights(tmp_path / "run", "last").values())
     monkeypatch.undo()
     resume(tmp_path / "run")
-    train(tiny, tmp_path / "whole", config=small_config, split=1)
-    assert_equal_weights(tmp_path / "run", tmp_path / "whole")
+    assert_equal_weights(tmp_path / "run", finished)
 
 
 def test_nan_features_are_refused_by_name(
@@ -363,20 +394,18 @@ def test_overfitting_one_video_drives_every_loss_down_and_reproduces_its_transcr
         assert np.abs(prediction.segmentation.durations - truth.durations).max() <= 4, durations
 
 
-def test_a_run_is_never_overwritten(tiny: Dataset, small_config: Config, tmp_path: Path) -> None:
-    train(tiny, tmp_path / "run", config=small_config, split=1)
-    with pytest.raises(OutputError, match=r"already holds a run; go on with uvast train --resume"):
-        train(tiny, tmp_path / "run", config=small_config, split=1)
-
-
-def test_a_setting_that_shaped_a_run_cannot_change(
-    tiny: Dataset, small_config: Config, tmp_path: Path
+def test_a_run_is_never_overwritten(
+    tiny: Dataset, small_config: Config, finished_copy: Path
 ) -> None:
-    train(tiny, tmp_path / "run", config=small_config, split=1)
+    with pytest.raises(OutputError, match=r"already holds a run; go on with uvast train --resume"):
+        train(tiny, finished_copy, config=small_config, split=1)
+
+
+def test_a_setting_that_shaped_a_run_cannot_change(finished_copy: Path) -> None:
     with pytest.raises(
         ConfigError, match=r"train\.learning_rate=1 would change a run that has begun"
     ):
-        resume(tmp_path / "run", settings=["train.learning_rate=1"])
+        resume(finished_copy, settings=["train.learning_rate=1"])
 
 
 class Counter(Silent):

@@ -84,7 +84,7 @@ def test_garbage_that_is_unlabelled_changes_nothing(
 ) -> None:
     config = small_config.replaced(**SHORT, **changes, **{"train.validation": 0.3})
     train(tiny_path, tmp_path / "plain", config=config, split=1)
-    _, _, info = RunFolder.open(tmp_path / "plain")
+    info = RunFolder.open(tmp_path / "plain").info
     # one video that is learned from and one that is held out, in turn
     lengthen(copied, info.train[0] if before else info.validation[0], before, after)
     train(copied, tmp_path / "cut", config=config, split=1)
@@ -94,7 +94,7 @@ def test_garbage_that_is_unlabelled_changes_nothing(
     assert [{k: v for k, v in row.items() if k not in times} for row in logs[0]] == [
         {k: v for k, v in row.items() if k not in times} for row in logs[1]
     ]
-    assert RunFolder.open(tmp_path / "cut")[2].train == info.train
+    assert RunFolder.open(tmp_path / "cut").info.train == info.train
 
 
 def test_two_stretches_are_two_samples(copied: Path, small_config: Config, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_videos_without_labels_stay_out_and_are_listed(
     listener, config = Listener(), small_config.replaced(**SHORT, **changes)
     train(copied, tmp_path / "run", config=config, split=1, watcher=listener)
     assert listener.plan.notes == (f"2 videos have no {lack} and stay out: {', '.join(bare)}",)
-    assert RunFolder.open(tmp_path / "run")[2].train == tuple(n for n in names if n not in bare)
+    assert RunFolder.open(tmp_path / "run").info.train == tuple(n for n in names if n not in bare)
 
 
 def remove_labels(path: Path, names: tuple[str, ...]) -> None:

@@ -11,12 +11,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from uvast.benchmark.cell import Cell, CellFold, run_cell
+from uvast.benchmark.cell import Cell, CellFold
+from uvast.benchmark.run_cell import run_cell
 from uvast.config import Config, load_config
 from uvast.data import Batch, Dataset, Scaling
 from uvast.errors import ConfigError, DataError, SplitError
+from uvast.files.names import RUN_FILE
 from uvast.inference.ensemble import make_ensemble
-from uvast.runs import RUN_FILE, RunFolder
+from uvast.runs import RunFolder
 from uvast.training import EpochReport, Plan, resume, train
 from uvast.training.batches import draw_epoch
 from uvast.training.distributed import Processes
@@ -86,7 +88,7 @@ def test_no_test_label_is_ever_read(tiny: Dataset, copied: Path, tmp_path: Path)
         train(copied, tmp_path / "run", config=sstda(), split=1, watcher=recorder)
     resume(tmp_path / "run")
     assert_equal(whole, tmp_path / "run")
-    _, _, info = RunFolder.open(whole)
+    info = RunFolder.open(whole).info
     assert info.unlabelled == test
     assert info.transductive
     assert json.loads((whole / RUN_FILE).read_text())["transductive"] is True
@@ -116,7 +118,7 @@ def test_weights_depend_on_the_features_of_the_test_side(
 
 def test_without_unlabelled_videos_it_learns_as_ms_tcn(tiny: Dataset, tmp_path: Path) -> None:
     run = train(tiny, tmp_path / "run", config=sstda(**{"train.unlabelled": "none"}), split=1)
-    _, _, info = RunFolder.open(run.path)
+    info = RunFolder.open(run.path).info
     assert (info.unlabelled, info.transductive) == ((), False)
     assert "frame_domain" not in run.read_log()[0]
     resume(run.path)
@@ -135,7 +137,7 @@ def test_the_rest_is_on_neither_side(copied: Path, tmp_path: Path) -> None:
     config = sstda(**{"train.unlabelled": "rest", "supervision.kind": "full"})
     recorder = Recorder()
     run = train(data, tmp_path / "run", config=config, split=1, watcher=recorder)
-    _, _, info = RunFolder.open(run.path)
+    info = RunFolder.open(run.path).info
     assert set(info.unlabelled) == {"extra", train_side[0]}
     assert not info.transductive
     assert recorder.plan is not None
@@ -209,7 +211,7 @@ def test_a_comparison_s_fold_sees_what_it_holds_out(copied: Path, tmp_path: Path
     decodings = {"frames": {"transcript": "frames", "durations": "none"}}
     cell = Cell("sstda", str(copied), 1, 0, sstda(), decodings, fold=fold)
     assert set(run_cell(cell, tmp_path / "out")) == {"frames"}
-    _, _, info = RunFolder.open(tmp_path / "out" / cell.key)
+    info = RunFolder.open(tmp_path / "out" / cell.key).info
     assert (info.train, info.unlabelled, info.transductive) == (side[2:], side[:2], True)
     assert cell.note == "transductive"
 
@@ -221,9 +223,9 @@ def test_inner_runs_never_see_the_test_side(copied: Path, tmp_path: Path, unlabe
     data = Dataset.open(copied)
     config = sstda(**{"train.unlabelled": unlabelled, "train.folds": 2})
     run = train(data, tmp_path / "run", config=config, split=1).path
-    _, _, whole = RunFolder.open(run)
+    whole = RunFolder.open(run).info
     for number in (1, 2):
-        _, _, info = RunFolder.open(run / "folds" / str(number))
+        info = RunFolder.open(run / "folds" / str(number)).info
         held_out = tuple(name for name in whole.train if name not in info.train)
         assert held_out
         assert info.unlabelled == (held_out if unlabelled == "test" else ("extra",))
@@ -321,7 +323,7 @@ def test_an_old_run_without_the_fields_opens(tiny: Dataset, tmp_path: Path) -> N
     content = json.loads((run / RUN_FILE).read_text())
     del content["unlabelled"], content["transductive"]
     (run / RUN_FILE).write_text(json.dumps(content))
-    _, _, info = RunFolder.open(run)
+    info = RunFolder.open(run).info
     assert (info.unlabelled, info.transductive) == ((), False)
 
 
@@ -330,5 +332,5 @@ def test_an_ensemble_is_transductive_if_a_member_is(tiny: Dataset, tmp_path: Pat
         train(tiny, tmp_path / kind, config=sstda(**{"train.unlabelled": kind}), split=1).path
         for kind in ("none", "test")
     ]
-    _, _, info = RunFolder.open(make_ensemble(runs, tmp_path / "both").path)
+    info = RunFolder.open(make_ensemble(runs, tmp_path / "both").path).info
     assert (info.unlabelled, info.transductive) == (tiny.side(1, "test"), True)

@@ -35,8 +35,6 @@ def model(tiny: Dataset, small_config: Config) -> uvast.Segmenter:
 def test_the_decoder_alone_is_judged_beside_best_and_greedy(
     part: ValidationPart, model: uvast.Segmenter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # an untrained decoder knows no end; here it may write a token a frame
-    model = replace(model, config=model.config.replaced(**{"decode.max_segments": 1000}))
     searches = []
 
     def counted(*given: object, **options: object) -> object:
@@ -45,7 +43,9 @@ def test_the_decoder_alone_is_judged_beside_best_and_greedy(
 
     monkeypatch.setattr("uvast.inference.writing.beam_transcripts", counted)
     scores = part.scores(model, stage=1)
-    assert searches == [10] * len(part)
+    # of `best` each video, of the greedy decoder those where it, untrained, knows no end
+    assert set(searches) == {10}
+    assert len(part) <= len(searches) <= 2 * len(part)
     alone = replace(model, config=model.config.replaced(**{"decode.transcript": "decoder"}))
     apart = part.scores(alone, stage=1)
     assert apart["selection"] == apart["score"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
-from web_page import DESKTOP, PHONE, SCENE, Opener, Served, make_page_project, served, until
+from web_page import DESKTOP, PHONE, READY, Opener, Served, make_page_project, served, until
 from web_project import Client, copied, make_project
 from web_project import opened as opened_client
 
@@ -76,7 +76,7 @@ def opened(browser: Browser, app: Served, request: pytest.FixtureRequest) -> Ite
         page.goto(f"{app.app.door.address}/#/{view}")
         expect(page.locator("main > *")).to_be_visible()
         if view.startswith("annotate"):
-            until(page, f"{SCENE}.seconds > 0 && document.querySelector('.class-list *')")
+            until(page, READY)
         return page
 
     yield open_page

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, expect
 from web_page import (
     DESKTOP,
     PHONE,
+    READY,
     SCENE,
     Opener,
     Served,
@@ -218,9 +219,23 @@ def test_keys_can_be_changed_and_are_remembered(app: Served, opened: Opener) -> 
     page.keyboard.press("d")
     expect(key).to_have_text("D")
     page.reload()
-    until(page, f"{SCENE}.seconds > 0 && document.querySelector('.screen').dataset.busy == 'no'")
+    until(page, READY)
     page.keyboard.press("d")
     until(page, f"{SCENE}.head.seconds == 1")
+
+
+def test_a_command_does_not_get_the_key_of_a_class(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach")
+    page = opened("annotate/even")
+    page.keyboard.press("?")
+    key = page.get_by_role("button", name="Key of: One second on")
+    key.press("Enter")
+    page.keyboard.press("1")
+    expect(page.locator("dialog .fault")).to_contain_text("That key belongs to “reach”")
+    page.keyboard.press("Escape")
+    page.keyboard.press("1")
+    saved(page)
+    assert clicks(app) == [("reach", 0.0)]
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])

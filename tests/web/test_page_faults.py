@@ -6,9 +6,10 @@ import sys
 
 import pytest
 from playwright.sync_api import Page, Route, expect
-from test_page_work import predict
 from web_page import (
+    READY,
     SCENE,
+    Held,
     Opener,
     Served,
     add_classes,
@@ -17,13 +18,12 @@ from web_page import (
     lane,
     place,
     player,
+    predict,
     saved,
     segments,
     uneven,
     until,
 )
-
-READY = "document.querySelector('.screen').dataset.busy == 'no'"
 
 
 def drag(page: Page, name: str, *moments: float) -> None:
@@ -131,6 +131,16 @@ def test_a_video_that_is_cut_off_comes_back_at_the_same_frame(app: Served, opene
     saved(page)
     until(page, f"document.querySelector('video')?.readyState >= 2 && {READY}")
     assert (player(page, "head.seconds"), clicks(app)) == (2.04, [("reach", 2.04)])
+
+
+@pytest.mark.usefixtures("refusals")
+def test_frames_that_are_not_the_exact_ones_are_told(app: Served, opened: Opener) -> None:
+    page = opened("videos")
+    page.route("**/times/**", lambda route: route.fulfill(status=500, json={"error": "a fault"}))
+    page.goto(f"{app.app.door.address}/#/annotate/even")
+    told = "Frames are counted at an even rate until you load the page again: a fault"
+    expect(page.locator(".note")).to_have_text(told)
+    until(page, f"{SCENE}?.seconds > 0")
 
 
 def test_segments_stay_the_choice_in_the_next_video(app: Served, opened: Opener) -> None:
@@ -291,10 +301,11 @@ def test_a_change_whose_answer_was_lost_is_made_once(app: Served, opened: Opener
     add_classes(app, "reach", "pour")
     page = opened("annotate/even")
     lost: list[str] = []
+    changes, undo = Held(page, "**/changes"), Held(page, "**/api/undo")
 
     def lose(route: Route) -> None:
         if route.request.url in lost:
-            route.continue_()
+            route.fallback()  # the next try waits until the trouble was seen
             return
         lost.append(route.request.url)
         route.fetch()
@@ -305,10 +316,12 @@ def test_a_change_whose_answer_was_lost_is_made_once(app: Served, opened: Opener
     page.keyboard.press("1")
     expect(page.locator(".trouble")).to_contain_text("1 change is not saved yet")
     page.keyboard.press("Shift+Digit2")  # of the click that may not have been made
+    changes.let_go()
     saved(page)
     assert clicks(app) == [("pour", 0.0)]
     page.keyboard.press("Control+z")
     expect(page.locator(".trouble")).to_be_visible()
+    undo.let_go()
     saved(page)
     until(page, f"{SCENE}.scene.clicks[0]?.label == 'reach'")
     assert clicks(app) == [("reach", 0.0)]

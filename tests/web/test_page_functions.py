@@ -191,12 +191,14 @@ def test_neighbours_that_touch_stay_together_when_an_edge_moves(run: Run) -> Non
 def test_times_are_read_as_they_are_written(run: Run) -> None:
     run(
         "times",
-        """({clock, parseTime}) => {
+        """({clock, exactly, parseTime}) => {
           for (let i = 0; i < 500; i++) {
             const hundredths = Math.floor(random() * 1e6);
             near(parseTime(clock(hundredths / 100), 0, null), hundredths / 100, 'round trip');
           }
           equal(clock(59.999), '1:00.00', 'carried');
+          equal([0.04, 1.2, 59.999, 90].map(exactly), ['0.04 s', '1.20 s', '1:00.00', '1:30.00'],
+            'lengths');
           equal(parseTime('+2.5', 10, null), 12.5, 'relative');
           equal(parseTime('#7', 0, (frame) => frame / 2), 3.5, 'frame');
           for (const text of ['', 'x', '1:2:3:4', '#', '1..2']) {
@@ -417,7 +419,8 @@ def test_a_loop_up_to_the_end_goes_on(run: Run) -> None:
           for (let i = 0; i < 100 && seen.filter((one) => one === 4).length < 3; i++) {
             await new Promise((done) => setTimeout(done, 20));
           }
-          equal([player.playing, Math.min(...seen)], [true, 4], 'again and again');
+          equal([player.playing, Math.min(...seen)], [true, 4], 'inside');
+          equal(seen.slice(-4).toSorted(), [4, 4, 5, 5], 'again and again');
           player.pause();
         }""",
     )
@@ -494,6 +497,47 @@ def test_a_full_disk_keeps_the_change_and_shows_the_sentence(run: Run) -> None:
           box.retry();
           await new Promise((resolve) => setTimeout(resolve, 50));
           equal([box.n, box.trouble, done], [0, null, ['saved']], 'sent');
+        }""",
+    )
+
+
+def test_changes_that_wait_have_seen_what_was_shown_when_they_were_made(run: Run) -> None:
+    run(
+        "store",
+        """async ({Store}) => {
+          const {VideoDocument} = await import('http://page.test/documents.js');
+          const real = window.fetch;
+          const sent = [];
+          const answers = [];
+          window.fetch = async (_address, {body}) => {
+            sent.push(JSON.parse(body));
+            return new Response(JSON.stringify(answers.shift()), {status: 200});
+          };
+          const about = (from, version) => ({from, stamp: from + 1, set: [], gone: [],
+            about: {version}});
+          const versions = async (...given) => {
+            const store = new Store();
+            store.project = {author: 'anna'};
+            const state = {name: 'cup', stamp: 1, version: 5, events: [], looked_at: []};
+            store.documents.set('cup', new VideoDocument(state));
+            answers.push(...given);
+            const [click] = store.change('cup', [{do: 'add', kind: 'click', start: 1}]);
+            store.change('cup', [{do: 'move', id: click.as, start: 2}]);
+            await store.outbox.settled();
+            equal(sent[1].changes[0].id, 'e9', 'the name of the server');
+            return sent.splice(0).map((one) => one.version);
+          };
+          try {
+            const others = {ids: ['e9'], made: 7, deltas: [about(1, 6), about(2, 7)]};
+            const next = {ids: [], made: 8, deltas: []};
+            equal(await versions(others, next), [5, 5], 'somebody came in between');
+            const own = {ids: ['e9'], made: 6, deltas: [about(1, 6)]};
+            equal(await versions(own, next), [5, 6], 'its own work alone');
+            const later = {ids: ['e9'], made: 6, deltas: [about(1, 6), about(2, 7)]};
+            equal(await versions(later, next), [5, 6], 'somebody came after it');
+          } finally {
+            window.fetch = real;
+          }
         }""",
     )
 

@@ -78,6 +78,7 @@ def test_train_watch_segment_review_export(app: Served, browser: Browser, tmp_pa
     page.keyboard.press("Enter")
     expect(page.locator(".saved")).to_have_text("saved")
     assert "pour" in [one.event.label for one in app.app.store.document(name).segments]
+    expect(page.locator(".inspector select")).to_be_visible()  # the next one is there
     n_left = page.locator(".queue button:not(.done)").count()
     page.get_by_role("button", name="Accept the whole video").click()
     expect(page.locator(".saved")).to_have_text("saved")

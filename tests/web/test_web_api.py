@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import io
 import json
 import os
@@ -9,7 +11,7 @@ import shutil
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -30,11 +32,13 @@ from web_project import (
 )
 
 from uvast.errors import OutputError
-from uvast.exchange import Event, VideoAnnotations
+from uvast.exchange import Event, Target, VideoAnnotations, native
 from uvast.features.frames import presentation_times
-from uvast.projects import Project
+from uvast.projects import Project, ProjectVideo
 from uvast.web.media import parse_range
+from uvast.web.overview import _Facts
 from uvast.web.pictures import strip_jpegs
+from uvast.web.uploads import receive
 
 
 def click(start: float, label: str = "reach") -> dict[str, object]:
@@ -142,6 +146,23 @@ def test_a_request_whose_answer_was_lost_is_answered_and_not_done_again(client: 
     answers = [client.post("/api/undo", undo).json() for _ in range(2)]
     assert answers[0] == answers[1]
     assert len(client.get("/api/videos/cup").json()["events"]) == 1
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EROFS, errno.EACCES, errno.ESTALE])
+def test_a_disk_that_cannot_be_written_for_a_while_loses_no_change(
+    client: Client, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.write", fails)
+        answer = client.change("cup", click(1.0))
+        assert (answer.status_code, "cannot be written" in answer.text) == (507, True)
+        patch.setattr("os.ftruncate", fails)
+        assert client.change("cup", click(1.0)).status_code == 507
+    assert client.change("cup", click(1.0)).status_code == 200
+    assert len(client.video("cup")["events"]) == 1
 
 
 def test_accepting_a_prediction_can_be_undone(client: Client, project: Project) -> None:
@@ -360,12 +381,14 @@ def own(tmp_path: Path, static: Path) -> Iterator[Client]:
 def test_film_strips_are_kept_and_made_together(own: Client) -> None:
     client, project, media = own, own.app.project, own.app.media
     tiles = [media.wanted_strip("cup", [at, at + 0.5], 32) for at in (0.25, 1.25, 2.25)]
-    late = media.strips._worker.submit(threading.Event().wait, 0.3)  # all of them have to wait
+    go = threading.Event()
+    media.strips._worker.submit(go.wait, 60)  # all of them have to wait
     futures = [media.strips.make(one) for one in (*tiles, tiles[0])]
     assert futures[0] is futures[3]
     alone = [strip_jpegs(one.path, [one.seconds], 32)[0] for one in tiles]
+    assert not any(one.done() for one in futures)
+    go.set()
     assert [one.result(60) for one in futures[:3]] == alone
-    assert late.done()
     assert [media.strips.kept(one) for one in tiles] == alone
     folder = project.path / "app" / "cache" / "strips"
     assert len(list(folder.iterdir())) == 3
@@ -435,6 +458,66 @@ def test_a_fault_in_the_background_is_told_once_and_keeps_nothing_else(
     assert capsys.readouterr().err.count("ZeroDivisionError: a bug") == 1
 
 
+def test_an_error_of_a_duty_is_told_again_when_it_is_new_or_came_back(client: Client) -> None:
+    app, told = client.app, list[str]()
+    app.news.tell = lambda item: told.append(json.loads(item)["error"])  # type: ignore[method-assign]
+    outcomes = iter(["full", "full", "gone", "gone", None, "gone", "gone"])
+
+    def duty() -> None:
+        if (outcome := next(outcomes)) is not None:
+            raise OutputError(outcome)
+
+    for _ in range(7):
+        app._try(duty)
+    assert told == ["full", "gone", "gone"]
+
+
+def test_a_look_at_files_that_fails_is_told_once(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though it is not taken every second."""
+    app, told, n_looks = client.app, list[bytes](), list[None]()
+
+    def broken() -> bool:
+        n_looks.append(None)
+        if len(n_looks) == 4:
+            app._over.set()
+        raise OutputError("cannot be written")
+
+    monkeypatch.setattr("uvast.web.app.SECONDS_BETWEEN_SAVES", 0.001)
+    monkeypatch.setattr(app.overview, "refresh", broken)
+    app.news.tell = told.append  # type: ignore[method-assign]
+    app._keep()
+    app._over.clear()
+    assert told == [b'{"error": "cannot be written"}']
+
+
+def test_what_was_seen_first_never_hides_what_was_seen_later(
+    client: Client, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overview = client.app.overview
+    real, looked, go = overview._look_at, threading.Event(), threading.Event()
+
+    def slow(video: ProjectVideo) -> _Facts:
+        found = real(video)
+        if threading.current_thread() is first:
+            looked.set()
+            assert go.wait(60)
+        return found
+
+    first, second = (threading.Thread(target=overview.refresh) for _ in range(2))
+    monkeypatch.setattr(overview, "_look_at", slow)
+    first.start()
+    assert looked.wait(60)
+    predict(project, "cup", predicted("reach", 0, 60))
+    second.start()
+    second.join(0.3)
+    go.set()
+    first.join(60)
+    second.join(60)
+    assert overview._facts["cup"].predicted
+
+
 def test_an_upload_takes_the_place_of_a_video_whose_file_is_gone(
     client: Client, project: Project, tmp_path: Path
 ) -> None:
@@ -445,6 +528,58 @@ def test_an_upload_takes_the_place_of_a_video_whose_file_is_gone(
     assert upload(client, "/api/videos", "again.mp4", content).json() == {"videos": ["new"]}
     assert Project.open(project.path).source("new").read_bytes() == content
     assert not there.exists()
+
+
+async def pieces(*content: bytes) -> AsyncIterator[bytes]:
+    for piece in content:
+        yield piece
+
+
+def test_two_uploads_of_one_name_at_once_do_not_replace_each_other(
+    client: Client, tmp_path: Path
+) -> None:
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"the first"
+        await receive(pieces(b"the ", b"second"), tmp_path, "new.mp4", None)
+        yield b", and more"
+
+    with pytest.raises(OutputError, match=r"new\.mp4: is there already; rename the file"):
+        client.wait(receive(slow(), tmp_path, "new.mp4", None))
+    assert (tmp_path / "new.mp4").read_bytes() == b"the second"
+    assert [path.name for path in tmp_path.glob("*new*")] == ["new.mp4"]
+
+
+def test_a_disk_that_fails_at_the_end_of_an_upload_leaves_nothing(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_file: int) -> None:
+        raise OSError(errno.EIO, "input/output error")
+
+    monkeypatch.setattr("os.fsync", fails)
+    with pytest.raises(OutputError, match="cannot be written"):
+        client.wait(receive(pieces(b"all"), tmp_path / "videos", "new.mp4", 3))
+    assert list((tmp_path / "videos").iterdir()) == []
+
+
+def test_an_upload_is_brought_to_the_disk_beside_the_loop(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, go, real = threading.Event(), threading.Event(), os.fsync
+
+    def slow(file: int) -> None:
+        there.set()
+        assert go.wait(60)
+        real(file)
+
+    monkeypatch.setattr("os.fsync", slow)
+    work = receive(pieces(b"all"), tmp_path / "videos", "new.mp4", 3)
+    path = asyncio.run_coroutine_threadsafe(work, client.loop)
+    try:
+        assert there.wait(60)
+        assert client.start("GET", "/api/formats").result(10).status_code == 200
+    finally:
+        go.set()
+    assert path.result(60).read_bytes() == b"all"
 
 
 def test_an_upload_that_cannot_be_taken_in_leaves_nothing(
@@ -483,20 +618,99 @@ def test_uploads_are_bounded(client: Client, monkeypatch: pytest.MonkeyPatch) ->
 def test_import_is_one_change_that_can_be_undone(client: Client) -> None:
     client.change("cup", click(1.0))
     table = b"video,start,end,label\ncup.mp4,0,2,reach\ncup.mp4,2,3.5,pour\ntea.mp4,1,2,pour\n"
-    answer = upload(client, "/api/import?author=ben", "labels.csv", table).json()
+    ask = "/api/import?author=ben&existing=replace"
+    answer = upload(client, ask, "labels.csv", table).json()
     assert (answer["videos"], answer["changed"]) == (["cup", "tea"], 2)
     assert [one["label"] for one in client.video("cup")["events"]] == ["reach", "pour"]
     client.post("/api/undo", {"author": "ben"})
     assert [one["kind"] for one in client.video("cup")["events"]] == ["click"]
     bad = upload(client, "/api/import", "labels.csv", b"video,start,end,label\nx,0,2,reach\n")
     assert bad.status_code == 422
-    late = upload(client, "/api/import", "x.csv", b"video,start,end,label\ncup,2e9,3e9,reach\n")
+    late = upload(client, "/api/import", "x.csv", b"video,start,end,label\ntea,2e9,3e9,reach\n")
     assert late.status_code == 422
     assert "its start should be less than or equal to 1000000000" in late.json()["error"]
     one = upload(
         client, "/api/import?video=tea", "a.srt", b"1\n00:00:01,000 --> 00:00:02,000\nup\n"
     )
     assert one.json()["videos"] == ["tea"]
+
+
+TABLE = b"video,start,end,label\ncup.mp4,0,2,reach\ntea.mp4,1,2,pour\n"
+
+
+def test_an_import_refuses_videos_with_labels_unless_it_is_told_what_to_do(client: Client) -> None:
+    client.change("cup", segment(3.0, 4.0, "pour"), {"do": "reviewed", "value": True})
+    refused = upload(client, "/api/import", "labels.csv", TABLE)
+    assert refused.status_code == 409
+    assert refused.json()["error"] == (
+        "labels.csv: video cup has annotations already; "
+        "keep both or replace them, under 'Existing labels'"
+    )
+    assert client.video("tea")["events"] == []  # all or none
+    added = upload(client, "/api/import?existing=add", "labels.csv", TABLE).json()
+    assert (added["changed"], added["notes"]) == (2, [])
+    cup = client.video("cup")
+    assert [one["label"] for one in cup["events"]] == ["reach", "pour"]
+    assert cup["reviewed"] is False
+    client.post("/api/undo")
+    assert client.video("cup")["reviewed"] is True
+    upload(client, "/api/import?existing=replace", "labels.csv", TABLE)
+    cup = client.video("cup")
+    assert ([one["label"] for one in cup["events"]], cup["reviewed"]) == (["reach"], False)
+    across = b"video,start,end,label\ncup.mp4,1,3,pour\n"
+    overlap = upload(client, "/api/import?existing=add", "labels.csv", across)
+    assert overlap.status_code == 422
+    assert "or choose one under 'Overlapping labels'" in overlap.json()["error"]
+    kept = upload(client, "/api/import?existing=add&overlaps=first", "labels.csv", across).json()
+    assert kept["notes"] == ["cup: intervals overlap, the first counts"]
+    assert [(one["start"], one["end"]) for one in client.video("cup")["events"]] == [(0, 2), (2, 3)]
+
+
+def test_an_import_leaves_videos_alone_that_it_has_no_labels_for(client: Client) -> None:
+    client.change("cup", click(1.0))
+    found = (VideoAnnotations("cup", ()), VideoAnnotations("tea", (Event("pour", 1.0, 2.0),)))
+    content = native.write(found, Target("labels.json")).content
+    for existing in ("refuse", "replace"):
+        address = f"/api/import?author=ben&existing={existing}"
+        answer = upload(client, address, "labels.json", content).json()
+        assert (answer["videos"], answer["changed"]) == (["tea"], 1)
+        assert answer["notes"] == ["cup: has no annotations to import"]
+        assert len(client.video("cup")["events"]) == 1
+        client.post("/api/undo", {"author": "ben"})
+    content = native.write(found[:1], Target("labels.json")).content
+    nothing = upload(client, "/api/import?existing=replace", "labels.json", content)
+    assert nothing.status_code == 422
+    assert "has no annotations to import" in nothing.json()["error"]
+
+
+def test_frames_of_a_file_are_those_of_the_chosen_video(client: Client) -> None:
+    lines = b"reach\n" * 20 + b"pour\n" * 40
+    ask = "/api/import?format=ms-tcn"
+    unknown = upload(client, ask, "session 3.txt", lines)
+    assert unknown.status_code == 422
+    assert "fill in 'Frames per second'" in unknown.json()["error"]
+    assert "--" not in unknown.json()["error"]
+    # the name of the file is another video's
+    assert upload(client, f"{ask}&video=cup", "session 3.txt", lines).status_code == 200
+    found = [(one["start"], one["end"]) for one in client.video("cup")["events"]]
+    assert found == [(0.0, 2.0), (2.0, N_FRAMES / RATE)]
+    answer = upload(client, f"{ask}&video=cup&existing=replace", "tea.txt", lines).json()
+    assert (answer["videos"], answer["notes"]) == (["cup"], [])
+    short = upload(client, f"{ask}&video=cup&existing=replace", "cup.txt", lines[:60]).json()
+    assert "say it under 'Frames per second'" in short["notes"][0]
+
+
+@pytest.mark.parametrize("name", ["elan", "boris", "via", "label-studio"])
+def test_exports_name_the_file_of_the_video(client: Client, name: str) -> None:
+    client.change("cup", segment(0.0, 2.0), segment(2.0, 6.0, "pour"))
+    made = client.post("/api/export", {"format": name}).json()
+    assert made["name"].startswith("cup.")
+    assert "mp4" not in made["name"]
+    content = client.get(made["address"]).content
+    assert b"cup.mp4" in content
+    assert [one for one in made["notes"] if "frame rate" in one or "length" in one] == []
+    again = upload(client, "/api/import?existing=replace", made["name"], content)
+    assert again.json()["videos"] == ["cup"]
 
 
 def test_elan_export_is_read_by_pympi(client: Client, tmp_path: Path) -> None:
@@ -537,6 +751,17 @@ def test_features_as_a_heat_map(client: Client, project: Project) -> None:
     assert up == sorted(up) == down[::-1]
     assert (len(up), up[0], up[-1]) == (6, 0, 255)
     assert (found["start"], found["end"]) == (0.0, pytest.approx(6.0))
+
+
+def test_another_rate_of_features_counts_at_once(static: Path, tmp_path: Path) -> None:
+    (tmp_path / "features").mkdir()
+    np.save(tmp_path / "features" / "mouse.npy", np.zeros((100, 8), np.float32))
+    settings = tmp_path / "dataset.toml"
+    settings.write_text('frames_per_second = 10\nfeature_axis = "time-first"\n')
+    with opened(Project.create(tmp_path, [])[0], static) as client:
+        assert client.video("mouse")["seconds"] == 10.0
+        settings.write_text('frames_per_second = 20\nfeature_axis = "time-first"\n')
+        assert client.video("mouse")["seconds"] == 5.0
 
 
 def test_clicks_tell_what_lies_between_segments(client: Client) -> None:

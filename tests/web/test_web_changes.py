@@ -135,6 +135,29 @@ def test_what_others_changed_is_a_conflict_but_ones_own_is_not() -> None:
         apply(gone, move, "anna", seen=first.version, scene=SCENE)
 
 
+def test_what_others_looked_at_is_not_forgotten_unseen() -> None:
+    first = made(EMPTY, click(3.0))
+    second = made(first, {"do": "observed", "spans": [[0.0, 4.0]]}, author="ben")
+    third = made(second, click(9.0), author="ben")
+    mine = CHANGES.validate_python([{"do": "observed", "spans": [[6.0, 8.0]]}])
+    with pytest.raises(ConflictError, match="looked at was changed by ben in the meantime"):
+        apply(third, mine, "anna", seen=first.version, scene=SCENE)
+    for author, seen in (("anna", second.version), ("ben", first.version)):
+        after = apply(third, mine, author, seen=seen, scene=SCENE).document
+        assert after.looked_at == (Span(6.0, 8.0),)
+    same = CHANGES.validate_python([{"do": "observed", "spans": [[0.0, 4.0]]}])
+    assert apply(third, same, "anna", seen=first.version, scene=SCENE).document is third
+
+
+def test_clearing_leaves_what_was_not_seen() -> None:
+    first = made(EMPTY, click(3.0))
+    second = made(first, click(9.0, "pour"), author="ben")
+    clear = CHANGES.validate_python([click(5.0), {"do": "clear"}])
+    with pytest.raises(ConflictError, match=r"'pour' at .* was changed by ben"):
+        apply(second, clear, "anna", seen=first.version, scene=SCENE)
+    assert apply(second, clear, "anna", seen=second.version, scene=SCENE).document.items == {}
+
+
 def test_unlabelled_is_not_background() -> None:
     assert made(EMPTY, click(3.0)).observed is None
     parts = made(EMPTY, segment(2.0, 3.0), segment(3.0, 4.0), segment(8.0, 9.0))

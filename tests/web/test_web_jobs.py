@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from web_project import Client, grey, write_features
 
@@ -50,9 +51,10 @@ def test_one_job_at_a_time_in_order(tmp_path: Path) -> None:
     told: list[tuple[int, str]] = []
     jobs = Jobs(tmp_path, lambda job: told.append((job.number, job.state)))
     first = jobs.add("extract", python("print('hello')"))
-    second = jobs.add("train", python("import sys; print('error: no data'); sys.exit(2)"))
+    fails = python("import sys; print('error: no data'); sys.exit(2)")
+    second = jobs.add("train", fails)
     assert (jobs.job(1).state, jobs.job(2).state) == ("running", "queued")
-    assert jobs.add("train", python("pass")).number == 2  # asked for twice
+    assert jobs.add("train", fails).number == 2  # asked for twice
     assert ended(jobs, first).state == "done"
     failed = ended(jobs, second)
     assert (failed.state, failed.error) == ("failed", "no data")
@@ -172,8 +174,6 @@ def test_plans_and_what_is_missing(client: Client, project: Project) -> None:
     assert answer.status_code == 422
     assert "no video has both labels and features yet" in answer.json()["error"]
     assert client.post("/api/jobs", {"kind": "segment"}).status_code == 422
-    import numpy as np
-
     write_features(project, "cup", np.zeros((60, 4)))
     plan = client.post("/api/plan", {"kind": "extract"}).json()["plan"]
     assert plan == ["1 of 2 videos done. Computes features of 1 video."]
@@ -203,9 +203,28 @@ def test_plans_and_what_is_missing(client: Client, project: Project) -> None:
     assert client.get("/api/jobs").json() == []
 
 
+def test_another_job_of_the_kind_is_queued_and_the_same_one_is_not(
+    client: Client, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client.app.jobs, "step", lambda: None)  # all wait
+    write_features(project, "cup", np.zeros((60, 4)))
+    client.change("cup", {"do": "add", "kind": "click", "label": "reach", "start": 1.0})
+    train = {"kind": "train", "preset": "demo"}
+    wanted = [train, {**train, "epochs": 3}, train, {"kind": "extract"}]
+    wanted += [{"kind": "extract", "extractor": "pixels"}, {**train, "epochs": 3}]
+    answers = [client.post("/api/jobs", one).json() for one in wanted]
+    assert [one["number"] for one in answers] == [1, 2, 1, 3, 4, 2]
+    assert [client.app.jobs.job(number).output for number in (1, 2)] == ["runs/1", "runs/2"]
+    assert "--epochs=3" in client.app.jobs.job(2).command
+    jobs = Jobs(project.path / "app" / "jobs")  # after a restart
+    plan = make_plan(client.app, JobRequest("train", preset="demo"))
+    same = jobs.open("train", plan.command)
+    assert same is not None
+    assert same.number == 1
+
+
 def test_a_proxy_has_the_same_frames_at_the_same_times(tmp_path: Path) -> None:
     import av
-    import numpy as np
 
     video = tmp_path / "old.avi"
     with av.open(str(video), "w") as file:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import copy
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from web_project import N_FRAMES, Client, write_features
+from web_project import N_FRAMES, Client, opened, write_features
 
 from uvast.exchange import Event, VideoAnnotations
 from uvast.projects import Project
@@ -103,18 +105,61 @@ def test_undo_and_other_programs_are_told_step_by_step(client: Client, project: 
     assert len(answer["deltas"]) == 3
 
 
+def predict(project: Project, label: str, number: int) -> None:
+    """A prediction of cup, which differs from others of another number."""
+    path = project.path / "predictions" / "cup.json"
+    path.parent.mkdir(exist_ok=True)
+    segment = {"label": label, "start": 0, "end": 60}
+    path.write_text(json.dumps({"segments": [segment], "frames_per_second": 10.0}))
+    os.utime(path, ns=(number, number))
+
+
 def test_a_new_prediction_is_told_as_a_whole(client: Client, project: Project) -> None:
     state, told = client.video("cup"), heard(client)
-    folder = project.path / "predictions"
-    folder.mkdir()
-    segment = {"label": "reach", "start": 0, "end": 60}
-    content = {"segments": [segment], "frames_per_second": 10.0}
-    (folder / "cup.json").write_text(json.dumps(content))
+    predict(project, "reach", 1)
     client.app.states.refresh()
     assert ["delta" in one for one in told] == [False]
     assert told[0]["stamp"] > state["stamp"]
     whole = client.get(f"/api/videos/cup?since={state['stamp']}").json()
     assert whole["prediction"]["segments"][0]["end"] == 6.0
+
+
+@pytest.mark.parametrize("change", ["accept", "clicks_from"])
+def test_only_the_prediction_that_is_shown_is_accepted(
+    client: Client, project: Project, change: str
+) -> None:
+    def accept(stamp: object) -> Any:
+        return client.change("cup", {"do": change, "from": "prediction"}, stamp=stamp)
+
+    predict(project, "reach", 1)
+    stamp = client.video("cup")["stamp"]
+    predict(project, "pour", 2)
+    for told in (False, True):
+        if told:
+            client.app.states.refresh()
+        refused = accept(stamp)
+        assert refused.status_code == 409
+        assert refused.json()["error"] == ("cup: the model's segments are new; look at them first")
+        assert client.video("cup")["events"] == []
+    shown = refused.json()["video"]
+    assert shown["prediction"]["segments"][0]["label"] == "pour"
+    client.change("cup", {"do": "observed", "spans": [[0, 1]]})  # leads on from what is shown
+    assert accept(shown["stamp"]).status_code == 200
+    assert [one["label"] for one in client.video("cup")["events"]] == ["pour"]
+
+
+def test_after_a_restart_a_prediction_is_accepted_at_the_second_try(
+    client: Client, project: Project, static: Path
+) -> None:
+    predict(project, "reach", 1)
+    stamp = client.video("cup")["stamp"]
+    accept = {"do": "accept", "from": "prediction"}
+    client.app.end()
+    with opened(project, static) as again:
+        refused = again.change("cup", accept, stamp=stamp)
+        assert refused.status_code == 409
+        answer = again.change("cup", accept, stamp=refused.json()["video"]["stamp"])
+        assert answer.status_code == 200
 
 
 def test_what_the_client_has_is_not_sent_again(client: Client) -> None:

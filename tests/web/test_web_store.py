@@ -42,6 +42,7 @@ def state(store: Store) -> object:
     return [
         (
             *(name, one.version, one.n_ids, one.looked_at, one.reviewed),
+            *(one.looked_changed, one.looked_by),
             *((item.id, item.event, item.changed, item.by) for item in one.ordered),
         )
         for name, one in sorted(store.documents.items())
@@ -132,6 +133,33 @@ def test_a_full_disk_changes_nothing(project: Project, monkeypatch: pytest.Monke
     assert state(Store(project)) == after
 
 
+def test_half_a_line_that_cannot_be_cut_off_is_cut_off_before_the_next(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(project)
+    change(store, click(1.0))
+    real, left = os.write, [40]
+
+    def breaks_off(file: int, content: memoryview) -> int:
+        if not left:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return real(file, content[: left.pop()])
+
+    def fails(*_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", breaks_off)
+        patch.setattr(os, "ftruncate", fails)
+        for _ in range(2):
+            with pytest.raises(OutputError, match="cannot be written"):
+                change(store, click(2.0))
+    change(store, click(3.0))
+    before = state(store)
+    crashed(store)
+    assert state(Store(project)) == before
+
+
 def test_undo_for_each_author_apart(project: Project) -> None:
     store = Store(project)
     change(store, click(1.0))
@@ -204,7 +232,8 @@ def test_undo_survives_a_restart(project: Project) -> None:
 def test_classes_are_renamed_everywhere_as_one_change(project: Project) -> None:
     store = Store(project)
     change(store, click(1.0), click(2.0, "pour"))
-    store.take_in([VideoAnnotations("tea", (Event("pour", 1.0),))], "ben")
+    found = [VideoAnnotations("tea", (Event("pour", 1.0),))]
+    store.take_in(found, "ben", lambda _before, new: new)
     store.change_classes(ClassChange(do="merge", name="pour", to="reach"), "anna")
     assert {e.label for one in store.documents.values() for e in one.annotations.events} == {
         "reach"

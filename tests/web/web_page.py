@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import threading
@@ -16,7 +17,7 @@ from typing import Any
 import av
 import numpy as np
 import uvicorn
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from uvast.features.encode import video_writer
 from uvast.projects import Project
@@ -116,7 +117,7 @@ def copied(project: Project, folder: Path) -> Project:
     return Project.open(folder)
 
 
-def until(page: Page, expression: str, seconds: float = 20.0) -> None:
+def until(page: Page, expression: str, seconds: float = 60.0) -> None:
     """Waits until an expression holds; the page's own policy forbids Playwright's way to."""
     end = time.monotonic() + seconds
     while not page.evaluate(expression):
@@ -125,6 +126,54 @@ def until(page: Page, expression: str, seconds: float = 20.0) -> None:
 
 
 SCENE = "document.querySelector('.timeline')?.timeline"
+READY = (
+    f"{SCENE}?.seconds > 0 && document.querySelector('.class-list *')"
+    " && document.querySelector('.screen')?.dataset.busy == 'no'"
+)
+"""A video is there, and takes keys."""
+
+
+class Held:
+    """Requests of a page that wait until they are let go.
+
+    Args:
+        page: whose they are.
+        pattern: of their addresses.
+        answered: whether the server has answered, and its answers wait.
+    """
+
+    def __init__(self, page: Page, pattern: str, *, answered: bool = False) -> None:
+        self._page = page
+        self._answered = answered
+        self._waiting: list[Callable[[], None]] = []
+        self.is_open = False
+        page.route(pattern, self._take)
+
+    def _take(self, route: Route) -> None:
+        if self.is_open:
+            route.continue_()
+        elif self._answered:
+            answer = route.fetch()
+            self._waiting.append(lambda: route.fulfill(response=answer))
+        else:
+            self._waiting.append(route.continue_)
+
+    def wait(self, seconds: float = 60.0) -> None:
+        """Until there is one."""
+        end = time.monotonic() + seconds
+        while not self._waiting:
+            assert time.monotonic() < end, f"nobody asked in {seconds} s"
+            self._page.wait_for_timeout(40)
+
+    def let_go(self) -> None:
+        """All that wait, and all that come."""
+        self.is_open = True
+        self.let_one_go(len(self._waiting))
+
+    def let_one_go(self, n: int = 1) -> None:
+        """The first ones."""
+        for go in [self._waiting.pop(0) for _ in range(n)]:
+            go()
 
 
 def lane(page: Page, name: str) -> list[tuple[Any, ...]]:
@@ -208,3 +257,15 @@ def shown_number(page: Page, wanted: int) -> int:
     expect(page.locator(".controls .time")).to_have_text(re.compile(f" · {wanted}$"))
     until(page, "document.querySelector('.screen').dataset.busy == 'no'")
     return int(page.evaluate(READ_NUMBER)["number"])
+
+
+def predict(app: Served, *found: tuple[str, int, int], video: str = "even") -> None:
+    """A prediction at ten frames a second, as `uvast segment` leaves it."""
+    segments = [
+        {"label": label, "start": start, "end": end, "confidence": 0.9}
+        for label, start, end in found
+    ]
+    folder = app.app.project.path / "predictions"
+    folder.mkdir(exist_ok=True)
+    value = {"segments": segments, "frames_per_second": 10, "run": "runs/1"}
+    (folder / f"{video}.json").write_text(json.dumps(value))

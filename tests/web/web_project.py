@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import threading
 from collections.abc import Coroutine, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,11 +94,17 @@ class Client:
         self, method: str, address: str, *, headers: dict[str, str] | None = None, **options: Any
     ) -> httpx.Response:
         """With the token, unless the headers say otherwise (an empty one is left out)."""
+        return self.start(method, address, headers=headers, **options).result()
+
+    def start(
+        self, method: str, address: str, *, headers: dict[str, str] | None = None, **options: Any
+    ) -> Future[httpx.Response]:
+        """As `send`, without waiting for the answer."""
         given = {TOKEN_HEADER: self.app.door.token, "host": HOST, **(headers or {})}
         given = {name: value for name, value in given.items() if value}
-
         self.http.cookies.clear()
-        return self.wait(self.http.request(method, address, headers=given, **options))
+        work = self.http.request(method, address, headers=given, **options)
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     def wait(self, work: Coroutine[Any, Any, Result]) -> Result:
         """In the loop's own thread: Playwright's runs in this one as long as its browser does."""

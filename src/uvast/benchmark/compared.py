@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from uvast.benchmark.cell import finished_scores
+from uvast.benchmark.cell_scores import finished_scores
 from uvast.benchmark.comparison import BASE
 from uvast.benchmark.decoded_scores import COLUMNS
 from uvast.benchmark.layout import DASH, as_markdown
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SCORE = "score"
 JUDGED = ("acc", "edit", "f1@50")
-"""What `score` is the mean of, as in `selection_score`."""
+"""What `score` is the mean of, as in `Scores.selection`."""
 
 SHOWN: Mapping[str, str] = MappingProxyType(
     {**{column: HEADINGS[column] for column in JUDGED}, SCORE: "mean"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from uvast.benchmark.cell import finished_scores
+from uvast.benchmark.cell_scores import finished_scores
 from uvast.data import Dataset
 from uvast.data.facts import read_facts
 from uvast.devices import choose_device

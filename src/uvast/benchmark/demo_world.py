@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.data import Split
-from uvast.data.classes import BACKGROUND
 from uvast.data.label_files import write_labels
 from uvast.data.splits import write_splits
 from uvast.errors import OutputError
@@ -17,6 +16,8 @@ from uvast.features import card_path, generate_videos, motion_vocabulary, read_c
 from uvast.features.extras import extra
 from uvast.features.generate import RATE
 from uvast.files import write_text
+from uvast.files.names import GROUND_TRUTH
+from uvast.vocabulary import BACKGROUND
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,7 +127,7 @@ def write_truth(place: DemoPlace, truths: Mapping[str, Segmentation]) -> None:
             name = features.stem
             sides[side].append(name)
             write_labels(
-                place.truth / "groundTruth" / f"{name}.txt",
+                place.truth / GROUND_TRUTH / f"{name}.txt",
                 (_label(action) for action in _seen(truths[name], features)),
             )
             for file in (features, card_path(features)):

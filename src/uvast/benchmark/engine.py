@@ -8,7 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from uvast.benchmark.cell import Cell, check_cell, is_finished, run_cell
+from uvast.benchmark.cell import Cell  # noqa: TC001 - a record's field types are read
+from uvast.benchmark.cell_scores import is_finished
+from uvast.benchmark.run_cell import check_cell, run_cell
 from uvast.errors import CheckpointError, DataError, OutputError
 from uvast.files import checked
 from uvast.workers import Workers, reason_of_failure, serve

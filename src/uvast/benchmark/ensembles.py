@@ -89,7 +89,7 @@ def _form(group: EnsembleCell, out: Path) -> None:
     if not is_run(folder):
         make_ensemble(runs, folder)
         return
-    _, _, info = RunFolder.open(folder)
+    info = RunFolder.open(folder).info
     hashes = [checkpoint_hash(checkpoint_path(run)) for run in runs]
     if [one.sha256 for one in info.members] != hashes:
         raise OutputError(

@@ -13,8 +13,8 @@ from uvast.config import load_config
 from uvast.data import Dataset
 from uvast.errors import ConfigError, SplitError
 from uvast.inference.named_decodings import decodings_of, fitting_decodings, named_decodings
-from uvast.models.build import described_model, gives_boundaries
-from uvast.models.protocols import as_aligner, gives_fractions
+from uvast.models.build import described_model
+from uvast.models.protocols import as_aligner, gives_boundaries, gives_fractions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

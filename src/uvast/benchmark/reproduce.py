@@ -11,7 +11,8 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
-from uvast.benchmark.cell import Cell, finished_scores, with_decodings
+from uvast.benchmark.cell import Cell, with_decodings
+from uvast.benchmark.cell_scores import finished_scores
 from uvast.benchmark.engine import run_cells
 from uvast.benchmark.layout import Layout, Line, as_latex, as_markdown, laid_out
 from uvast.benchmark.matrix import check_once, chosen_splits, preset_of, resolved

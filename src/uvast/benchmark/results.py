@@ -10,12 +10,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from uvast.benchmark.cell import (
-    Cell,
-    earlier_cells,
-    finished_scores,
-    with_decodings,
-)
+from uvast.benchmark.cell import Cell, with_decodings
+from uvast.benchmark.cell_scores import earlier_cells, finished_scores
 from uvast.benchmark.decoded_scores import COLUMNS, ScoreColumns
 from uvast.benchmark.layout import Layout, Line, as_markdown, laid_out
 from uvast.benchmark.paper_tables import find_table
@@ -81,7 +77,7 @@ class ResultRow:
             "kind": self.kind,
             "supervision": self.supervision,
             "decoding": self.decoding,
-            "note": self.note,
+            "note": self.remark,
             "splits": self.n_splits,
             "splits wanted": self.n_splits_wanted,
             "seeds": self.n_seeds,

@@ -63,15 +63,13 @@ class Study:
         self._study = self._opened(optuna)
         with self._reading():
             known = self._study.user_attrs.get("sweep", described)
-        if known != described:
-            raise OutputError(
-                "holds a sweep with other settings", where=out, remedy="choose another --out"
-            )
+        if what := _difference(known, described):
+            raise OutputError(f"holds a sweep {what}", where=out, remedy="choose another --out")
         with self._reading():
             self._study.set_user_attr("sweep", described)
             n_trials = len(self._study.get_trials(deepcopy=False))
         # a seed that moves on, or a resumed sweep would draw the first values again
-        self._study.sampler = optuna.samplers.TPESampler(seed=seed + n_trials)
+        self._study.sampler = optuna.samplers.TPESampler(seed=(seed + n_trials) % 2**32)
 
     def _opened(self, optuna: Any) -> Any:
         if is_present(self._path):
@@ -168,6 +166,18 @@ def _distribution(optuna: Any, values: Range) -> Any:
         return kinds.CategoricalDistribution(values.choices)
     kind = kinds.IntDistribution if values.is_whole else kinds.FloatDistribution
     return kind(values.low, values.high, log=values.log)
+
+
+def _difference(known: object, described: Mapping[str, Any]) -> str:
+    """How a sweep that began is not the one described; empty if it is.
+
+    Earlier versions did not write its videos and their labels.
+    """
+    later = {"videos": "of other videos", "labels": "of labels that have changed since"}
+    if not isinstance(known, dict) or not described.keys() - later <= known.keys():
+        return "with other settings"
+    other = [name for name in described if known.get(name, described[name]) != described[name]]
+    return later.get(other[0], "with other settings") if other else ""
 
 
 def _import_optuna() -> Any:

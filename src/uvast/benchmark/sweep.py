@@ -15,10 +15,11 @@ from uvast.benchmark.matrix import check_once, resolved
 from uvast.benchmark.ranges import setting_values
 from uvast.benchmark.study import STUDY_FILE, Study, Trial
 from uvast.data import Dataset, validation_part
+from uvast.data.label_digest import label_digest
 from uvast.errors import ConfigError, TrainingError, UvastError
 from uvast.files import is_present, write_text
 from uvast.runs import RunFolder
-from uvast.training.samples import find_samples
+from uvast.training.samples import samples_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -114,6 +115,7 @@ class Sweep:
                 where="--set-range",
                 remedy="leave it out, and pass one share as --validation",
             )
+        self._check_truth(names)
         for one in self.ranges:
             whole = {each.name: each.ends[0] for each in self.ranges if each.setting == one.setting}
             for value in one.ends:
@@ -126,13 +128,29 @@ class Sweep:
                         remedy="leave it out, or pass --set decode.durations=alignment",
                     )
         data = Dataset.open(self.dataset)
-        by_clicks = self.config.supervision.kind == "timestamps"
         side = data.side(self.split, "train")
-        clicks = data.timestamps(self.timestamps, names=side) if by_clicks else None
-        found = find_samples(data, side, clicks).videos
+        found = samples_of(data, self.config, side, self.timestamps).videos
         validation_part(found, self.validation, group_by=data.spec.group_by)
 
+    def _check_truth(self, names: Sequence[str]) -> None:
+        """Refuses to vary what the validation part is judged by: its rate, and pseudo-labels."""
+        truth = {"train.sampling_rate", "supervision.kind"}
+        if self.config.supervision.kind == "timestamps":
+            truth |= {"supervision.method", "supervision.metric", "supervision.prior"}
+        for name in names:
+            if name in truth:
+                raise ConfigError(
+                    f"{name} cannot vary: a sweep would judge each value by a truth of its own",
+                    where="--set-range",
+                    remedy="leave it out; uvast compare, which judges by full labels, compares it",
+                )
+
     def _study(self, out: Path) -> Study:
+        data = Dataset.open(self.dataset)
+        videos = samples_of(
+            data, self.config, data.side(self.split, "train"), self.timestamps
+        ).videos
+        by_clicks = self.config.supervision.kind == "timestamps"
         described = {
             "dataset": str(self.dataset.resolve()),
             "split": self.split,
@@ -140,6 +158,8 @@ class Sweep:
             "ranges": [one.as_text() for one in self.ranges],
             "timestamps": resolved(self.timestamps),
             "validation": self.validation,
+            "videos": list(videos),
+            "labels": label_digest(data, videos, by_clicks=by_clicks, timestamps=self.timestamps),
         }
         return Study(out, described, self.ranges, seed=self.config.train.seed)
 

@@ -24,7 +24,7 @@ from uvast.cli.convert import (
 from uvast.cli.options import JsonOption
 
 if TYPE_CHECKING:
-    from uvast.evaluation.annotations import Comparison
+    from uvast.evaluation.annotations import AnnotatorComparison
 
 _MOST_LABELS = 12
 """A larger table of confusions is only in --json and --report."""
@@ -104,7 +104,7 @@ def _side(path: Path) -> Path:
     return path / "annotations" if is_project(path) else path
 
 
-def _print(found: Comparison, first: str, second: str) -> None:
+def _print(found: AnnotatorComparison, first: str, second: str) -> None:
     from uvast.report.of_agreement import agreement_tables
 
     *tables, confusion = agreement_tables(found, first, second)

@@ -40,4 +40,9 @@ def config(
         for name, summary in summaries.items():
             typer.echo(f"{name:{width}}  {summary}")
         return
-    typer.echo(chosen_config(preset, file, model, settings or ()).as_toml(), nl=False)
+    chosen = chosen_config(preset, file, model, settings or ())
+    if model is not None:
+        from uvast.models.build import builder_of
+
+        builder_of(model)
+    typer.echo(chosen.as_toml(), nl=False)

@@ -114,7 +114,7 @@ def convert(
 
     times_of = constant_times(fps)
     read_format = None if read_as is None else format_named(read_as, "--from")
-    write_format = None if write_as is None else format_named(write_as, "--to")
+    write_format = None if write_as is None else format_named(write_as, "--to", to_write=True)
     reading = read_annotations(source, read_format, times_of=times_of)
     tell(reading.warnings)
     ruled = chosen_rules(tier, label_from, mapping, overlaps).apply(reading.videos)
@@ -147,8 +147,8 @@ def own_background(*places: Path) -> str:
         places: projects, datasets, or folders inside of them; the first that tells counts.
     """
     from uvast.data.spec import read_spec
-    from uvast.exchange import BACKGROUND
     from uvast.projects import is_project
+    from uvast.vocabulary import BACKGROUND
 
     for place in places:
         if place.is_dir():

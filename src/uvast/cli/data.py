@@ -9,6 +9,7 @@ import typer
 
 from uvast.cli import console
 from uvast.cli.options import JsonOption, refresh_labels
+from uvast.errors import command
 
 if TYPE_CHECKING:
     from uvast.data.check import DatasetCheck
@@ -128,7 +129,8 @@ def generate(
         n_tasks=tasks,
         seed=seed,
     )
-    console.note(f"wrote {videos} videos to {out}; look at them with 'uvast data check {out}'")
+    look = command("data", "check", out)
+    console.note(f"wrote {videos} videos to {out}; look at them with {look}")
 
 
 def _print_report(report: DatasetCheck, *, classes: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 from uvast.cli.console import note, print_json, print_table, progress_bar
 from uvast.cli.options import DeviceOption, JsonOption
 from uvast.cli.training_bar import TrainingBar
+from uvast.errors import command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,7 +52,7 @@ def demo(
     else:
         _print(result)
     note(f"the report: {place.report}")
-    note(f"in the browser: uvast app {place.project} (extra web)")
+    note(f"in the browser: {command('app', place.project)} (extra web)")
     note("your turn: uvast init MY-PROJECT --videos FOLDER-OF-VIDEOS")
     if show:
         typer.launch(place.report.resolve().as_uri())
@@ -80,7 +80,7 @@ def _take(steps: Iterable[Step]) -> None:
 
     for step in steps:
         note(f"· {step.purpose}")
-        note(f"  $ {shlex.join(('uvast', *step.words))}")
+        note(f"  $ {command(*step.words)}")
         with redirect_stdout(sys.stderr):
             code = app(list(step.words), standalone_mode=False)
         if code:

@@ -36,7 +36,7 @@ def ensemble(
     from uvast.runs import RunFolder
 
     folder = make_ensemble([run_of(run) for run in runs], out)
-    _, _, info = RunFolder.open(folder.path)
+    info = RunFolder.open(folder.path).info
     note(f"the model, an ensemble of {len(info.members)}, is in {out}")
     if info.split is None and info.train:
         note(f"its members have learned from {len(info.train)} videos: score it on others")

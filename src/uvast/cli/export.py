@@ -61,7 +61,7 @@ def export(
     """
     from uvast.exchange import Target, format_for, format_named, write_annotations
 
-    kind = format_for(out) if write_as is None else format_named(write_as, "--to")
+    kind = format_for(out) if write_as is None else format_named(write_as, "--to", to_write=True)
     videos, times_of = _records(source, kind, fps)
     name = own_background(source) if background is None else background
     target = Target(str(out), times_of, gaps.value, name, overlaps.value)

@@ -18,7 +18,7 @@ from uvast.cli.options import (
     GpusOption,
     JsonOption,
 )
-from uvast.errors import ConfigError, UvastError
+from uvast.errors import ConfigError, UvastError, command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,8 +89,8 @@ def extract(
     models = parse_models(model)
     rate = _rate(fps)
     project = Project.open(videos[0]) if len(videos) == 1 and is_project(videos[0]) else None
-    out = _folder(out, project)
     sources, outcomes = _sources(videos, project, models)
+    out = _folder(out, project)
     orders = [
         Order(
             source=path.absolute(),
@@ -156,8 +156,8 @@ def _sources(
         raise ConfigError(
             f"has no {kind} to extract {models[0].kind} from",
             where=project.path,
-            remedy=f"add some with uvast init {project.path} --videos DIR, or choose a --model "
-            f"for {other}",
+            remedy=f"add some with {command('init', project.path, '--videos', 'DIR')}, "
+            f"or choose a --model for {other}",
         )
     return found, failed
 
@@ -166,9 +166,9 @@ def _finish(project: Project) -> None:
     """The dataset learns the rate of its features; says what comes next."""
     project.materialise()
     if project.has_labels:
-        note(f"next: uvast train {project.path}")
+        note(f"next: {command('train', project.path)}")
     else:
-        note(f"next: add labels or clicks with uvast import {project.path} FILE")
+        note(f"next: add labels or clicks with {command('import', project.path, 'FILE')}")
 
 
 def _rate(text: str) -> float | None:

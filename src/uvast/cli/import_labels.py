@@ -20,7 +20,8 @@ from uvast.cli.convert import (
     tell,
 )
 from uvast.cli.options import JsonOption
-from uvast.errors import ConfigError, UvastError
+from uvast.errors import ConfigError, UvastError, command
+from uvast.files.names import GROUND_TRUTH
 
 if TYPE_CHECKING:
     from uvast.exchange import VideoAnnotations
@@ -129,7 +130,7 @@ def import_command(
 def _opened(path: Path) -> Project:
     from uvast.projects import Project, is_project
 
-    if not is_project(path) and (path / "groundTruth").is_dir():
+    if not is_project(path) and (path / GROUND_TRUTH).is_dir():
         raise ConfigError(
             "is a dataset with label files, not a project",
             where=path,
@@ -181,4 +182,4 @@ def _print(project: Project, number: int, videos: tuple[VideoAnnotations, ...]) 
     cells = [["–" if cell is None else str(cell) for cell in row] for row in rows]
     columns = ["video", "intervals", "points", "labelled seconds"]
     print_table(f"Import {number} into {project.path}", columns, cells)
-    note(f"undo it with uvast import {project.path} --undo")
+    note(f"undo it with {command('import', project.path, '--undo')}")

@@ -9,7 +9,7 @@ import typer
 
 from uvast.cli.console import counted, note, print_json, print_table, progress_bar
 from uvast.cli.options import JsonOption
-from uvast.errors import ConfigError
+from uvast.errors import ConfigError, command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,7 @@ def init(
             made, errors = Project.create(project, sources, tell)
         else:
             raise ConfigError(
-                "a new project needs videos", remedy=f"uvast init {project} --videos DIR"
+                "a new project needs videos", remedy=command("init", project, "--videos", "DIR")
             )
     for error in errors:
         note(f"skipped: {error}")
@@ -75,9 +75,10 @@ def init(
 def _next(project: Project) -> str:
     path = project.path
     if any(video.is_video for video in project.videos):
-        return f"uvast extract {path}"
+        return command("extract", path)
     if any(video.is_table for video in project.videos):
-        return f"uvast extract {path} --model poses --rows-per-second 30 (or what their rate is)"
+        by_hand = command("extract", path, "--model", "poses", "--rows-per-second", 30)
+        return f"{by_hand} (or what their rate is)"
     return f"set frames_per_second in {path / 'dataset.toml'}, then add labels"
 
 

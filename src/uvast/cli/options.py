@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli.console import note
-from uvast.errors import ConfigError, LabelError, MissingFileError
+from uvast.errors import ConfigError, LabelError, MissingFileError, command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -117,12 +117,12 @@ def refresh_labels(dataset: Path) -> bool:
         return False
     project = Project.open(dataset)
     if not any(project.features_path(name).is_file() for name in project.names):
-        remedy = f"make them with uvast extract {dataset}"
+        remedy = f"make them with {command('extract', dataset)}"
         raise MissingFileError("has no features yet", where=dataset, remedy=remedy)
     for sentence in project.materialise():
         note(sentence)
     if not project.has_labels:
-        remedy = f"import them with uvast import {dataset} FILE"
+        remedy = f"import them with {command('import', dataset, 'FILE')}"
         raise LabelError("has no labels to learn from yet", where=dataset, remedy=remedy)
     return True
 

@@ -49,11 +49,14 @@ def overlay(
     Example: `uvast overlay new.mp4 predictions --out annotated.mp4`
     """
     from uvast.devices import n_cores
+    from uvast.errors import OutputError
     from uvast.features.overlay import write_overlay
     from uvast.features.timed_segments import read_timed_segments
     from uvast.features.video_file import video_info
     from uvast.files import check_absent
 
+    if out.suffix.lower() != ".mp4":
+        raise OutputError("is not a name for an .mp4 file", where=out, remedy="end it with .mp4")
     if not overwrite:
         check_absent(out)
     info = video_info(video)
@@ -93,12 +96,12 @@ def _styles(labels: Iterable[str], dataset: Path | None) -> dict[str, LabelStyle
     from uvast.data import Dataset
     from uvast.features.overlay import LabelStyle
     from uvast.report.palette import class_styles, rgb
-    from uvast.vocabulary import Vocabulary
+    from uvast.vocabulary import BACKGROUND, Vocabulary
 
     known = None if dataset is None else Dataset.open(dataset).vocabulary
     names = list(known.names) if known else []
     names += sorted(set(labels) - set(names))
-    background = known.background if known else tuple({"background"} & set(names))
+    background = known.background if known else tuple({BACKGROUND} & set(names))
     looks = class_styles(Vocabulary(tuple(names), background))
     return {
         name: LabelStyle(rgb(look.colour), rgb(look.ink), look.pattern)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.cli.options import refresh_labels
+from uvast.devices import is_one_of_several
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def needs_no_place(dataset: Path) -> bool:
 
     if not is_project(dataset):
         return False
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    if is_one_of_several():
         raise ConfigError(
             "several processes have to agree on the run's folder", remedy="pass --out RUN"
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import Enum
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,12 +12,14 @@ import typer
 
 from uvast.cli.console import note, print_json, print_table, progress_bar
 from uvast.cli.options import JsonOption, refresh_labels, run_of
+from uvast.errors import InputError, command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from uvast.data import Dataset, Timestamps
     from uvast.evaluation import Scores
+    from uvast.inference import Segmenter
     from uvast.segments import Segmentation
     from uvast.supervision import PseudoLabelOptions
     from uvast.supervision.targets import Features
@@ -113,8 +117,11 @@ def pseudo_label(
     for fault in opened.skipped:
         note(str(fault))
     check_output(out, opened, timestamps, overwrite=overwrite)
+    segmenter = _model(features, model)
+    if segmenter is not None:
+        opened = opened.at_rate(segmenter.sampling_rate)
     entries = _timestamps(opened, timestamps, sample_timestamps)
-    inputs = _features(opened, list(entries), features, model)
+    inputs = None if segmenter is None else _features(opened, list(entries), features, segmenter)
     chosen = PseudoLabelOptions(method.value, metric.value, prior)
     labelled = _labelled(opened, entries, chosen, inputs)
     scores: dict[str, Scores] = {}
@@ -136,20 +143,23 @@ def pseudo_label(
     if model is None and drawn is None:
         note(f"training makes the same by itself: {_training(dataset, timestamps, chosen)}")
     else:
-        link = f"ln -s {dataset.absolute() / 'features'} {out / 'features'}"
-        note(f"to train on them, add the features: {link} && uvast train {out} --out RUN")
+        link = shlex.join(("ln", "-s", str(dataset.absolute() / "features"), str(out / "features")))
+        train = command("train", out, "--out", "RUN")
+        note(f"to train on them, add the features: {link} && {train}")
 
 
 def _training(dataset: Path, timestamps: Path | None, chosen: PseudoLabelOptions) -> str:
     """The training that makes the same pseudo-labels."""
     from uvast.config import SupervisionConfig
 
-    words = ["uvast train", str(dataset), "--supervision timestamps"]
-    words += [] if timestamps is None else [f"--timestamps {timestamps}"]
-    for name in ("method", "metric", "prior"):
-        if getattr(chosen, name) != getattr(SupervisionConfig, name):
-            words.append(f"--set supervision.{name}={getattr(chosen, name)}")
-    return " ".join([*words, "--out RUN"])
+    clicks = () if timestamps is None else ("--timestamps", timestamps)
+    settings = [
+        ("--set", f"supervision.{name}={getattr(chosen, name)}")
+        for name in ("method", "metric", "prior")
+        if getattr(chosen, name) != getattr(SupervisionConfig, name)
+    ]
+    words = (dataset, "--supervision", "timestamps", *clicks, *chain(*settings), "--out", "RUN")
+    return command("train", *words)
 
 
 def _timestamps(dataset: Dataset, path: Path | None, seed: int | None) -> dict[str, Timestamps]:
@@ -159,7 +169,6 @@ def _timestamps(dataset: Dataset, path: Path | None, seed: int | None) -> dict[s
     from uvast.data import Timestamps
     from uvast.data.faults import some
     from uvast.data.timestamp_files import ignored_timestamps
-    from uvast.errors import InputError
     from uvast.supervision import full_segmentations
 
     if seed is None:
@@ -189,12 +198,8 @@ def _timestamps(dataset: Dataset, path: Path | None, seed: int | None) -> dict[s
     }
 
 
-def _features(
-    dataset: Dataset, names: list[str], kind: FeatureKind, model: Path | None
-) -> Mapping[str, Features] | None:
-    """Features by video; None are the dataset's own."""
-    from uvast.errors import InputError
-
+def _model(kind: FeatureKind, model: Path | None) -> Segmenter | None:
+    """Whose encoder gives the features; None for the dataset's own."""
     if model is None and kind is not FeatureKind.input:
         raise InputError(f"{kind.value} features need a model", remedy="pass --model RUN")
     if model is None:
@@ -205,13 +210,22 @@ def _features(
             remedy="pass --features encoder or both",
         )
     from uvast.inference import load
+
+    return load(run_of(model))
+
+
+def _features(
+    dataset: Dataset, names: list[str], kind: FeatureKind, segmenter: Segmenter
+) -> Mapping[str, Features]:
+    """Features by video, at the model's rate."""
     from uvast.supervision import JoinedFeatures
 
-    segmenter = load(run_of(model))
     encoded: dict[str, Features] = {}
     with progress_bar() as progress:
-        for name in progress.track(names, description="encoding"):
+        task = progress.add_task("encoding", total=len(names))
+        for name in names:
             encoded[name] = segmenter.encode(dataset.video(name, labels=False).features)
+            progress.advance(task)
     return encoded if kind is FeatureKind.encoder else JoinedFeatures(dataset, encoded)
 
 
@@ -254,9 +268,11 @@ def _compare(
     rows = methods_to_compare(chosen)
     scores: dict[str, Scores] = {}
     with progress_bar() as progress:
-        for row in progress.track(rows, description="comparing"):
+        task = progress.add_task("comparing", total=len(rows))
+        for row in rows:
             found = labelled
             if rows[row] != chosen:
                 found = make_pseudo_labels(dataset, timestamps, rows[row], features=features)
             scores[row] = score_pseudo_labels(dataset, found).scores
+            progress.advance(task)
     return scores

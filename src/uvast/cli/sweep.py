@@ -9,7 +9,7 @@ import typer
 
 from uvast.cli import options
 from uvast.cli.console import counted, note, print_json, print_table, progress_bar
-from uvast.errors import ConfigError
+from uvast.errors import ConfigError, command
 
 if TYPE_CHECKING:
     from uvast.benchmark.study import Trial
@@ -105,11 +105,10 @@ def sweep(
         note(f"{counted(len(told), 'trial')} failed; the same command tries as many others")
     if found[0].score is None:
         raise ConfigError("every trial failed", where=out, remedy="see the messages above")
-    clicks = "" if timestamps is None else f" --timestamps {timestamps}"
-    note(
-        f"the best settings are in {out}/best.toml; try uvast train {dataset} --split {split}"
-        f"{clicks} --config {out}/best.toml --out RUN"
-    )
+    best = out / "best.toml"
+    clicks = () if timestamps is None else ("--timestamps", timestamps)
+    words = ("train", dataset, "--split", split, *clicks, "--config", best, "--out", "RUN")
+    note(f"the best settings are in {best}; try {command(*words)}")
 
 
 def _failure(trial: Trial) -> str:

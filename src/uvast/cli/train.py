@@ -16,7 +16,7 @@ from uvast.cli.plans import leaves_all_to_data, say_plan
 from uvast.cli.project_runs import needs_no_place, own_supervision, run_place
 from uvast.cli.training_bar import TrainingBar
 from uvast.cli.training_settings import Stage, as_settings, changes_of, second_stage
-from uvast.errors import ConfigError
+from uvast.errors import ConfigError, command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -202,9 +202,10 @@ def train(
         )
     if summary := opened.trim_summary():
         note(summary)
-    side = "" if split is None else f" --split {split}"
+    side = () if split is None else ("--split", split)
     model_path = dataset if out is None else out
-    note(f"the model is in {run}; try uvast segment {model_path} {dataset}{side} --out predictions")
+    segment = command("segment", model_path, dataset, *side, "--out", "predictions")
+    note(f"the model is in {run}; try {segment}")
 
 
 def _refuse_beside_resume(*given: object) -> None:
@@ -261,7 +262,7 @@ def _resume(
     from uvast.training import resume as resume_run
 
     if stage is not None:
-        _, config, _ = RunFolder.open(run)
+        config = RunFolder.open(run).config
         if stage is Stage.two and "train.epochs" in changes:
             changes["train.alignment_epochs"] = changes.pop("train.epochs")
         added = second_stage(config, stage, changes)
@@ -285,5 +286,5 @@ def _followed(run: Path, *, tensorboard: bool) -> Iterator[Watcher]:
     except KeyboardInterrupt:
         from uvast.runs import is_run
 
-        how = (f"go on with: uvast train --resume {run}",) if is_run(run) else ()
+        how = (f"go on with: {command('train', '--resume', run)}",) if is_run(run) else ()
         raise KeyboardInterrupt(*how) from None

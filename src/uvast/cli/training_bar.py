@@ -9,7 +9,7 @@ from uvast.cli.console import note
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from uvast.training import EpochReport, Part, Plan
+    from uvast.training import EpochReport, Part, Plan, Step
 
 WIDE = 140
 """Columns of a terminal that has room for every term of the loss."""
@@ -26,7 +26,6 @@ class TrainingBar:
         self._progress = progress
         self._name = f"{name}, " if name else ""
         self._plans: dict[int, Plan] = {}
-        self._part: Part | None = None
         self._done: dict[tuple[Part, int], float] = {}
         self._losses: dict[Part, str] = {}
         self._total = 0
@@ -35,12 +34,9 @@ class TrainingBar:
 
     def begin(self, plan: Plan) -> None:
         """Tells what there is to do."""
-        from uvast.training import Part
-
         self._end_labels()
         is_first = not self._plans
         self._plans[plan.member] = plan
-        self._part = Part(plan.member)
         begun = [
             n for one in self._plans.values() for n in (*one.folds.values(), *one.epochs.values())
         ]
@@ -50,10 +46,6 @@ class TrainingBar:
         if not self._name and is_first:
             for line in (*plan.notes, *_of_folds(plan), _sentence(plan)):
                 note(line)
-
-    def part(self, part: Part) -> None:
-        """Goes to a member or an inner run."""
-        self._part = part
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """Moves a bar of its own."""
@@ -67,18 +59,17 @@ class TrainingBar:
             self._progress.remove_task(self._labels)
             self._labels = None
 
-    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+    def step(self, step: Step) -> None:
         """Moves the bar; epochs of earlier sessions are none of its own."""
         self._end_labels()
-        assert self._part is not None, "a plan comes before its steps"
-        part, plan = self._part, self._plans[self._part.member]
+        part, stage, plan = step.part, step.stage, self._plans[step.part.member]
         member = f"member {part.member} of {plan.n_members}, " if plan.n_members > 1 else ""
         here = f"inner run {part.fold} of {part.n_folds}" if part.fold else f"stage {stage}"
         text = f"{self._name}{member}{here}{self._losses.get(part, '')}"
         if self._task is None:
             self._task = self._progress.add_task(text, total=self._total)
         left = plan.folds[part.fold] if part.fold else plan.epochs[stage]
-        self._done[part, stage] = left - (epochs - epoch + 1) + fraction
+        self._done[part, stage] = left - (step.epochs - step.epoch + 1) + step.fraction
         if stage == 2 and 1 in plan.epochs:  # it may have ended early
             self._done[part, 1] = plan.epochs[1]
         done = round(sum(self._done.values()), 2)
@@ -86,15 +77,16 @@ class TrainingBar:
 
     def epoch(self, report: EpochReport) -> None:
         """Shows the losses, and the scores of a validation in a line of their own."""
+        from uvast.training import Step
+
         losses = f": loss {report.losses['total']:.2f}"
         if self._progress.console.width >= WIDE:
             terms = [f"{n} {value:.2f}" for n, value in report.losses.items() if n != "total"]
             losses += f" ({', '.join(terms)})"
-        assert self._part is not None, "a plan comes before its epochs"
-        self._losses[self._part] = losses
+        self._losses[report.part] = losses
         if report.validation and not self._name:
             note(_scores(report))
-        self.step(report.stage, report.epoch, report.epochs, 1.0)
+        self.step(Step(report.stage, report.epoch, report.epochs, 1.0, report.part))
 
 
 def _of_folds(plan: Plan) -> tuple[str, ...]:

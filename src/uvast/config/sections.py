@@ -228,7 +228,8 @@ class TrainConfig:
     feature_noise: NonNegative = 0.0
     """white noise in stage 1, in deviations of each channel"""
     time_masking: Share = 0.0
-    """share of the frames that go dark in stage 1, in spans of 20"""
+    """share of the frames that go dark in stage 1, in spans of 20; spans may overlap, so that it is
+    a little less: of 0.1 9.5 %, of 0.3 26 %"""
     recombination: Share = 0.0
     """probability that a video of stage 1 is recombined: its segments are replaced by others of
     their class from the training videos"""
@@ -269,6 +270,11 @@ class TrainConfig:
     def epochs_of_fold(self) -> int:
         """Epochs of each inner run."""
         return max(1, round(self.epochs * self.fold_epochs)) if self.epochs else 0
+
+    def epochs_of_stages(self, *, has_second: bool) -> dict[int, int]:
+        """Epochs of each stage that is trained; not every model has a second one."""
+        second = self.alignment_epochs if has_second else 0
+        return {1: self.epochs, **({2: second} if second else {})}
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ def collate(
     videos: Sequence[Video],
     segmentations: Sequence[Segmentation] | None = None,
     *,
-    max_fraction: float | None = None,
+    chunk_fraction: float = 0.0,
     scaling: Scaling | None = None,
 ) -> Batch:
     """Videos (and their segmentations) to one batch.
@@ -115,9 +115,8 @@ def collate(
     Args:
         videos: B videos of one feature width.
         segmentations: what to learn, one per video and as long as it; None for no targets.
-        max_fraction: longest part of a video that one segment may take up, the split-segment
-            ratio r (docs/method.md, Losses of stage 1); longer segments become chunks. None
-            leaves them whole.
+        chunk_fraction: longest part of a video that one segment may take up (docs/method.md,
+            Losses of stage 1); longer ones become chunks. 0 leaves them whole.
         scaling: of the features; None leaves them as they are. Padding is 0 all the same.
     """
     if not videos:
@@ -127,8 +126,8 @@ def collate(
     targets = None
     if segmentations is not None:
         check_fit(videos, segmentations)
-        if max_fraction is not None:
-            segmentations = [each.chunked(max_fraction) for each in segmentations]
+        if chunk_fraction:
+            segmentations = [each.chunked(chunk_fraction) for each in segmentations]
         targets = replace(_targets(segmentations), is_timestamp=_annotated(videos, mask))
     return Batch(
         names=tuple(video.name for video in videos),

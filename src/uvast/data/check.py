@@ -140,9 +140,11 @@ class _Check:
 
     def _read_shared_files(self) -> None:
         dataset = self.dataset
-        with self.faults:
-            self.vocabulary = dataset.vocabulary
-            if not is_present(dataset.path / "mapping.txt"):
+        is_mapped = is_present(dataset.path / "mapping.txt")
+        if is_mapped or self.has_labels or dataset.has_timestamps():
+            with self.faults:
+                self.vocabulary = dataset.vocabulary
+            if self.vocabulary is not None and not is_mapped:
                 source = "labels" if self.has_labels else "timestamps"
                 self.notes.append(f"no mapping.txt: the classes are those of the {source}")
         if not self.has_labels and dataset.has_timestamps():

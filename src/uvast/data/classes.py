@@ -8,22 +8,28 @@ from typing import TYPE_CHECKING
 from uvast.data.label_files import read_labels, read_mapping
 from uvast.data.spec import SPEC_FILE
 from uvast.data.timestamp_files import read_timestamps
-from uvast.errors import ConfigError, DataError, MissingFileError
+from uvast.errors import ConfigError, DataError, LabelError, MissingFileError
 from uvast.files import is_present
-from uvast.vocabulary import Vocabulary
+from uvast.vocabulary import ABOUT_UNLABELLED, BACKGROUND, UNLABELLED_WORD, Vocabulary
 
 if TYPE_CHECKING:
     from uvast.data.dataset import Dataset
     from uvast.data.faults import OnFault
 
-BACKGROUND = "background"
-"""The class that Edit and F1 leave out where dataset.toml does not say."""
-
 
 def read_vocabulary(dataset: Dataset, on_fault: OnFault) -> Vocabulary:
     """The classes, and which of them are background; see `Dataset.vocabulary`."""
     mapping = dataset.path / "mapping.txt"
-    names = read_mapping(mapping, on_fault) if is_present(mapping) else _derived(dataset)
+    is_mapped = is_present(mapping)
+    names = read_mapping(mapping, on_fault) if is_mapped else _derived(dataset)
+    if UNLABELLED_WORD in names and not is_mapped:
+        on_fault(
+            LabelError(
+                f"{UNLABELLED_WORD!r} is the word for frames without a label, not a class",
+                where=dataset.path,
+                remedy=ABOUT_UNLABELLED,
+            )
+        )
     wanted = dataset.spec.background
     if wanted is None:
         wanted = tuple(name for name in names if name == BACKGROUND)

@@ -41,6 +41,7 @@ from uvast.errors import (
     TimestampError,
 )
 from uvast.files import is_present
+from uvast.files.names import GROUND_TRUTH
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ class Dataset:
 
     def labels_path(self, name: str) -> Path:
         """The file of a video's labels."""
-        return self.path / "groundTruth" / f"{self.files.labels.get(name, name)}.txt"
+        return self.path / GROUND_TRUTH / f"{self.files.labels.get(name, name)}.txt"
 
     def has_labels(self, name: str) -> bool:
         """Whether a video, or a sample, has labels: a label file, and somebody looked at it."""
@@ -193,7 +194,7 @@ class Dataset:
     def labelled(self) -> Stretches:
         """Which stretches of which videos `labelled.json` says are labelled."""
         spans = read_labelled(self.path, self.known, self._on_fault)
-        return Stretches(spans, self._labelled_length, self.spec.tolerance, self.path)
+        return Stretches(spans, self.labelled_frames, self.spec.tolerance, self.path)
 
     def samples(self, name: str) -> tuple[str, ...]:
         """What training sees of a video: itself, or each of its labelled stretches.
@@ -383,7 +384,7 @@ class Dataset:
             return len(read_labels(self.labels_path(name)))
         return None
 
-    def _labelled_length(self, name: str) -> int:
+    def labelled_frames(self, name: str) -> int:
         """The source frames that labels may be of; label files are opened to count their lines."""
         if name not in self.files.labels:
             return self.source_frames(name)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.lib import format as npy_format
 
-from uvast.data.recognition import not_features
+from uvast.data.recognition import no_features, not_features
 from uvast.errors import DataError, FeatureError
-from uvast.files import missing, open_file, shown, unreadable
+from uvast.files import is_present, missing, open_file, shown, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -168,7 +168,9 @@ class FeatureFolder:
 
 def read_header(path: Path) -> FeatureHeader:
     """Reads and checks the header of a feature file, and nothing else of it."""
-    with open_file(path, remedy="extract the features of this video") as file:
+    if not is_present(path):
+        raise no_features(path, remedy="extract the features of this video")
+    with open_file(path) as file:
         try:
             shape, fortran_order, dtype = _parse_header(file)
             offset = file.tell()

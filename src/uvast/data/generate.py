@@ -20,8 +20,9 @@ from uvast.data.timestamp_files import write_timestamps
 from uvast.data.timestamps import Timestamps, annotate
 from uvast.errors import InputError, OutputError
 from uvast.files import is_present, temporary_folder
+from uvast.files.names import GROUND_TRUTH
 from uvast.segments import Segmentation, merge_repeats, round_durations
-from uvast.vocabulary import Vocabulary
+from uvast.vocabulary import BACKGROUND, Vocabulary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-_BACKGROUND = "background"
 _STEPS = (
     *("take", "open", "pour", "stir", "cut", "peel", "spread", "mix", "shake", "close", "wash"),
     *("serve", "fold", "scoop", "crack", "fry", "put", "wipe"),
@@ -117,7 +117,7 @@ def generate_dataset(
             features = _make_features(world, segmentation, subject, generator)
             np.save(folder / "features" / f"{name}.npy", np.ascontiguousarray(features.T))
             labels = world.vocabulary.decode(segmentation.labels)
-            write_labels(folder / "groundTruth" / f"{name}.txt", labels)
+            write_labels(folder / GROUND_TRUTH / f"{name}.txt", labels)
             clicks = segmentation.sampled_timestamps(generator)
             timestamps = Timestamps(clicks, segmentation.transcript)
             annotations[name] = annotate(timestamps, world.vocabulary)
@@ -144,7 +144,7 @@ def _write_shared_files(
     write_splits(folder / "splits", splits)
     spec = DatasetSpec(
         frames_per_second=15.0,
-        background=(_BACKGROUND,),
+        background=(BACKGROUND,),
         feature_axis="features-first",
         group_by=_GROUP_BY,
     )
@@ -167,7 +167,7 @@ def _check_empty(path: Path) -> None:
 
 def _class_names(n_classes: int) -> tuple[str, ...]:
     steps = [*_STEPS, *(f"step_{index}" for index in range(len(_STEPS) + 1, n_classes))]
-    return (_BACKGROUND, *steps[: n_classes - 1])
+    return (BACKGROUND, *steps[: n_classes - 1])
 
 
 def _make_world(
@@ -178,7 +178,7 @@ def _make_world(
     own = generator.normal(size=(n_classes, n_features))
     prototypes = 0.6 * families[np.arange(n_classes) // 3] + 0.8 * own
     return _World(
-        vocabulary=Vocabulary(_class_names(n_classes), (_BACKGROUND,)),
+        vocabulary=Vocabulary(_class_names(n_classes), (BACKGROUND,)),
         tasks=tuple(_make_task(generator, n_classes) for _ in range(n_tasks)),
         log_means=generator.normal(0.0, 0.5, size=n_classes),
         log_deviations=generator.uniform(0.25, 0.5, size=n_classes),

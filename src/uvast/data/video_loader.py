@@ -50,7 +50,7 @@ class VideoLoader:
         seed: of the order, of augmentation and of dropped frames.
         workers: threads that load ahead. Threads, not processes: reading and copying arrays
             release the interpreter lock, and a process would have to hand every array over.
-        max_fraction: the split-segment ratio, see `collate`.
+        chunk_fraction: see `collate`.
         frame_dropping: probability that a video has frames dropped in an epoch, see
             `drop_frames`.
         augmentation: what else becomes of the videos in an epoch, before frames are dropped; None
@@ -70,7 +70,7 @@ class VideoLoader:
     shuffle: bool = False
     seed: int = 0
     workers: int = 0
-    max_fraction: float | None = None
+    chunk_fraction: float = 0.0
     frame_dropping: float = 0.0
     augmentation: SampleAugmentation | None = None
     bucketing: bool = False
@@ -164,7 +164,9 @@ class VideoLoader:
         if self.segmentations is not None:
             pairs = [self._fitted(video, self.segmentations[video.name], epoch) for video in videos]
             videos, segmentations = [list(each) for each in zip(*pairs, strict=True)]
-        batch = collate(videos, segmentations, max_fraction=self.max_fraction, scaling=self.scaling)
+        batch = collate(
+            videos, segmentations, chunk_fraction=self.chunk_fraction, scaling=self.scaling
+        )
         if self.pin_memory:
             return batch.pin_memory()
         is_view = len(videos) == 1 and self.scaling is None

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from uvast.errors import CorruptFileError, DataError, MissingFileError
 from uvast.files import is_present, missing, unreadable
+from uvast.files.names import GROUND_TRUTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,7 +61,7 @@ class VideoFiles:
 def list_videos(dataset_path: Path) -> VideoFiles:
     """The files in a dataset's `features` and `groundTruth`, by video."""
     features, skipped = listed_stems(dataset_path / "features", ".npy")
-    labels, more = listed_stems(dataset_path / "groundTruth", ".txt")
+    labels, more = listed_stems(dataset_path / GROUND_TRUTH, ".txt")
     return VideoFiles(*pair_stems(features, labels), (*skipped, *more))
 
 

@@ -15,11 +15,12 @@ from uvast.durations.smoothing import (
     smoothed_labels,
     smoothed_transcript,
 )
-from uvast.durations.transitions import Transitions
+from uvast.durations.transitions import CutEnds, Transitions
 from uvast.durations.viterbi import viterbi
 
 __all__ = [
     "LOG_FLOOR",
+    "CutEnds",
     "Durations",
     "LengthModel",
     "Transitions",

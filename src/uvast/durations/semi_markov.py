@@ -104,7 +104,7 @@ def score_parts(
 ) -> tuple[float, float, float]:
     """The parts of `segmentation_score`: frames, before the power alpha, lengths, transitions.
 
-    Lengths and the cuts between them are one part.
+    Of frames `(T, C)` and cut scores `(T,)`. Lengths and the cuts between them are one part.
     """
     frames = checked_log_probabilities(log_probabilities)
     n_frames, n_classes = frames.shape
@@ -125,7 +125,10 @@ def score_parts(
 def _overtakes(
     later: int, earlier: int, end: int, entered: FloatArray, length_scores: FloatArray
 ) -> bool:
-    """Whether a later start is strictly better than an earlier one for a segment's end."""
+    """Whether a later start is strictly better than an earlier one for a segment's end.
+
+    Scores at each start and of each length of one class, both `(T + 1,)`.
+    """
     score = entered[earlier] + length_scores[end - earlier]
     return bool(entered[later] + length_scores[end - later] > score)
 
@@ -134,7 +137,10 @@ def _overtakes(
 def _overtaking_end(
     later: int, earlier: int, after: int, entered: FloatArray, length_scores: FloatArray
 ) -> int:
-    """The first end beyond `after` at which a later start overtakes an earlier one, or T + 1."""
+    """The first end beyond `after` at which a later start overtakes an earlier one, or T + 1.
+
+    Scores as in `_overtakes`.
+    """
     low, high = after + 1, len(entered)
     while low < high:
         middle = (low + high) // 2
@@ -149,7 +155,10 @@ def _overtaking_end(
 def _enter(
     best: FloatArray, bigram: FloatArray, enter: FloatArray, previous: NDArray[np.int32]
 ) -> None:
-    """Best score, and action before, of a segment of each class that starts where others end."""
+    """Best score, and action before, of a segment of each class that starts where others end.
+
+    `best (C,)` and `bigram (C, C)` fill `enter (C,)` and `previous (C,)`.
+    """
     enter[:] = -np.inf
     for b in range(len(best)):
         for c in range(len(best)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,21 @@ if TYPE_CHECKING:
 
 SMOOTHING = 0.5
 """Added to every count but those of self-transitions."""
+
+
+class CutEnds(NamedTuple):
+    """Whether a segmentation is cut out of its video: at its start, and at its end."""
+
+    at_start: bool = False
+    at_end: bool = False
+
+    def inside(self, segmentation: Segmentation) -> Segmentation:
+        """The segments that are seen as a whole: not those that may go on outside."""
+        if not any(self):
+            return segmentation
+        merged = segmentation.merged()
+        whole = slice(int(self.at_start), len(merged) - int(self.at_end))
+        return Segmentation(merged.transcript[whole], merged.durations[whole])
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,26 +82,30 @@ class Transitions:
         n_classes: int,
         *,
         ends: bool = False,
+        cuts: Iterable[CutEnds] | None = None,
     ) -> Transitions:
         """Counts of first actions, of neighbours and if asked of ends, each plus 0.5.
 
         Repeats in training segmentations, or transcripts `(S,)`, are merged. Without any, every
-        first action and every change of action is as likely as any other.
+        first action and every change of action is as likely as any other. `cuts` tell of each
+        where it is cut out of a longer one.
         """
         initial = np.full(n_classes, SMOOTHING)
         bigram = np.full((n_classes, n_classes), SMOOTHING)
         np.fill_diagonal(bigram, 0)
         last, totals = np.full(n_classes, SMOOTHING), np.full(n_classes, 2 * SMOOTHING)
-        for entry in transcripts:
+        entries = list(transcripts)
+        cuts = [CutEnds()] * len(entries) if cuts is None else cuts
+        for entry, cut in zip(entries, cuts, strict=True):
             actions = merge_repeats(entry.transcript if isinstance(entry, Segmentation) else entry)
             if not len(actions):
                 continue
             if actions.min() < 0 or actions.max() >= n_classes:
                 raise InputError(f"a transcript with classes outside of 0..{n_classes - 1}")
-            initial[actions[0]] += 1
+            initial[actions[0]] += not cut.at_start
             np.add.at(bigram, (actions[:-1], actions[1:]), 1)
-            last[actions[-1]] += 1
-            np.add.at(totals, actions, 1)
+            last[actions[-1]] += not cut.at_end
+            np.add.at(totals, actions[:-1] if cut.at_end else actions, 1)
         final = np.log(last / totals) if ends else None
         return cls(_log_shares(initial), _log_shares(bigram), final)
 

@@ -174,7 +174,8 @@ def _best_starts(
 
     The first best s never falls as t grows. So the ends are halved: those at the odd multiples of
     a stride search only between the best starts of their neighbours, found at larger strides.
-    The first best s of the k-th end of the range is `starts[k]`.
+    The first best s of the k-th end of the range is `starts[k]`. `before` and `best` are `(N,)`
+    over the grid, `length_scores (T + 1,)`, `starts (n_ends,)`.
     """
     first_end, last_end = end_range
     n_ends = last_end - first_end + 1
@@ -208,7 +209,8 @@ def _advance(
 ) -> None:
     """Takes `best` from the ends before the segments `[first, stop)` to the ends of the last one.
 
-    `starts[i - first]` gets the best starts of segment i, for each end of its range.
+    `starts[i - first]` gets the best starts of segment i, for each end of its range. `best` is
+    `(N,)` over the grid, `starts (stop - first, n_ends)`; tables are those of `_search`.
     """
     prefix, length_scores, cut_scores = tables
     low, high = ranges

@@ -10,8 +10,6 @@ import numpy as np
 from uvast.errors import LabelError
 from uvast.evaluation.agreement import Agreement, Pair, agreement
 from uvast.exchange import (
-    BACKGROUND,
-    UNKNOWN,
     ConstantRate,
     FrameTimes,
     exact_rate,
@@ -19,8 +17,9 @@ from uvast.exchange import (
     match_videos,
 )
 from uvast.exchange.frames import count_frames, rate_of
-from uvast.segments import Segmentation
-from uvast.vocabulary import Vocabulary
+from uvast.exchange.names import without_media_suffix
+from uvast.segments import UNLABELLED, Segmentation
+from uvast.vocabulary import BACKGROUND, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from uvast.exchange import Gaps, Overlaps, VideoAnnotations
     from uvast.segments import IntArray
 
+_INTERVALS = "compare files of intervals, not of points"
 USUAL_RATE = 25.0
 """Frames a second where neither side tells."""
 
@@ -36,7 +36,7 @@ class Labelled(NamedTuple):
     """Both sides of a video.
 
     Args:
-        first: class ids of the first side's frames, or `UNKNOWN` `(T,)`.
+        first: class ids of the first side's frames, or `UNLABELLED` `(T,)`.
         second: those of the second side `(T,)`.
         rate: frames a second; None for times that vary.
     """
@@ -47,7 +47,7 @@ class Labelled(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AnnotatorComparison:
     """How far two sets of annotations agree.
 
     Args:
@@ -82,7 +82,7 @@ def compare_annotations(
     gaps: Gaps = "background",
     background: str = BACKGROUND,
     overlaps: Overlaps = "error",
-) -> Comparison:
+) -> AnnotatorComparison:
     """Compares the intervals of two annotators.
 
     Args:
@@ -97,9 +97,12 @@ def compare_annotations(
     pairs, notes = _paired(first, second)
     labels = sorted({e.label for pair in pairs for video in pair for e in video.intervals})
     if not labels:
-        raise LabelError(
-            "there are no intervals to compare", remedy="compare files of intervals, not of points"
-        )
+        raise LabelError("there are no intervals to compare", remedy=_INTERVALS)
+    for one in (video for pair in pairs for video in pair):
+        if one.events and not one.intervals:
+            raise LabelError(
+                "one side has points and no intervals", where=one.video, remedy=_INTERVALS
+            )
     classes = Vocabulary(
         (background, *(label for label in labels if label != background)), (background,)
     )
@@ -128,7 +131,7 @@ def compare_annotations(
             labelled[one.video] = Labelled(found[0].labels, found[1].labels, rate_of(times))
     if not parts:
         raise LabelError("no frame is labelled by both", remedy="compare videos that both labelled")
-    return Comparison(
+    return AnnotatorComparison(
         agreement((pair for known in parts.values() for pair in known), classes),
         {name: agreement(known, classes) for name, known in parts.items()},
         classes,
@@ -161,7 +164,10 @@ def _paired(
     Equal names go first: else `a.mp4` could take the `a` that another video is.
     """
     if len(first) == len(second) == 1:
-        return [(first[0], second[0])], []
+        names = first[0].video, second[0].video
+        is_same = without_media_suffix(names[0]) == without_media_suffix(names[1])
+        note = f"{names[0]} is compared with {names[1]}: each side has one video"
+        return [(first[0], second[0])], [] if is_same else [note]
     others = {video.video: video for video in second}
     same = {video.video: others.pop(video.video) for video in first if video.video in others}
     pairs, notes = [], []
@@ -188,7 +194,7 @@ def _paired(
 
 def _known(first: IntArray, second: IntArray, times: FrameTimes) -> Iterator[Pair]:
     """The stretches that both sides know."""
-    known = Segmentation.from_labels((first != UNKNOWN) & (second != UNKNOWN))
+    known = Segmentation.from_labels((first != UNLABELLED) & (second != UNLABELLED))
     for run in known.segments:
         if run.action:
             part = slice(run.start, run.end)

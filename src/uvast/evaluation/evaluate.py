@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.data import Dataset
-from uvast.errors import LabelError, MissingFileError
+from uvast.errors import LabelError, MissingFileError, command
 from uvast.evaluation.predictions import find_predictions, folder_of_split, read_prediction
 from uvast.evaluation.scoring import score_sides
 from uvast.evaluation.segment_errors import find_errors, sum_errors
+from uvast.files.names import RUN_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -166,11 +167,12 @@ def prediction_files(
     names = list(dict.fromkeys(video for videos in absent.values() for video in videos))
     if names:
         n_videos = len({video for videos in sides.values() for video in videos})
-        if len(names) == n_videos and (folder / "run.json").is_file():
+        if len(names) == n_videos and (folder / RUN_FILE).is_file():
             raise MissingFileError(
                 "is a run, not a folder of predictions",
                 where=folder,
-                remedy=f"segment first: uvast segment {folder} DATASET --out predictions",
+                remedy="segment first: "
+                + command("segment", folder, "DATASET", "--out", "predictions"),
             )
         shown = ", ".join(names[:_N_SHOWN]) + (", …" if len(names) > _N_SHOWN else "")
         covered = [str(number) for number, videos in absent.items() if not videos]

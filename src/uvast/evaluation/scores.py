@@ -69,8 +69,13 @@ class Scores:
 
     @property
     def quality(self) -> float:
-        """What videos are ordered by: the sum of Acc, Edit and the F1s."""
-        return math.fsum((self.acc, self.edit, *self.f1.values()))
+        """What videos are ordered by: the sum of Acc, Edit and the F1s, where they are defined."""
+        return math.fsum(self.columns().values())
+
+    @property
+    def selection(self) -> float:
+        """What model selection and calibration raise: the mean of Acc, Edit and F1@50."""
+        return float(np.mean([self.acc, self.edit, self.f1[50]]))
 
     def columns(self) -> dict[str, float]:
         """Column to number, in the order of `HEADINGS`; of bare transcripts only `edit`."""

@@ -10,19 +10,16 @@ from uvast.exchange.frame_times import (
     parse_rate,
 )
 from uvast.exchange.frames import (
-    UNKNOWN,
     FrameLabels,
     FrameTimestamps,
     frame_labels,
     frame_timestamps,
     from_frame_labels,
-    from_timestamps,
 )
 from uvast.exchange.names import match_videos
 from uvast.exchange.overlaps import OVERLAPS, Overlaps
 from uvast.exchange.records import Event, Span, VideoAnnotations
 from uvast.exchange.rules import (
-    BACKGROUND,
     GAPS,
     Gaps,
     Ruled,
@@ -35,11 +32,9 @@ from uvast.exchange.rules import (
 from uvast.exchange.source import Reading, Source, Target, Written
 
 __all__ = [
-    "BACKGROUND",
     "FORMATS",
     "GAPS",
     "OVERLAPS",
-    "UNKNOWN",
     "ConstantRate",
     "Event",
     "Format",
@@ -64,7 +59,6 @@ __all__ = [
     "frame_labels",
     "frame_timestamps",
     "from_frame_labels",
-    "from_timestamps",
     "labelled_from",
     "losses",
     "match_videos",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from uvast.exchange.clock import read_time
 from uvast.exchange.records import VideoAnnotations
-from uvast.exchange.source import Reading, counted, file_name
+from uvast.exchange.source import Reading, counted
+from uvast.exchange.video_paths import file_name
 from uvast.exchange.whole_numbers import whole_number
 from uvast.exchange.xml_tree import parse_xml
 
@@ -35,7 +36,7 @@ def read(source: Source) -> Reading:
     video = source.video
     for element in root.walk():
         if element.tag == "video" and file_name(element.get("src")):
-            video = file_name(element.get("src"))
+            video = source.name_of(element.get("src"))
     events: list[Event] = []
     warnings: list[str] = []
     times: dict[str, Times] = {}

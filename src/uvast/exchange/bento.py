@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from uvast.exchange.frames import rate_of
 from uvast.exchange.records import Span, VideoAnnotations
-from uvast.exchange.source import Reading, file_name
+from uvast.exchange.source import Reading
+from uvast.exchange.video_paths import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ def read(source: Source) -> Reading:
     head: dict[str, str] = {}
     rows = list(_rows(source, head))
     movies = head.get("movie file(s)", "").split()
-    video = (file_name(movies[0]) if movies else "") or source.video
+    video = source.name_of(movies[0]) if movies and file_name(movies[0]) else source.video
     told = _number(source, head, "annotation framerate")
     first = _number(source, head, "annotation start frame")
     last = _number(source, head, "annotation stop frame")

@@ -18,8 +18,9 @@ from uvast.exchange.boris_events import (
     without_own_overlaps,
 )
 from uvast.exchange.clock import later_by_a_millisecond, read_time
-from uvast.exchange.records import Span, merged
-from uvast.exchange.source import Reading, Written, counted, file_name
+from uvast.exchange.records import Span
+from uvast.exchange.source import Reading, Written, counted
+from uvast.exchange.video_paths import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +87,7 @@ def read(source: Source) -> Reading:
         videos, told = _read_observation(source, name, observation, types)
         found += videos
         warnings += [f"observation {name}: {warning}" for warning in told]
-    return Reading(merged(found), counted(warnings))
+    return Reading(source.by_video(found), counted(warnings))
 
 
 def _read_observation(
@@ -98,7 +99,8 @@ def _read_observation(
     collected = Observation(
         source,
         media_in_a_row(
-            [file_name(p) or name for p in paths], [raw.media_info.length.get(p) for p in paths]
+            [p if file_name(p) else name for p in paths],
+            [raw.media_info.length.get(p) for p in paths],
         ),
         frame_rate=raw.media_info.fps.get(paths[0]) or None,
         observed=Span(start, end) if end > start else None,

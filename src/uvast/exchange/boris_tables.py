@@ -17,8 +17,8 @@ from uvast.exchange.boris_events import (
 )
 from uvast.exchange.clock import format_seconds, later_by_a_millisecond, read_time
 from uvast.exchange.csv_rows import Row, csv_text, find_header, rows_of
-from uvast.exchange.records import merged
-from uvast.exchange.source import Reading, Written, counted, file_name
+from uvast.exchange.source import Reading, Written, counted
+from uvast.exchange.video_paths import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -102,7 +102,7 @@ def read_tabular(source: Source) -> Reading:
             raise source.fault(
                 f"{status!r} is no type of event", row.spot, "write START, STOP or POINT"
             )
-    return _reading(observations)
+    return _reading(source, observations)
 
 
 def read_aggregated(source: Source) -> Reading:
@@ -121,7 +121,7 @@ def read_aggregated(source: Source) -> Reading:
             observation.point(row.spot, key, start, comment)
         else:
             observation.interval(row.spot, key, start, stop, comment)
-    return _reading(observations)
+    return _reading(source, observations)
 
 
 def _rows(source: Source, wanted: Sequence[set[str]]) -> Iterator[tuple[_Table, Row]]:
@@ -141,7 +141,7 @@ def _observation(
     source: Source, table: _Table, row: Row, known: dict[str, Observation]
 ) -> Observation:
     """The observation of a row; a table that names none has one for each video."""
-    own_video = file_name(table.told(row, "media file name", "media file path"))
+    own_video = _path(table.told(row, "media file name", "media file path"))
     name = table.get(row, "observation id") or own_video
     if name not in known:
         media = _media(table, row)
@@ -166,9 +166,14 @@ def _media(table: _Table, row: Row) -> list[str]:
     text = table.told(row, "source").removeprefix("player #1:").removeprefix("Player #1:")
     text = text.strip()
     if text == table.told(row, "media file name"):  # one video, whatever its name
-        return [file_name(text)] if file_name(text) else []
+        return [text] if _path(text) else []
     first = text.partition("|")[0]
-    return [file_name(path) for path in first.split(";") if file_name(path)]
+    return [path for path in first.split(";") if _path(path)]
+
+
+def _path(text: str) -> str:
+    """A path as it is; empty if it names no file."""
+    return text if file_name(text) else ""
 
 
 def _numbers(text: str) -> list[float | None]:
@@ -197,10 +202,10 @@ def _signed(text: str) -> float | None:
     return -seconds if seconds is not None and text.startswith("-") else seconds
 
 
-def _reading(observations: dict[str, Observation]) -> Reading:
-    found = merged(video for one in observations.values() for video in one.videos())
+def _reading(source: Source, observations: dict[str, Observation]) -> Reading:
+    found = [video for one in observations.values() for video in one.videos()]
     warnings = [text for one in observations.values() for text in one.warnings]
-    return Reading(found, counted(warnings))
+    return Reading(source.by_video(found), counted(warnings))
 
 
 def write_tabular(videos: Sequence[VideoAnnotations], _target: Target) -> Written:

@@ -5,19 +5,22 @@ By hand on the guarded tree; read only, since intervals without boxes are not CV
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from uvast.exchange.frames import rate_of
 from uvast.exchange.records import Span, VideoAnnotations
-from uvast.exchange.source import Reading, counted, file_name
+from uvast.exchange.source import Reading, counted
+from uvast.exchange.video_paths import file_name
 from uvast.exchange.whole_numbers import whole_number
 from uvast.exchange.xml_tree import parse_xml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from uvast.exchange.source import Source
     from uvast.exchange.xml_tree import Element
+
+_ONE_BY_ONE = "export each task on its own from CVAT"
 
 
 def recognise(source: Source) -> bool:
@@ -33,13 +36,57 @@ def read(source: Source) -> Reading:
         raise source.fault(
             "is CVAT's format for pictures", None, "export the task as 'CVAT for video'"
         )
-    task = _task(root)
-    video = _text(root, "source") or (task and _text(task, "name")) or source.video
-    video = file_name(video)
-    times = source.times(video)
-    seen = _seen(task) if task else None
-    events = []
+    parts = _parts(source, root, tracks)
+    names = source.names_of(part.path for part in parts)
+    warnings = []
+    for part in parts:
+        step = _text(part.task, "frame_filter") if part.task else ""
+        if step:
+            warnings.append(f"the task has the frame filter {step!r}: check the frame numbers")
+    videos = tuple(_record(source, names[part.path], part) for part in parts)
+    return Reading(videos, counted(warnings))
+
+
+class _Part(NamedTuple):
+    """What a file says of one video."""
+
+    path: str
+    task: Element | None
+    tracks: Sequence[Element]
+
+
+def _parts(source: Source, root: Element, tracks: Sequence[Element]) -> list[_Part]:
+    """The tracks by video: a project has several tasks, each of its own video."""
+    project = _project(root)
+    tasks = [] if project is None else [one for one in project.walk() if one.tag == "task"]
+    of_task: dict[str, list[Element]] = {}
     for track in tracks:
+        of_task.setdefault(track.get("task_id"), []).append(track)
+    if len(tasks) < 2 and len(of_task) < 2:
+        task = tasks[0] if tasks else _task(root)
+        path = _text(root, "source") or (task and _text(task, "name")) or source.video
+        return [_Part(path if file_name(path) else source.video, task, tracks)]
+    if not of_task.keys() <= {_text(task, "id") for task in tasks}:
+        raise source.fault(
+            "has tracks of several tasks and does not say which video each is of",
+            None,
+            _ONE_BY_ONE,
+        )
+    parts: dict[str, _Part] = {}
+    for task in tasks:
+        path = _text(task, "source") or _text(task, "name")
+        if not file_name(path) or path in parts:
+            what = f"two tasks are called {path!r}" if file_name(path) else "a task has no name"
+            raise source.fault(what, f"line {task.line}", _ONE_BY_ONE)
+        parts[path] = _Part(path, task, of_task.get(_text(task, "id"), []))
+    return list(parts.values())
+
+
+def _record(source: Source, video: str, part: _Part) -> VideoAnnotations:
+    times = source.times(video)
+    seen = _seen(part.task) if part.task else None
+    events = []
+    for track in part.tracks:
         name = f"track {track.get('id')}"
         for start, end, values in _visible(source, track, seen.stop if seen else 0):
             first, last = times.edges([start, end]).tolist()
@@ -50,15 +97,7 @@ def read(source: Source) -> Reading:
     observed = None
     if seen:
         observed = (Span(*times.edges([seen.start, seen.stop]).tolist()),)
-    record = VideoAnnotations(
-        video,
-        tuple(events),
-        observed=observed,
-        frame_rate=rate_of(times),
-    )
-    step = _text(task, "frame_filter") if task else ""
-    warnings = [f"the task has the frame filter {step!r}: check the frame numbers"] if step else []
-    return Reading((record,), counted(warnings))
+    return VideoAnnotations(video, tuple(events), observed=observed, frame_rate=rate_of(times))
 
 
 def _seen(task: Element) -> range | None:
@@ -93,6 +132,11 @@ def _visible(
         last = frame
     if start is not None:
         yield start, max(end, last + 1), values
+
+
+def _project(root: Element) -> Element | None:
+    meta = root.first("meta")
+    return None if meta is None else meta.first("project")
 
 
 def _task(root: Element) -> Element | None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from uvast.exchange.archive import check_zip, member_names, read_member
 from uvast.exchange.records import VideoAnnotations
-from uvast.exchange.source import Reading, Source, counted, file_name
+from uvast.exchange.source import Reading, Source, counted
+from uvast.exchange.video_paths import file_name
 
 if TYPE_CHECKING:
     from uvast.exchange.records import Event
@@ -30,8 +31,9 @@ def read(source: Source) -> Reading:
     """Cells of all columns; the first code is the label, the others are modifiers."""
     check_zip(source)
     project = Source(read_member(source, "project"), f"{source.place} (project)").text
-    paths = [file_name(match[1]) for match in _MEDIA.finditer(project)]
-    video = next((name for name in paths if "." in name), "") or source.video
+    paths = [match[1] for match in _MEDIA.finditer(project)]
+    path = next((path for path in paths if "." in file_name(path)), "")
+    video = source.name_of(path) if path else source.video
     cells = Source(read_member(source, "db"), f"{source.place} (db)")
     tier = ""
     events: list[Event] = []

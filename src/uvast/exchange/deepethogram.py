@@ -21,9 +21,9 @@ from uvast.exchange.frames import (
     rate_of,
 )
 from uvast.exchange.records import Event, Span, VideoAnnotations
-from uvast.exchange.rules import BACKGROUND
 from uvast.exchange.source import Reading, Written
 from uvast.segments import Segmentation
+from uvast.vocabulary import BACKGROUND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

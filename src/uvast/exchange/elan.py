@@ -14,7 +14,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from uvast.exchange.clock import later_by_a_millisecond
 from uvast.exchange.records import Event, VideoAnnotations
-from uvast.exchange.source import Reading, Written, counted, file_name
+from uvast.exchange.source import Reading, Written, counted
+from uvast.exchange.video_paths import file_name, parts_of
 from uvast.exchange.whole_numbers import whole_number
 from uvast.exchange.xml_tree import parse_xml
 
@@ -88,7 +89,8 @@ def _media(source: Source, header: Element | None) -> tuple[str, float]:
         url = one.get("MEDIA_URL") or one.get("RELATIVE_MEDIA_URL")
         if file_name(url):
             origin = whole_number(one.get("TIME_ORIGIN"))
-            return unquote(file_name(url)), (origin or 0) / 1000
+            path = "/".join(map(unquote, parts_of(url)))
+            return source.name_of(path), (origin or 0) / 1000
     return source.video, 0.0
 
 

@@ -12,16 +12,16 @@ from uvast.exchange.names import without_media_suffix
 from uvast.exchange.records import merged
 from uvast.exchange.source import Reading, Source
 from uvast.files import check_absent, missing, read_bytes, write_bytes
+from uvast.files.names import MANIFEST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from uvast.exchange.frame_times import FrameTimes
     from uvast.exchange.records import VideoAnnotations
     from uvast.exchange.source import Target
 
-_MANIFEST = "segmentation.json"
 _PREDICTIONS = (".json", ".csv", ".txt")
 """What `uvast segment` writes of each video, the one that tells most first."""
 
@@ -34,7 +34,7 @@ def find_sources(path: Path) -> tuple[Path, ...]:
     if path.is_dir():
         found = (one for one in sorted(path.iterdir()) if one.is_file())
         files = tuple(one for one in found if not one.name.startswith("."))
-        if any(one.name == _MANIFEST for one in files):
+        if any(one.name == MANIFEST for one in files):
             files = _predictions(files)
         if not files:
             raise LabelError("holds no files", where=path, remedy="give a folder of annotations")
@@ -59,6 +59,7 @@ def read_annotations(
     """
     videos: list[VideoAnnotations] = []
     warnings: list[str] = []
+    paths: list[tuple[str, str]] = []
     for file in find_sources(path):
         content = read_bytes(file)
         source = Source(content, str(file))
@@ -67,7 +68,26 @@ def read_annotations(
         reading = read(kind or recognised(source), source)
         videos += reading.videos
         warnings += [f"{file.name}: {warning}" for warning in reading.warnings]
-    return Reading(merged(videos), tuple(warnings))
+        paths += source.paths.items()
+    return Reading(merged(videos), (*warnings, *several_paths(paths)))
+
+
+def several_paths(found: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """What to say of videos that have another path in another file.
+
+    Annotators have disks of their own, so this is no error; but they may be two videos.
+
+    Args:
+        found: videos and their paths.
+    """
+    paths: dict[str, dict[str, None]] = {}
+    for video, path in found:
+        paths.setdefault(video, {})[path] = None
+    return tuple(
+        f"{video}: the files have it at {' and at '.join(list(its)[:2])}; it is read as one video"
+        for video, its in paths.items()
+        if len(its) > 1
+    )
 
 
 def write_annotations(
@@ -131,7 +151,7 @@ def read_pairs(path: Path) -> dict[str, str]:
 
 
 def _predictions(files: Sequence[Path]) -> tuple[Path, ...]:
-    own = [one for one in files if one.suffix in _PREDICTIONS and one.name != _MANIFEST]
+    own = [one for one in files if one.suffix in _PREDICTIONS and one.name != MANIFEST]
     best: dict[str, Path] = {}
     for one in sorted(own, key=lambda file: _PREDICTIONS.index(file.suffix)):
         best.setdefault(one.stem, one)

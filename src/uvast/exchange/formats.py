@@ -31,6 +31,7 @@ from uvast.exchange import (
 )
 from uvast.exchange.archive import is_zip
 from uvast.exchange.source import Written
+from uvast.files.kinds import ARCHIVE, N_BYTES, VIDEO, binary_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -163,11 +164,14 @@ _OF_SUFFIX = {".json": "uvast", ".csv": "csv", ".tsv": "tsv"}
 """What a file to be written is, where several formats share its suffix."""
 
 
-def format_named(name: str, option: str = "--from") -> Format:
-    """The format of that name."""
+def format_named(name: str, option: str = "--from", *, to_write: bool = False) -> Format:
+    """The format of that name, which can be written if that is what it is for."""
     found = next((one for one in FORMATS if one.name == name.lower()), None)
-    if found is None:
-        names = [one.name for one in FORMATS]
+    if found is None or (to_write and found.write is None):
+        names = [one.name for one in FORMATS if one.write is not None or not to_write]
+        if found is not None:
+            remedy = f"choose from {', '.join(names)}"
+            raise ConfigError(f"{found.title} is only read", where=option, remedy=remedy)
         similar = get_close_matches(name.lower(), names, n=1)
         remedy = f"did you mean {similar[0]}?" if similar else f"choose from {', '.join(names)}"
         raise ConfigError(f"no format {name!r}", where=option, remedy=remedy)
@@ -180,6 +184,8 @@ def recognised(source: Source) -> Format:
     A mark of its own says more than a suffix; only formats without marks go by the suffix.
     """
     suffix = Path(source.place).suffix.lower()
+    if (strange := _no_labels(source)) is not None:
+        raise strange
     by_suffix = sorted(FORMATS, key=lambda one: suffix not in one.suffixes)
     marked = [one for one in FORMATS if one.name not in ("audacity", "intervals", "ms-tcn")]
     binary = is_zip(source.content)
@@ -188,11 +194,27 @@ def recognised(source: Source) -> Format:
     for one in [*marked, *by_suffix]:
         if one.is_binary == binary and _is(one, source):
             return one
-    raise LabelError(
-        "is of no format that can be recognised",
-        where=source.place,
-        remedy="say which it is: --from " + ", ".join(one.name for one in FORMATS),
-    )
+    if suffix in (".csv", ".tsv", ".xlsx"):
+        what = "has no row that names columns of labels"
+        remedy = "name them video, start, end, label, or say which format it is: --from"
+    else:
+        what, remedy = "is of no format that can be recognised", "say which it is: --from"
+    names = ", ".join(one.name for one in FORMATS)
+    raise LabelError(what, where=source.place, remedy=f"{remedy} {names}")
+
+
+def _no_labels(source: Source) -> LabelError | None:
+    """The error for a file that holds no labels of any kind."""
+    if not source.content.strip():
+        return LabelError("is empty", where=source.place, remedy="choose a file with labels")
+    kind = binary_kind(source.content[:N_BYTES])
+    if kind is None or is_zip(source.content):
+        return None
+    remedy = {
+        VIDEO: "add it to a project with uvast init PROJECT --videos FILE",
+        ARCHIVE: "unpack it first",
+    }.get(kind, "export the labels as text, or as a workbook (.xlsx)")
+    return LabelError(f"is {kind}, not labels", where=source.place, remedy=remedy)
 
 
 def _is(one: Format, source: Source) -> bool:
@@ -208,7 +230,7 @@ def format_for(path: Path) -> Format:
     suffix = path.suffix.lower()
     able = [one for one in FORMATS if one.write is not None and suffix in one.suffixes]
     if suffix in _OF_SUFFIX:
-        return format_named(_OF_SUFFIX[suffix])
+        return format_named(_OF_SUFFIX[suffix], to_write=True)
     if len(able) != 1:
         names = [one.name for one in able or FORMATS if one.write is not None]
         what = f"files called {suffix} are of several formats" if able else "has no known suffix"
@@ -218,8 +240,7 @@ def format_for(path: Path) -> Format:
 
 def write(one: Format, videos: Sequence[VideoAnnotations], target: Target) -> Written:
     """Records as a file of a format; the warnings say all that it could not hold."""
-    if one.write is None:
-        raise ConfigError(f"{one.title} is only read", where="--to", remedy="choose another format")
+    assert one.write is not None, "format_named and format_for choose such ones"
     written = one.write(videos, target)
     return Written(written.content, (*losses(one, videos), *written.warnings))
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.exchange.frames import (
-    UNKNOWN,
     frame_labels,
     from_frame_labels,
     guessed_length,
@@ -21,7 +20,8 @@ from uvast.exchange.frames import (
 )
 from uvast.exchange.records import VideoAnnotations
 from uvast.exchange.source import Reading, Written
-from uvast.segments import UNLABELLED_WORD
+from uvast.segments import UNLABELLED
+from uvast.vocabulary import UNLABELLED_WORD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ def read_frame_labels(source: Source) -> Reading:
         raise source.fault("holds no labels", None, "label the video first")
     names = tuple(sorted(set(labels) - {UNLABELLED_WORD}))
     ids = {name: index for index, name in enumerate(names)}
-    frames = np.array([ids.get(label, UNKNOWN) for label in labels], dtype=np.int64)
+    frames = np.array([ids.get(label, UNLABELLED) for label in labels], dtype=np.int64)
     times = source.times(source.video)
     video = from_frame_labels(source.video, frames, names, times)
     return Reading((video,), other_length(len(labels), times))

@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.errors import InputError, LabelError
-from uvast.exchange.frame_times import ConstantRate, middles
+from uvast.exchange.frame_times import ConstantRate
 from uvast.exchange.overlaps import Overlaps, first_conflict, painted
 from uvast.exchange.records import Event, Span, VideoAnnotations
-from uvast.exchange.rules import BACKGROUND, Gaps, overlap_error, point_labels
-from uvast.segments import Segmentation
+from uvast.exchange.rules import Gaps, overlap_error, point_labels
+from uvast.segments import UNLABELLED, Segmentation
+from uvast.vocabulary import BACKGROUND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from uvast.exchange.frame_times import FrameTimes
     from uvast.segments import IntArray
-
-UNKNOWN = -1
-"""The label of frames that nobody looked at."""
 
 MOST_FRAMES = 100_000_000
 """Of one video: a month at 30 frames a second. With more, times hardly count from its start."""
@@ -38,7 +36,7 @@ class FrameLabels:
 
     Args:
         names: class names.
-        labels: places in `names` `(T,)`, `UNKNOWN` where nobody looked.
+        labels: places in `names` `(T,)`, `UNLABELLED` where nobody looked.
         notes: what was changed on the way, one sentence each.
     """
 
@@ -49,7 +47,7 @@ class FrameLabels:
     @cached_property
     def segmentation(self) -> Segmentation:
         """The segments, of a video that is known as a whole."""
-        if (self.labels == UNKNOWN).any():
+        if (self.labels == UNLABELLED).any():
             raise InputError("a video with unknown frames has no segmentation")
         return Segmentation.from_labels(self.labels)
 
@@ -57,7 +55,7 @@ class FrameLabels:
     def unknown(self) -> tuple[tuple[int, int], ...]:
         """The spans of frames `[start, end)` that nobody looked at."""
         runs = Segmentation.from_labels(self.labels).segments
-        return tuple((run.start, run.end) for run in runs if run.action == UNKNOWN)
+        return tuple((run.start, run.end) for run in runs if run.action == UNLABELLED)
 
 
 def count_frames(video: VideoAnnotations, times: FrameTimes) -> int:
@@ -140,9 +138,9 @@ def frame_labels(
     conflict = first_conflict(spans, [intervals[index].label for index in kept])
     if conflict is not None and overlaps == "error":
         raise overlap_error(video.video, *(intervals[kept[index]] for index in conflict))
-    labels = np.full(n_frames, ids[background] if gaps == "background" else UNKNOWN)
+    labels = np.full(n_frames, ids[background] if gaps == "background" else UNLABELLED)
     for first, last in _unobserved(video, times, n_frames):
-        labels[first:last] = UNKNOWN
+        labels[first:last] = UNLABELLED
     for index, start, end in painted(spans, overlaps):
         labels[int(start) : int(end)] = ids[intervals[kept[index]].label]
     notes = (f"{video.video}: intervals overlap, the {overlaps} counts",) if conflict else ()
@@ -157,13 +155,13 @@ def from_frame_labels(
 
     Args:
         video: its name.
-        labels: places in `names`, or `UNKNOWN`.
+        labels: places in `names`, or `UNLABELLED`.
         names: class names.
         times: when its frames are shown.
     """
     runs = Segmentation.from_labels(labels).segments
     edges = times.edges(np.arange(len(labels) + 1)).tolist()
-    known = [run for run in runs if run.action != UNKNOWN]
+    known = [run for run in runs if run.action != UNLABELLED]
     return VideoAnnotations(
         video,
         tuple(Event(names[run.action], edges[run.start], edges[run.end]) for run in known),
@@ -200,15 +198,6 @@ def frame_timestamps(video: VideoAnnotations, times: FrameTimes) -> FrameTimesta
             remedy="a frame has one timestamp: move or remove one of them, or choose a --tier",
         )
     return FrameTimestamps(frames, tuple(event.label for event in points))
-
-
-def from_timestamps(
-    video: str, timestamps: IntArray, labels: Sequence[str], times: FrameTimes
-) -> VideoAnnotations:
-    """Timestamps `(S,)` to points in the middles of their frames."""
-    seconds = middles(times, timestamps).tolist()
-    points = tuple(Event(label, time) for label, time in zip(labels, seconds, strict=True))
-    return VideoAnnotations(video, points, frame_rate=rate_of(times))
 
 
 def rate_of(times: FrameTimes) -> float | None:

@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from uvast.exchange.frame_times import middles
 from uvast.exchange.frames import rate_of
 from uvast.exchange.records import VideoAnnotations
-from uvast.exchange.source import Reading, Written, counted, file_name
+from uvast.exchange.source import Reading, Written, counted
+from uvast.exchange.video_paths import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,9 +92,11 @@ def read(source: Source) -> Reading:
     tasks = source.checked(_Export, {"tasks": values}, _REMEDY)
     warnings: list[str] = []
     found: dict[str, VideoAnnotations] = {}
+    paths = [_path_of(one) or f"{source.video}-{n}" for n, one in enumerate(tasks.tasks, start=1)]
+    names = source.names_of(paths)
     for number, task in enumerate(tasks.tasks, start=1):
         spot = f"task {number if task.id is None else task.id}"
-        video = _video_of(task) or f"{source.video}-{number}"
+        video = names[paths[number - 1]]
         if video in found:
             raise source.fault(
                 f"video {video} has more than one task", spot, "export it with one task a video"
@@ -181,10 +184,10 @@ def _seconds(
             yield start, end
 
 
-def _video_of(task: _Task) -> str:
+def _path_of(task: _Task) -> str:
     values = [task.data.get("video"), *task.data.values(), task.file_upload]
-    paths = (value for value in values if isinstance(value, str))
-    return next((name for path in paths if (name := file_name(path.rpartition("?d=")[2]))), "")
+    paths = (value.rpartition("?d=")[2] for value in values if isinstance(value, str))
+    return next((path for path in paths if file_name(path)), "")
 
 
 def _annotator(labels: _Labels) -> str:
@@ -230,7 +233,7 @@ def write_predictions(videos: Sequence[VideoAnnotations], target: Target) -> Wri
 
 
 def _task(video: VideoAnnotations, target: Target) -> dict[str, object]:
-    rate = rate_of(target.times(video))
+    rate = rate_of(target.times(video)) or video.frame_rate
     return {"data": {"video": video.video, **({} if rate is None else {"fps": rate})}}
 
 

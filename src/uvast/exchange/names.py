@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import unicodedata
 from difflib import get_close_matches
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from uvast.errors import LabelError
+from uvast.exchange.video_paths import file_name, parts_of
+from uvast.files.kinds import VIDEO_SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-_MEDIA = frozenset(
-    ("3gp", "asf", "avi", "divx", "dv", "f4v", "flv", "h264", "m2ts", "m2v", "m4v", "mkv", "mov",
-     "mp3", "mp4", "mpeg", "mpg", "mts", "mxf", "ogv", "seq", "ts", "vob", "wav", "webm", "wmv")
-)  # fmt: skip
+_MEDIA = frozenset(suffix[1:] for suffix in VIDEO_SUFFIXES) | frozenset(
+    ("divx", "dv", "f4v", "h264", "m2v", "mp3", "seq", "wav")
+)
 _ADDED = _MEDIA | frozenset(
     ("annot", "anvil", "boris", "csv", "eaf", "h5", "hdf5", "json", "npy", "opf", "parquet", "srt",
      "tsv", "txt", "vtt", "xlsx", "xml")
@@ -28,30 +30,71 @@ def match_videos(
     *,
     table: Mapping[str, str] | None = None,
     files: Mapping[str, str] | None = None,
+    paths: Mapping[str, str] | None = None,
     where: str = "annotations",
 ) -> dict[str, str]:
     """The video that each name in annotation files stands for.
 
-    A name matches by the table, else exactly, else without the suffix of a video or annotation
-    file, else without regard to upper and lower case.
+    A name matches by the table, else by the folders where several videos have one file name, else
+    exactly, else without the suffix of a video or annotation file, else without regard to upper
+    and lower case.
 
     Args:
-        names: as the annotation files have them.
+        names: as the annotation files have them; with folders if two of their videos share it.
         videos: the videos there are.
-        table: name in the files to video, for what cannot be guessed.
-        files: file to video, for files whose suffix nobody knows.
+        table: name or whole path in the files to video, for what cannot be guessed.
+        files: file to video, for files whose suffix nobody knows; those with folders tell where
+            the videos are.
+        paths: name to whole path in the annotation files, where they tell it.
         where: what an error calls the files.
     """
-    table = table or {}
-    keys = _keys(videos, files or {})
+    table, files, paths = table or {}, files or {}, paths or {}
+    keys = _keys(videos, files)
     found = {}
     for name in names:
-        wanted = table.get(name, name)
+        path = paths.get(name, name)
+        said = table.get(path, table.get(name))
+        wanted = name if said is None else said
         matches = next((hits for key in _forms(wanted) if (hits := keys.get(key, ()))), ())
+        if said is None and not ("/" in name and matches):
+            by_folder = _by_folder(name, path, files)
+            matches = matches if by_folder is None else by_folder
         if len(matches) != 1:
-            raise _unmatched(name, wanted, matches, videos, where)
+            raise _unmatched(path if matches else name, wanted, matches, videos, where)
         found[name] = matches[0]
     return found
+
+
+def _by_folder(name: str, path: str, files: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The videos whose files lie in folders of the same names; None if folders tell nothing.
+
+    All folders of a name count, since another video of the annotation file has the same file name.
+    Of a path more may differ: the annotator had another disk.
+    """
+    wanted = _folded_parts(path)
+    if len(wanted) < 2:
+        return None
+    alike = [(_folded_parts(file), video) for file, video in files.items()]
+    alike = [(parts, video) for parts, video in alike if len(parts) > 1 and parts[0] == wanted[0]]
+    shared = {video: _n_shared(parts, wanted) for parts, video in alike}
+    n_needed = len(_folded_parts(name))
+    if n_needed > 1:
+        return tuple(video for video, n in shared.items() if n >= n_needed)
+    most = max(shared.values(), default=0)
+    if most > 1:
+        return tuple(video for video, n in shared.items() if n == most)
+    return tuple(shared) if len(shared) > 1 else None
+
+
+def _folded_parts(path: str) -> tuple[str, ...]:
+    """File name without its suffix, then the folders from the nearest on, in small letters."""
+    *folders, name = parts_of(unicodedata.normalize("NFC", path).casefold())
+    return without_media_suffix(name), *reversed(folders)
+
+
+def _n_shared(one: Sequence[str], other: Sequence[str]) -> int:
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def without_media_suffix(name: str) -> str:
@@ -93,6 +136,12 @@ def _unmatched(
             f"video {name!r} can be {' or '.join(matches)}",
             where=where,
             remedy="say which in a table with --names",
+        )
+    if "/" in name and name == wanted:
+        return LabelError(
+            f"two videos are called {file_name(name)}, and no video is {name!r}",
+            where=where,
+            remedy=f"give a table with --names, with a line '{name},VIDEO' for each",
         )
     near = get_close_matches(wanted, videos, n=3, cutoff=0.4)
     shown = f"nearest are {', '.join(near)}" if near else f"videos are {', '.join(videos[:5])}"

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 Gaps = Literal["background", "unknown"]
 GAPS: tuple[Gaps, ...] = get_args(Gaps)
 
-BACKGROUND = "background"
-
 _PARTS: Mapping[str, Callable[[Event], Sequence[str]]] = {
     "label": lambda event: (event.label,),
     "tier": lambda event: (event.tier,),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -14,9 +14,10 @@ import pydantic
 
 from uvast.errors import CorruptFileError, InputError, LabelError
 from uvast.exchange.frame_times import LARGEST_RATE, ConstantRate, exact_rate
-from uvast.exchange.records import Event
-from uvast.exchange.rules import BACKGROUND
+from uvast.exchange.records import Event, merged, one_line
+from uvast.exchange.video_paths import parts_of, short_names
 from uvast.files import parse_json
+from uvast.vocabulary import BACKGROUND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -104,11 +105,14 @@ class Source:
         place: what errors call the file.
         times_of: the frame times of a video, asked for by formats that count frames; None where
             they are not known.
+        paths: a video's name to its whole path in the file, of those that have folders; its reader
+            fills it in.
     """
 
     content: bytes
     place: str
     times_of: Callable[[str], FrameTimes | None] = _no_times
+    paths: dict[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         if len(self.content) > MAX_BYTES:
@@ -142,6 +146,25 @@ class Source:
     def json(self) -> Any:
         """The content as JSON."""
         return parse_json(self.text, self.place)
+
+    def names_of(self, paths: Iterable[str]) -> dict[str, str]:
+        """The name of the video behind each path in the file.
+
+        Two paths are two videos: where they share a file name, the names have folders.
+        """
+        names = {path: one_line(name) for path, name in short_names(paths).items()}
+        whole = [(name, parts_of(path)) for path, name in names.items()]
+        self.paths.update({name: "/".join(parts) for name, parts in whole if len(parts) > 1})
+        return names
+
+    def name_of(self, path: str) -> str:
+        """The name of the only video."""
+        return self.names_of([path])[path]
+
+    def by_video(self, found: Sequence[VideoAnnotations]) -> tuple[VideoAnnotations, ...]:
+        """One record a video, by its name, of records by the paths in the file."""
+        names = self.names_of(video.video for video in found)
+        return merged(replace(video, video=names[video.video]) for video in found)
 
     def times(self, video: str, told: float | None = None) -> FrameTimes:
         """The frame times of a video whose labels count frames.
@@ -235,12 +258,6 @@ def decoded(content: bytes, place: str) -> str:
             "is not text", where=place, remedy="choose an annotation file, or say --from FORMAT"
         )
     return text
-
-
-def file_name(path: str) -> str:
-    """The last part of a path or address of any system: its video's name."""
-    path = path.strip().partition("?")[0] if "://" in path else path.strip()
-    return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def counted(reasons: Iterable[str]) -> tuple[str, ...]:

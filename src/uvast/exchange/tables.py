@@ -12,7 +12,8 @@ from uvast.exchange.clock import format_seconds, read_time
 from uvast.exchange.csv_rows import Row, csv_text, find_header, rows_of
 from uvast.exchange.frame_times import middles
 from uvast.exchange.records import VideoAnnotations
-from uvast.exchange.source import Reading, Written, counted, file_name
+from uvast.exchange.source import Reading, Written, counted
+from uvast.exchange.video_paths import file_name
 from uvast.exchange.whole_numbers import whole_number
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _NAMES = {
     "label": ("label", "action", "behavior", "behaviour", "class", "activity", "event"),
     "start": ("start_seconds", "start_time", "start", "begin", "onset", "from"),
     "end": ("end_seconds", "end_time", "stop_time", "end", "stop", "offset", "to"),
+    "duration": ("duration_seconds", "duration"),
     "time": ("time", "seconds", "timestamp"),
     "start_frame": ("start_frame", "first_frame", "frame_start", "startframe"),
     "end_frame": ("end_frame", "stop_frame", "frame_end", "endframe"),
@@ -74,13 +76,17 @@ def read_rows(source: Source, rows: Iterable[Row]) -> Reading:
     columns = _Columns.of(header.cells)
     events: dict[str, list[Event]] = {}
     rates: dict[str, float] = {}
+    rows = list(rows)
+    names = source.names_of({columns.path(row, source) for row in rows})
     for row in rows:
-        video = file_name(columns.cell(row, "video")) or source.video
+        video = names[columns.path(row, source)]
         rate = _number(source, row, columns.cell(row, "fps"), "a frame rate")
         if rate:
             rates[video] = rate
         events.setdefault(video, []).append(_event(source, columns, row, video, rate))
     warnings = [f"column {name!r} is not used" for name in columns.unused]
+    if "duration" in columns.places:
+        warnings.append("there is no column 'end'; 'duration' is how long each event lasts")
     videos = tuple(
         VideoAnnotations(video, tuple(found), frame_rate=rates.get(video))
         for video, found in events.items()
@@ -104,6 +110,9 @@ class _Columns:
         # as predictions of uvast have them, frames stand beside seconds
         if "start" in places and "end" in places:
             places.pop("start_frame", None)
+        # beside anything but a lone start it may be the length of the video
+        if "start" not in places or places.keys() & {"end", "start_frame"}:
+            places.pop("duration", None)
         used = {header[place] for place in places.values()}
         beside = {"start", "end", "start_frame", "end_frame"}
         unused = [name for name in header if name and name not in used | beside]
@@ -112,6 +121,11 @@ class _Columns:
     def cell(self, row: Row, what: str) -> str:
         place = self.places.get(what)
         return row.cells[place] if place is not None and place < len(row.cells) else ""
+
+    def path(self, row: Row, source: Source) -> str:
+        """The video of a row, with the folders it has; the file's own name if it tells none."""
+        path = self.cell(row, "video")
+        return path if file_name(path) else source.video
 
 
 def _event(source: Source, columns: _Columns, row: Row, video: str, rate: float | None) -> Event:
@@ -147,7 +161,9 @@ def _times(
         start_text = columns.cell(row, "start") or columns.cell(row, "time")
         end_text = columns.cell(row, "end")
         end = _seconds(source, row, end_text) if end_text else None
-        return _seconds(source, row, start_text), end
+        start = _seconds(source, row, start_text)
+        lasts = columns.cell(row, "duration")
+        return start, round(start + _seconds(source, row, lasts), 9) if lasts else end
     frame = _frame(source, row, columns.cell(row, "frame"))
     return float(middles(source.times(video, rate), frame)), None
 

@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from uvast.exchange.csv_rows import csv_text
 from uvast.exchange.records import VideoAnnotations
-from uvast.exchange.source import Reading, Written, counted, file_name
+from uvast.exchange.source import Reading, Written, counted
+from uvast.exchange.video_paths import file_name
 from uvast.files import parse_json
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def read_json(source: Source) -> Reading:
     for vid, view in project.view.items():
         files = [project.file.get(str(fid)) for fid in view.fid_list]
         paths = [file.fname or file.src for file in files if file is not None]
-        names[vid] = (file_name(paths[0]) if paths else "") or f"view {vid}"
+        names[vid] = paths[0] if paths and file_name(paths[0]) else f"view {vid}"
     events: dict[str, list[Event]] = {name: [] for name in names.values()}
     warnings: list[str] = []
     for key, one in project.metadata.items():
@@ -95,8 +96,8 @@ def read_json(source: Source) -> Reading:
             raise source.fault(f"view {one.vid!r} does not exist", f"metadata {key}", _REMEDY)
         found = _events(source, f"metadata {key}", one, project.attribute, warnings)
         events[video] += found
-    videos = tuple(VideoAnnotations(name, tuple(found)) for name, found in events.items())
-    return Reading(videos, counted(warnings))
+    videos = [VideoAnnotations(path, tuple(found)) for path, found in events.items()]
+    return Reading(source.by_video(videos), counted(warnings))
 
 
 def _events(
@@ -153,15 +154,15 @@ def read_csv(source: Source) -> Reading:
             events.setdefault(video, []).extend(found)
     except csv.Error as error:
         raise source.fault(f"cannot be read as CSV ({error})", None, _REMEDY) from None
-    videos = tuple(VideoAnnotations(name, tuple(found)) for name, found in events.items())
-    return Reading(videos, counted(warnings))
+    videos = [VideoAnnotations(path, tuple(found)) for path, found in events.items()]
+    return Reading(source.by_video(videos), counted(warnings))
 
 
 def _from_cells(source: Source, spot: str, row: Mapping[str, str]) -> tuple[str, _Metadata]:
     if "file_list" not in row:
         raise source.fault("the header has no column file_list", spot, _REMEDY)
     files = parse_json(row["file_list"], f"{source.place}, {spot}")
-    video = file_name(str(files[0])) if isinstance(files, list) and files else ""
+    path = str(files[0]) if isinstance(files, list) and files else ""
     if "temporal_coordinates" in row:
         z = parse_json(row["temporal_coordinates"], f"{source.place}, {spot}")
         xy = parse_json(row.get("spatial_coordinates") or "[]", f"{source.place}, {spot}")
@@ -170,7 +171,8 @@ def _from_cells(source: Source, spot: str, row: Mapping[str, str]) -> tuple[str,
         z, xy = [time for time in times if time and time != "undefined"], []
     av = parse_json(row.get("metadata") or "{}", f"{source.place}, {spot}")
     value = {"vid": 0, "z": z, "xy": xy, "av": av}
-    return video or source.video, source.checked(_Metadata, value, f"{_REMEDY} ({spot})")
+    video = path if file_name(path) else source.video
+    return video, source.checked(_Metadata, value, f"{_REMEDY} ({spot})")
 
 
 def write_json(videos: Sequence[VideoAnnotations], _target: Target) -> Written:

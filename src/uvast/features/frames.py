@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from uvast.errors import CorruptFileError
+from uvast.features.clock import Clock, due, in_seconds, slack_of
 from uvast.features.extras import extra
 from uvast.features.video_file import (
     no_pictures,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from av.container import InputContainer
     from av.filter import Graph
-    from av.packet import Packet
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
     from numpy.typing import NDArray
@@ -37,9 +37,7 @@ if TYPE_CHECKING:
     from uvast.features.extractor import Picture, Pictures, View
 
 _LONGEST_GAP = 3600.0
-_NOTHING = 1e-5
-_CLOCKED = ("mp4", "matroska")
-"""Containers whose time 0 is the video's start; the clocks of others start anywhere."""
+"""In seconds: no camera stands still for so long."""
 
 
 class Shown(NamedTuple):
@@ -98,20 +96,20 @@ class FrameReader:
         """The frames in order, each for all views that see it."""
         with open_video(self._path, self._n_threads) as (container, stream):
             self.declared = stream_seconds(container, stream)
-            # a frame may come a little after its tick: clocks are rounded
-            self._slack = 0.25 / nominal_rate(stream)
+            self._slack = slack_of(nominal_rate(stream))
             samplers = [_Sampler(view, stream, self._slack) for view in self._views]
             held: VideoFrame | None = None
             for frame, time in self._timed_frames(container, stream):
                 if held is not None:
-                    yield from _shown(samplers, held, self._times[-1], time)
+                    end = float(due(self._times[-1], time, self._slack))
+                    yield from _shown(samplers, held, self._times[-1], end)
                 held = frame
                 self._times.append(time)
             if held is None:
                 raise no_pictures(self._path)
             self._end = self._times[-1] + 1 / nominal_rate(stream)
             if self._end < self.declared:  # unless its file was cut off, the last frame stays
-                stays = self._times[-1] + _seconds(held.duration, held)
+                stays = self._times[-1] + in_seconds(held.duration, held)
                 self._end = max(self._end, min(stays, self.declared))
             yield from _shown(samplers, held, self._times[-1], self._end)
 
@@ -139,7 +137,8 @@ class FrameReader:
             return Grid(times, np.arange(len(times)))
         n_ticks = max(1, int(np.ceil((self._end - self._slack) * rate)))
         ticks = np.arange(n_ticks) / rate
-        shown = np.searchsorted(times, ticks + self._slack, side="right") - 1
+        starts = np.append(times[:1], due(times[:-1], times[1:], self._slack))
+        shown = np.searchsorted(starts, ticks + self._slack, side="right") - 1
         return Grid(ticks, np.maximum(shown, 0))
 
     def _timed_frames(
@@ -173,40 +172,6 @@ class FrameReader:
                 self.n_damaged += 1
                 if self.n_damaged > 1000 and not self._times:
                     return
-
-
-class Clock:
-    """When frames are shown, in seconds since the start of the video.
-
-    Attributes:
-        by_order: whether frames are shown in the order of the file.
-    """
-
-    def __init__(self, container: InputContainer, rate: float) -> None:
-        names = container.format.name.split(",")
-        # AVI stores no presentation times: frames are shown one after the other
-        self.by_order = "avi" in names
-        clocked = any(name in names for name in _CLOCKED)
-        self._start = None if self.by_order else 0.0 if clocked else _start(container)
-        self._step = 1 / rate
-
-    @property
-    def start(self) -> float:
-        """What its own clock shows at the start of the video, once a frame has come."""
-        return self._start or 0.0
-
-    def time(self, frame: VideoFrame | Packet[VideoStream], last: float) -> float:
-        """Of a frame that comes after one at `last`; -inf if none came before."""
-        stamp = frame.dts if self.by_order else frame.pts
-        time = None if stamp is None else _seconds(stamp, frame)
-        if time is not None:
-            if self._start is None:
-                self._start = time
-            time -= self._start
-            time = 0.0 if abs(time) < _NOTHING else time
-        if time is None or time <= last:
-            return 0.0 if last == -np.inf else last + self._step
-        return time
 
 
 class _Sampler:
@@ -297,29 +262,3 @@ def presentation_times(path: Path) -> NDArray[np.float64]:
     for _ in reader:
         pass
     return reader.times
-
-
-def packet_times(path: Path) -> NDArray[np.float64]:
-    """As `presentation_times`, by the packets alone: nothing is decoded, so that it takes moments.
-
-    A packet that cannot be decoded counts as well.
-    """
-    with open_video(path) as (container, stream):
-        clock = Clock(container, nominal_rate(stream))
-        packets = [one for one in container.demux(stream) if one.size and not one.is_discard]
-        if not clock.by_order:
-            packets.sort(key=lambda one: np.inf if one.pts is None else one.pts)
-        times = array("d")
-        for packet in packets:
-            times.append(clock.time(packet, times[-1] if times else -np.inf))
-        if not times:
-            raise no_pictures(path)
-        return np.array(times, dtype=np.float64)
-
-
-def _start(container: InputContainer) -> float:
-    return (container.start_time or 0) / 1e6
-
-
-def _seconds(stamp: int | None, frame: VideoFrame | Packet[VideoStream]) -> float:
-    return float(stamp * (frame.time_base or 0)) if stamp else 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
     from uvast.features.extractor import Features, Pictures, Request
 
+_LOCATION = re.compile(rb"\n\x08location\x12([\x80-\xff]?[\x00-\x7f])", re.DOTALL)
+"""A field 1 `location` and the head of a field 2, a text of less than 16 KB: the file's name."""
+_CHUNK = 1 << 20
 Layout = Literal["NCHW", "NHWC", "NCTHW", "NTCHW", "NTHWC"]
 _BLOCK = 64
 
@@ -160,11 +164,10 @@ def read_settings(path: Path) -> OnnxSettings:
 
 @lru_cache(maxsize=4)
 def _session(path: Path, device: str) -> tuple[Any, str]:
-    """A session of onnxruntime with a model, and the model's hash."""
+    """A session of onnxruntime with a model, and the hash of the model with all its weights."""
     onnxruntime = extra("onnxruntime")
     if not path.is_file():
         raise missing(path)
-    content = path.read_bytes()
     on_gpu = not device.startswith("cpu") and "CUDAExecutionProvider" in (
         onnxruntime.get_available_providers()
     )
@@ -178,7 +181,36 @@ def _session(path: Path, device: str) -> tuple[Any, str]:
         )
     except Exception as error:  # onnxruntime's errors have no common kind
         raise unreadable(path, error, kind="an ONNX model", remedy="export it again") from error
-    return session, hashlib.sha256(content).hexdigest()
+    return session, _digest(path)
+
+
+def _digest(path: Path) -> str:
+    """The hash of a model and of the files beside it that hold its weights."""
+    content = path.read_bytes()
+    digest = hashlib.sha256(content)
+    for name in sorted(_weight_files(content)):
+        file = path.parent / name
+        if ".." in Path(name).parts or Path(name).is_absolute() or not file.is_file():
+            continue  # onnxruntime would not have read it
+        digest.update(name.encode())
+        with file.open("rb") as weights:
+            while chunk := weights.read(_CHUNK):
+                digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _weight_files(content: bytes) -> set[str]:
+    """The files that tensors of a model are in, `external_data` of ONNX.
+
+    Searched for in the bytes as protobuf writes such an entry: the package onnx, which would parse
+    them, is not needed otherwise.
+    """
+    names = set()
+    for entry in _LOCATION.finditer(content):
+        # the length is a varint: seven bits a byte, the lowest first
+        length = sum((byte & 127) << (7 * place) for place, byte in enumerate(entry[1]))
+        names.add(content[entry.end() : entry.end() + length].decode(errors="replace"))
+    return {name for name in names if "\0" not in name}
 
 
 def _run(session: Any, settings: OnnxSettings, clip: Pictures) -> Features:

@@ -6,22 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from uvast.features.clock import Clock
 from uvast.features.frames import presentation_times
-from uvast.features.video_file import open_video
+from uvast.features.video_file import nominal_rate, open_video
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-_CLOCKED = ("mp4", "matroska")
-
 
 def packet_times(path: Path) -> NDArray[np.float64]:
     """When each frame of a video is shown, in seconds since its start `(n_frames,)`.
 
-    The same as `presentation_times`, which decodes every picture; it is asked where packets do not
-    tell: damaged ones, and containers without presentation times of their own.
+    The same as `presentation_times`, which decodes every picture and is asked where packets do not
+    tell: damaged ones, and those without a time of their own.
     """
     found = _told_by_packets(path)
     return presentation_times(path) if found is None else found
@@ -29,20 +28,15 @@ def packet_times(path: Path) -> NDArray[np.float64]:
 
 def _told_by_packets(path: Path) -> NDArray[np.float64] | None:
     with open_video(path) as (container, stream):
-        names = container.format.name.split(",")
-        by_order = "avi" in names  # as `FrameReader` has it
-        if stream.time_base is None or not (by_order or any(one in names for one in _CLOCKED)):
+        clock = Clock(container, nominal_rate(stream))
+        packets = [one for one in container.demux(stream) if one.size]
+        if not packets or not packets[0].is_keyframe or any(one.is_corrupt for one in packets):
             return None
-        packets = [packet for packet in container.demux(stream) if packet.size]
-        told = [packet.dts if by_order else packet.pts for packet in packets]
-        stamps = sorted(stamp for stamp in told if stamp is not None)
-        sound = (
-            len(set(stamps)) == len(packets) > 0
-            and packets[0].is_keyframe
-            and not any(packet.is_corrupt or packet.is_discard for packet in packets)
-            and stamps[0] >= 0
-        )
-        if not sound:
+        shown = [one for one in packets if not one.is_discard]
+        told = [one.dts if clock.by_order else one.pts for one in shown]
+        stamps = np.array([np.nan if one is None else one for one in told], dtype=np.float64)
+        if np.isnan(stamps).any() or len(np.unique(stamps)) < len(stamps):
             return None
-        start = stamps[0] if by_order else 0
-        return (np.array(stamps, dtype=np.float64) - start) * float(stream.time_base)
+        times = [clock.time(shown[place], -np.inf) for place in np.argsort(stamps)]
+        is_sound = len(times) > 0 and times[0] >= 0
+        return np.array(times, dtype=np.float64) if is_sound else None

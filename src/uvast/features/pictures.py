@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.errors import CorruptFileError
+from uvast.features.clock import Clock, due, slack_of
 from uvast.features.extractor import Picture
 from uvast.features.extras import extra
-from uvast.features.frames import Clock, Scaler
+from uvast.features.frames import Scaler
 from uvast.features.video_file import CONVERT, no_pictures, nominal_rate, open_video, shown_size
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class _Player:
         self._container = container
         self._stream = stream
         self._rate = nominal_rate(stream)
-        self._slack = 0.25 / self._rate  # a frame may come a little late: clocks are rounded
+        self._slack = slack_of(self._rate)
         self._clock = Clock(container, self._rate)
         self._frames = self._timed_frames()
         first = next(self._frames, None)
@@ -117,8 +118,7 @@ class _Player:
         if not self._time <= seconds <= self._time + self._most_seconds:
             self._jump(seconds)
         if seconds - self._time <= self._most_seconds:
-            while self._next is not None and self._next[1] <= seconds + self._slack:
-                self._advance(self._next)
+            self._go_to(seconds)
         assert self.frame is not None, "looked at first"
         return self.frame
 
@@ -126,10 +126,11 @@ class _Player:
         """The frame that is shown at a moment, whatever the way to it."""
         if seconds + self._slack < self._time or seconds > self._time + 1.0:
             self._seek(seconds, backward=True)
+            if self._time > seconds:  # a key frame that may not be due: the one before tells
+                self._seek(max(0.0, seconds - 2 * self._slack), backward=True)
             if self._time > seconds + self._slack:  # a file without an index: from the start
                 self._seek(0.0, backward=True)
-        while self._next is not None and self._next[1] <= seconds + self._slack:
-            self._advance(self._next)
+        self._go_to(seconds)
         assert self.frame is not None, "looked at first"
         return self.frame
 
@@ -163,6 +164,13 @@ class _Player:
         found = next((one for one in self._frames if one[0].key_frame), None)
         if found is not None:
             self._advance(found)
+
+    def _go_to(self, seconds: float) -> None:
+        """Frame by frame to the one that is shown at a moment."""
+        while self._next is not None:
+            if due(self._time, self._next[1], self._slack) > seconds + self._slack:
+                return
+            self._advance(self._next)
 
     def _advance(self, to: tuple[VideoFrame, float]) -> None:
         self.frame, self._time = to

@@ -36,11 +36,6 @@ class ExtractorRecord:
     rows_per_second: Rate | None = None
     files: Files = ()
 
-    @property
-    def reads_tables(self) -> bool:
-        """Whether its sources are poses or tables, not videos."""
-        return self.model in TABLES
-
     def models(self) -> tuple[ModelName, ...]:
         """The same models by name, their files found again."""
         kinds = [name.partition(":")[0] for name in self.model.split(",")]

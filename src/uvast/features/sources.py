@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from uvast.errors import InputError
 from uvast.features.models import TABLES
 from uvast.features.tables import TABLE_SUFFIXES
 from uvast.files import missing
+from uvast.files.kinds import VIDEO_SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from uvast.features.models import ModelName
-
-VIDEO_SUFFIXES = (
-    *(".3gp", ".asf", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg"),
-    *(".mts", ".mxf", ".ogv", ".ts", ".vob", ".webm", ".wmv"),
-)
-"""What counts as a video in a folder; a file that is named is one, whatever its name."""
 
 
 def find_sources(paths: Sequence[Path], models: Sequence[ModelName]) -> tuple[Path, ...]:
@@ -36,11 +30,14 @@ def find_sources(paths: Sequence[Path], models: Sequence[ModelName]) -> tuple[Pa
         if not path.exists():
             raise missing(path)
         found += _inside(path, suffixes) if path.is_dir() else [path]
-    twice = [name for name, count in Counter(path.stem for path in found).items() if count > 1]
-    if twice:
-        raise InputError(
-            f"two inputs are named {twice[0]}", remedy="extract them into different folders"
-        )
+    known: dict[str, Path] = {}
+    for path in found:
+        other = known.setdefault(path.stem, path)
+        if other is not path:
+            raise InputError(
+                f"two inputs are named {path.stem}, {other} and {path}",
+                remedy="extract them into different folders",
+            )
     return tuple(found)
 
 

@@ -140,7 +140,7 @@ def _read_pandas(path: Path) -> Table:
             group = next((one for one in file.values() if "pandas_type" in one.attrs), None)
             if group is None:
                 raise ValueError("it holds no table of pandas")
-            return _appendable(group, path) if "table" in group else _fixed(group)
+            return _appendable(group, path) if "table" in group else _fixed(group, path)
     except CorruptFileError:
         raise
     except Exception as error:  # a damaged file may raise anything
@@ -149,12 +149,14 @@ def _read_pandas(path: Path) -> Table:
 
 def _appendable(group: Any, path: Path) -> Table:
     rows = group["table"]
+    _check_one_kind(len(set(rows.dtype.names) - {"index"}), path)
     named = read_array_pickle(bytes(rows.attrs["values_block_0_kind"]), str(path))
     values = np.asarray(rows["values_block_0"], np.float64)
     return Table(tuple(_parts(name) for name in named), values)
 
 
-def _fixed(group: Any) -> Table:
+def _fixed(group: Any, path: Path) -> Table:
+    _check_one_kind(sum(name.endswith("_values") for name in group), path)
     n_levels = int(group.attrs.get("block0_items_nlevels", 1))
     levels = []
     for level in range(n_levels):
@@ -162,6 +164,16 @@ def _fixed(group: Any) -> Table:
         levels.append([names[place] for place in group[f"block0_items_label{level}"][...]])
     values = np.asarray(group["block0_values"], np.float64)
     return Table(tuple(zip(*levels, strict=True)), values)
+
+
+def _check_one_kind(n_blocks: int, path: Path) -> None:
+    """Of several blocks only the first would be read, and columns would be missing."""
+    if n_blocks > 1:
+        raise CorruptFileError(
+            f"holds columns of {n_blocks} kinds, such as whole numbers beside others",
+            where=path,
+            remedy="write it again after astype('float64'), or as CSV",
+        )
 
 
 def _parts(name: object) -> tuple[str, ...]:

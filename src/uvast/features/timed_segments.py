@@ -73,6 +73,9 @@ def _read_json(path: Path) -> list[_Row]:
 
 def _read_csv(path: Path) -> list[_Row]:
     rows = csv.DictReader(io.StringIO(read_text(path)))
+    columns = rows.fieldnames or ()
+    if "confidence" not in columns or "video" in columns:  # a table of annotations, in seconds
+        raise ValueError("columns of another table")
     return [_row({key: value or None for key, value in row.items()}) for row in rows]
 
 

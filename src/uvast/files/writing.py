@@ -132,7 +132,8 @@ def _temporary(target: Path, parent: Path, make: Callable[[Path], None]) -> Iter
     except OSError as error:
         raise unwritable(target, error) from error
     finally:
-        _remove(temporary)
+        with suppress(OSError):  # the first error tells more
+            _remove(temporary)
 
 
 def _sweep(folder: Path) -> None:

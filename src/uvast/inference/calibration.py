@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from uvast.evaluation.scores import Scores
     from uvast.inference.held_out import HeldOut
     from uvast.inference.priors import Priors
 
@@ -58,11 +57,6 @@ class Calibration:
         return replace(priors, weights=self.weights, temperature=self.temperature)
 
 
-def selection_score(scores: Scores) -> float:
-    """The number that model selection and calibration raise: the mean of Acc, Edit and F1@50."""
-    return float(np.mean([scores.acc, scores.edit, scores.f1[50]]))
-
-
 def calibrate(videos: Sequence[HeldOut]) -> Calibration:
     """Chooses the power of semi-Markov decoding, the weights of `best`, and the temperature.
 
@@ -86,14 +80,17 @@ def calibrate(videos: Sequence[HeldOut]) -> Calibration:
         }
     logs = np.concatenate([one.log_probabilities for one in videos])
     labels = np.concatenate([one.labels for one in videos])
-    frames = np.concatenate([one.weights for one in videos])
-    temperature = fit_temperature(logs, labels, frames)
+    frame_weights = np.concatenate([one.weights for one in videos])
+    temperature = fit_temperature(logs, labels, frame_weights)
     return Calibration(
         weights=weights,
         temperature=temperature,
         n_videos=len(videos),
         scores={name: round(value, 4) for name, value in scores.items()},
-        error=(_error(logs, labels, frames, 1.0), _error(logs, labels, frames, temperature)),
+        error=(
+            _error(logs, labels, frame_weights, 1.0),
+            _error(logs, labels, frame_weights, temperature),
+        ),
     )
 
 
@@ -140,10 +137,13 @@ def _written_score(videos: Sequence[HeldOut], alpha: int) -> float:
 def _error(
     logs: NDArray[np.float32],
     labels: NDArray[np.int64],
-    frames: NDArray[np.float64],
+    frame_weights: NDArray[np.float64],
     temperature: float,
 ) -> float:
-    """Expected calibration error of the likeliest class, in percent."""
+    """Expected calibration error of the likeliest class, in percent.
+
+    Of log-probabilities `(N, C)`, labels `(N,)` and the frames that each stands for `(N,)`.
+    """
     found = np.minimum(np.exp(tempered(logs, temperature)), 1.0)
     right = found.argmax(1) == labels
-    return round(100 * reliability(found.max(1), right, weights=frames).error, 4)
+    return round(100 * reliability(found.max(1), right, weights=frame_weights).error, 4)

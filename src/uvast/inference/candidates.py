@@ -146,7 +146,7 @@ def _as_written(job: Job) -> dict[tuple[int, ...], float]:
     """The decoder's log-probability of each whole transcript in the chunks that it wrote it in."""
     found: dict[tuple[int, ...], float] = {}
     for one in job.transcripts:
-        if one.complete:
+        if one.ended:
             key = tuple(one.actions.tolist())
             found[key] = max(one.log_probability, found.get(key, -np.inf))
     return found

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from uvast.durations import (
@@ -91,15 +90,20 @@ class Decoder:
     def jobs(
         self, encoded: Encoded, mask: Tensor, frames: tuple[FramePrediction, ...]
     ) -> tuple[Job, ...]:
-        """Takes a batch apart; the transcript decoder works on the whole batch at once."""
-        lengths = mask.sum(1).tolist()
-        alone = [encoded.video(i, n) for i, n in enumerate(lengths)]
-        masks = [mask[i : i + 1, :n] for i, n in enumerate(lengths)]
-        written = [Written()] * len(lengths)
+        """Takes a batch apart; the transcript decoder works on the whole batch at once.
+
+        Args:
+            encoded: what the model makes of B videos.
+            mask: their valid frames `(B, T)`.
+            frames: what it says of the frames of each.
+        """
+        written = [Written()] * len(mask)
         if self.options.transcript in ("decoder", "best"):
-            given = (self.model, encoded, mask, self.vocabulary)
-            written = written_transcripts(*given, self.options)
-        return tuple(map(Job, frames, alone, masks, written))
+            written = written_transcripts(self.model, encoded, mask, self.vocabulary, self.options)
+        return tuple(
+            Job(own, *alone, text)
+            for own, alone, text in zip(frames, encoded.alone(mask), written, strict=True)
+        )
 
     def decode(self, job: Job) -> DecodedVideo:
         """The segmentation of one video."""
@@ -122,7 +126,7 @@ class Decoder:
                     found = self._explicit(job, one.tokens)
                 elif durations != "none":
                     found = self._with_durations(job, one.actions, None)
-                return DecodedVideo(one.actions, found, job.written.ended)
+                return DecodedVideo(one.actions, found, job.written.complete)
 
     def candidates(self, job: Job) -> Candidates:
         """What `best` chooses from; it has heard of the model's own semi-Markov decoding."""
@@ -227,8 +231,9 @@ class Decoder:
 
         def total(pair: tuple[Segmentation, Recipe]) -> float:
             joint, recipe = pair
-            score = partial(segmentation_score, frames, joint, lengths, recipe.transitions)
-            return recipe.log_share + score(alpha=alpha, cut_scores=cuts)
+            return recipe.log_share + segmentation_score(
+                frames, joint, lengths, recipe.transitions, alpha=alpha, cut_scores=cuts
+            )
 
         return max(found, key=total)[0]
 

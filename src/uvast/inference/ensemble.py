@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.config import parse_run_config
-from uvast.errors import CheckpointError, ConfigError
+from uvast.errors import CheckpointError, ConfigError, command
 from uvast.files import temporary_folder
 from uvast.models.card_difference import card_difference
 from uvast.models.checkpoint import (
@@ -106,7 +106,9 @@ def read_members(run: Path, source: str | None = None) -> list[Member]:
     folder, _, info = RunFolder.open(checkpoint.parent)
     if not folder.is_finished():
         raise CheckpointError(
-            "is not finished", where=run, remedy=f"go on with uvast train --resume {folder.path}"
+            "is not finished",
+            where=run,
+            remedy=f"go on with {command('train', '--resume', folder.path)}",
         )
     model, card = load_model(checkpoint)
     source = str(run.resolve()) if source is None else source

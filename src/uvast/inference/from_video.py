@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from uvast.errors import InputError, OutputError, UvastError
 from uvast.features.card import CardKey, card_path, read_card
 from uvast.features.extraction import Order, extract
-from uvast.features.sources import VIDEO_SUFFIXES
 from uvast.features.sources import find_sources as find_recordings
 from uvast.features.tables import TABLE_SUFFIXES
 from uvast.features.video_file import fingerprint
 from uvast.files import is_present
+from uvast.files.kinds import VIDEO_SUFFIXES
+from uvast.files.names import GROUND_TRUTH
 from uvast.inference.inputs import find_sources
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from uvast.inference.inputs import Source
 
 _SUFFIXES = (*VIDEO_SUFFIXES, *TABLE_SUFFIXES)
-_OF_A_DATASET = ("groundTruth", "splits", "mapping.txt", "dataset.toml", "videos.json")
+_OF_A_DATASET = (GROUND_TRUTH, "splits", "mapping.txt", "dataset.toml", "videos.json")
 """What tells a dataset or project from a folder of predictions."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -74,13 +74,11 @@ class Truth:
     def score(self, found: Segmentation, vocabulary: Vocabulary) -> float:
         """The mean of Acc, Edit and F1@50 of one video; Acc on frames whose class is known."""
         scores = count(found, self.segmentation.merged(), vocabulary).scores()
-        acc = scores.acc
         if self.clicks is not None:
             known = self.known
-            acc = 100 * float(
-                np.average(found.labels[known.frames] == known.labels, weights=known.weights)
-            )
-        return float(np.mean([acc, scores.edit, scores.f1[50]]))
+            right = found.labels[known.frames] == known.labels
+            scores = replace(scores, acc=100 * float(np.average(right, weights=known.weights)))
+        return scores.selection
 
 
 @dataclass(frozen=True, eq=False)

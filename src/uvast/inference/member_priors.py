@@ -50,9 +50,13 @@ def mean_priors(priors: Sequence[Priors], ensemble: nn.Module) -> Priors:
 
 
 def _median_weights(priors: Sequence[Priors], writing: Sequence[Priors]) -> DecodingWeights:
-    """The power of semi-Markov decoding is of all, the votes of `best` of those that write."""
+    """The power of semi-Markov decoding is of all, the votes of `best` of those that write.
+
+    Of an even number of votes the lower middle one counts: between two, none was ever judged.
+    """
     alpha = float(np.median([one.weights.alpha for one in priors]))
-    votes = np.median([astuple(one.weights) for one in writing], axis=0).tolist()
+    weights = [astuple(one.weights) for one in writing]
+    votes = np.quantile(weights, 0.5, axis=0, method="lower").tolist()
     return replace(DecodingWeights(*votes), alpha=alpha)
 
 

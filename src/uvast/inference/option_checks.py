@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from uvast.errors import ConfigError
-from uvast.models.build import gives_boundaries
 from uvast.models.ensemble import writers
-from uvast.models.protocols import as_aligner, gives_fractions, has_alignment
+from uvast.models.protocols import as_aligner, gives_boundaries, gives_fractions, has_alignment
 
 if TYPE_CHECKING:
     from torch import nn

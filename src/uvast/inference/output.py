@@ -16,6 +16,7 @@ from pydantic import Field
 from uvast.data.label_files import write_labels
 from uvast.errors import ConfigError
 from uvast.files import is_present, read_record, write_json, write_text
+from uvast.files.names import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 FORMATS = ("txt", "csv", "json")
 CSV_COLUMNS = ("label", "start", "end", "confidence", "start_seconds", "end_seconds")
 
-MANIFEST = "segmentation.json"
 
 _Name = Annotated[str, Field(min_length=1, max_length=1_000)]
 _Path = Annotated[str, Field(min_length=1, max_length=10_000)]

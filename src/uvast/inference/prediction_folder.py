@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from uvast.errors import ConfigError, InputError, OutputError, UvastError
 from uvast.files import check_absent, read_record, write_json
+from uvast.files.names import GROUND_TRUTH, MANIFEST, RUN_FILE
 from uvast.inference.inputs import DatasetVideo
-from uvast.inference.output import MANIFEST, Manifest, output_path, read_manifest, write_prediction
+from uvast.inference.output import Manifest, output_path, read_manifest, write_prediction
 from uvast.inference.pipeline import Outcome
-from uvast.runs import RUN_FILE, RunInfo, checkpoint_hash, checkpoint_path
+from uvast.runs import RunInfo, checkpoint_hash, checkpoint_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -148,7 +149,7 @@ def check_place(folder: Path, sources: Iterable[Source], formats: Sequence[str])
     datasets = {one.path.parent.parent for one in sources if one.path.parent.name == "features"}
     around = {path for path in place.parents if (path / "features").is_dir()}
     for dataset in sorted(datasets | around):
-        for own in ("features", "groundTruth", "splits"):
+        for own in ("features", GROUND_TRUTH, "splits"):
             if place.is_relative_to((dataset / own).resolve()):
                 raise OutputError(
                     f"is a part of the dataset {dataset}",

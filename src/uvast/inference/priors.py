@@ -14,7 +14,7 @@ import pydantic
 from pydantic import Field
 
 from uvast.config.sections import STRICT
-from uvast.durations import LengthModel, Transitions
+from uvast.durations import CutEnds, LengthModel, Transitions
 from uvast.errors import CheckpointError
 from uvast.files import checked
 from uvast.inference.recipes import Actions, Recipe, fit_recipes
@@ -60,15 +60,30 @@ class Priors:
 
     @classmethod
     def fit(
-        cls, segmentations: Sequence[Segmentation], n_classes: int, *, chunk_fraction: float = 0.0
+        cls,
+        segmentations: Sequence[Segmentation],
+        n_classes: int,
+        *,
+        chunk_fraction: float = 0.0,
+        cuts: Sequence[CutEnds] | None = None,
     ) -> Priors:
-        """From the training segments; repeated neighbours count as one segment."""
+        """From the training segments; repeated neighbours count as one segment.
+
+        Of those that are `cuts` out of a video, a segment counts for lengths if all of it is seen,
+        and an action as a video's first or last if it is; recipes are of whole videos. Where
+        nothing would be left, everything counts.
+        """
+        cuts = (CutEnds(),) * len(segmentations) if cuts is None else cuts
+        pairs = list(zip(segmentations, cuts, strict=True))
+        seen = [cut.inside(one) for one, cut in pairs]
+        seen = [one for one in seen if len(one)] or list(segmentations)
+        whole = [one for one, cut in pairs if not any(cut)] or segmentations
         return cls(
-            poisson=LengthModel.fit(segmentations, n_classes, "poisson"),
-            gamma=LengthModel.fit(segmentations, n_classes, "gamma"),
-            transitions=Transitions.fit(segmentations, n_classes, ends=True),
+            poisson=LengthModel.fit(seen, n_classes, "poisson"),
+            gamma=LengthModel.fit(seen, n_classes, "gamma"),
+            transitions=Transitions.fit(segmentations, n_classes, ends=True, cuts=cuts),
             chunk_fraction=chunk_fraction,
-            transcripts=_some_transcripts(segmentations),
+            transcripts=_some_transcripts(whole),
         )
 
     def recipes(self, options: DecodeConfig) -> tuple[Recipe, ...]:

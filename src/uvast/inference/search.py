@@ -31,12 +31,19 @@ class Transcript:
     Args:
         tokens: the actions as decoded, repeats included, without SOS and EOS.
         log_probability: of the tokens and, if it was reached, of EOS.
-        complete: False if `max_segments` stopped it before EOS.
+        ended: whether it came to EOS.
+        is_full: whether it has a token for every frame of its video.
     """
 
     tokens: IntArray
     log_probability: float
-    complete: bool
+    ended: bool
+    is_full: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether a higher `max_segments` would change nothing."""
+        return self.ended or self.is_full
 
     @property
     def actions(self) -> IntArray:
@@ -51,11 +58,12 @@ class Transcript:
 def greedy_transcripts(
     model: Writer, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, *, max_segments: int
 ) -> tuple[Transcript, ...]:
-    """The likeliest token at each step, for all videos of a batch at once.
+    """The likeliest token at each step, for B videos with valid frames `(B, T)` at once.
 
     A video stops at EOS, or with `max_segments` tokens or one per frame if no EOS follows.
     """
-    caps = mask.sum(1).clamp(max=max_segments).cpu().numpy()
+    n_frames = mask.sum(1).cpu().numpy()
+    caps = np.minimum(n_frames, max_segments)
     n_videos = len(caps)
     state = model.start(encoded, mask)
     tokens = np.full(n_videos, vocabulary.sos)
@@ -78,8 +86,10 @@ def greedy_transcripts(
         n_tokens += running
     rows = np.stack(written, axis=1)
     return tuple(
-        Transcript(row[:count], float(score), bool(end or count < max_segments))
-        for row, count, score, end in zip(rows, n_tokens, scores, ended, strict=True)
+        Transcript(row[:count], float(score), bool(end), is_full=bool(count == most))
+        for row, count, score, end, most in zip(
+            rows, n_tokens, scores, ended, n_frames, strict=True
+        )
     )
 
 
@@ -100,7 +110,8 @@ def beam_transcripts(
     fall, and the longest transcript has the largest divisor. A beam of one is greedy search, which
     knows one length only.
     """
-    cap = min(max_segments, int(mask.sum()))
+    n_frames = int(mask.sum())
+    cap = min(max_segments, n_frames)
     power = length_power if beam_width > 1 else 0.0
     state = model.start(encoded, mask)
     tokens = np.array([vocabulary.sos])
@@ -116,7 +127,7 @@ def beam_transcripts(
         for origin, token in zip(*_likeliest(extended, beam_width), strict=True):
             if token == vocabulary.eos:
                 score = float(extended[origin, token])
-                finished.append(Transcript(history[origin], score, complete=True))
+                finished.append(Transcript(history[origin], score, ended=True))
         finished = _best_first(finished, power)[:beam_width]
         if place == cap:
             break
@@ -128,7 +139,7 @@ def beam_transcripts(
         history = np.concatenate((history[origins], tokens[:, None]), axis=1)
         state = state.select(origins)
     cut = [
-        Transcript(row, float(score), complete=cap < max_segments)
+        Transcript(row, float(score), ended=False, is_full=cap == n_frames)
         for row, score in zip(history, scores, strict=True)
         if len(row) == cap
     ]

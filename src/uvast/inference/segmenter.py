@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +26,9 @@ from uvast.inference.prediction import FramePrediction, Prediction
 from uvast.inference.priors import Priors
 from uvast.inference.temperature import tempered
 from uvast.inference.views import averaged_frames, fine_cuts
-from uvast.models.build import as_frame_model
 from uvast.models.checkpoint import load_model, read_scaling
 from uvast.models.ensemble import scalings_of
+from uvast.models.protocols import as_frame_model
 from uvast.proposals import segment_looks
 from uvast.runs import checkpoint_path
 
@@ -172,10 +173,10 @@ class Segmenter:
         encoded: dict[object, EncodedVideos] = {}
         found = {}
         for name, options in decodings.items():
-            looks = (options.rates, options.phases)
-            if looks not in encoded:
-                encoded[looks] = self.encode_batch(videos, options)
-            found[name] = self.decode_batch(encoded[looks], options, workers=workers)
+            views = (options.rates, options.phases)
+            if views not in encoded:
+                encoded[views] = self.encode_batch(videos, options)
+            found[name] = self.decode_batch(encoded[views], options, workers=workers)
         return found
 
     @torch.inference_mode()
@@ -188,11 +189,11 @@ class Segmenter:
         transcript decoder attends to is the video as it is.
         """
         options = options or self.config.decode
-        found = self._look([self.checked(video) for video in videos])
+        found = self._encoded([self.checked(video) for video in videos])
         if not (options.rates or options.phases):
             return found
         frames = averaged_frames(
-            lambda views: self._look(views).frames,
+            lambda views: self._encoded(views).frames,
             videos,
             found.frames,
             rates=options.rates,
@@ -200,7 +201,7 @@ class Segmenter:
         )
         return replace(found, frames=frames)
 
-    def _look(self, videos: Sequence[Video]) -> EncodedVideos:
+    def _encoded(self, videos: Sequence[Video]) -> EncodedVideos:
         """Encodes videos as they are."""
         batch = collate(videos, scaling=self.scaling).to(self.device)
         encoded = as_frame_model(self.module).encode(batch.features, batch.mask)
@@ -232,24 +233,23 @@ class Segmenter:
         jobs = decoder.jobs(batch.encoded, batch.mask, batch.frames)
         with ThreadPoolExecutor(max(1, workers)) as pool:
             decoded = list(pool.map(decoder.decode, jobs))
-        return tuple(map(self._prediction, batch.frames, decoded, batch.videos))
+        shown = partial(self._prediction, temperature=decoder.priors.temperature)
+        return tuple(map(shown, batch.frames, decoded, batch.videos))
 
-    def candidates(
-        self, batch: EncodedVideos, options: DecodeConfig, *, priors: Priors | None = None
-    ) -> tuple[Candidates, ...]:
+    def candidates(self, batch: EncodedVideos, options: DecodeConfig) -> tuple[Candidates, ...]:
         """What `best` chooses from, at the model's rate."""
-        decoder = Decoder(self.module, self.vocabulary, priors or self.priors, options)
+        decoder = Decoder(self.module, self.vocabulary, self.priors, options)
         jobs = decoder.jobs(batch.encoded, batch.mask, batch.frames)
         return tuple(map(decoder.candidates, jobs))
 
     def _prediction(
-        self, frames: FramePrediction, decoded: DecodedVideo, video: Video
+        self, frames: FramePrediction, decoded: DecodedVideo, video: Video, *, temperature: float
     ) -> Prediction:
         segmentation, confidences, confidence = decoded.segmentation, np.zeros(0), None
         doubts, looks = None, None
         if segmentation is not None:
             labels = segmentation.labels[:, None]
-            shown = tempered(frames.log_probabilities, self.priors.temperature)
+            shown = tempered(frames.log_probabilities, temperature)
             chosen = np.exp(np.take_along_axis(shown, labels, 1)[:, 0])
             confidences = np.add.reduceat(chosen, segmentation.starts) / segmentation.durations
             confidence = float(chosen.mean())

@@ -49,7 +49,7 @@ class _Beam(NamedTuple):
 
     @classmethod
     def of(cls, options: DecodeConfig, width: int) -> _Beam:
-        return cls(width, options.max_segments, options.length_power)
+        return cls(width, options.max_segments, options.length_power if width > 1 else 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,17 +58,17 @@ class Written:
 
     Args:
         transcripts: the decoders' own first, then others.
-        ended: whether the search that was asked for came to an end by itself.
+        complete: whether `max_segments` left the search that was asked for as it was.
     """
 
     transcripts: tuple[Transcript, ...] = ()
-    ended: bool = True
+    complete: bool = True
 
 
 def written_transcripts(
     model: nn.Module, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, options: DecodeConfig
 ) -> list[Written]:
-    """The transcripts of each video of a batch.
+    """The transcripts of each of B videos, of which `mask (B, T)` are the valid frames.
 
     Where no beam is asked for, search is greedy. A beam follows for `best`, and in videos where
     greedy search comes to no end, which is mostly a loop: there the beam's come first.
@@ -79,13 +79,13 @@ def written_transcripts(
     if options.beam_width:
         return written
     wider = _Beam.of(options, OWN_BEAM_WIDTH)
-    for index, n_frames in enumerate(mask.sum(1).tolist()):
-        greedy, ended = found[index], written[index].ended
+    for index, alone in enumerate(encoded.alone(mask)):
+        greedy = found[index]
+        ended = greedy[0].ended
         if options.transcript == "best" or not ended:
-            alone = encoded.video(index, n_frames), mask[index : index + 1, :n_frames]
             (others,) = _searched(model, *alone, vocabulary, wider)
             both = (*greedy, *others) if ended else (*others, *greedy)
-            written[index] = Written(both, ended)
+            written[index] = replace(written[index], transcripts=both)
     return written
 
 
@@ -101,12 +101,13 @@ def _searched(
         return by_writer[0]
     return [
         _ranked(
-            writers_of(model, encoded.video(index, n_frames)),
-            mask[index : index + 1, :n_frames],
+            writers_of(model, own),
+            own_mask,
             vocabulary,
             [one for found in by_writer for one in found[index]],
+            beam.length_power,
         )
-        for index, n_frames in enumerate(mask.sum(1).tolist())
+        for index, (own, own_mask) in enumerate(encoded.alone(mask))
     ]
 
 
@@ -126,14 +127,13 @@ def _written(
     return [
         beam_transcripts(
             writer,
-            encoded.video(index, n_frames),
-            mask[index : index + 1, :n_frames],
+            *alone,
             vocabulary,
             beam_width=beam.width,
             max_segments=beam.max_segments,
             length_power=beam.length_power,
         )
-        for index, n_frames in enumerate(mask.sum(1).tolist())
+        for alone in encoded.alone(mask)
     ]
 
 
@@ -142,8 +142,9 @@ def _ranked(
     mask: Tensor,
     vocabulary: Vocabulary,
     written: Sequence[Transcript],
+    length_power: float,
 ) -> tuple[Transcript, ...]:
-    """Different transcripts of one video, by their mean score; those that came to an end first."""
+    """Different transcripts of one video, by the rank of their mean score; ended ones first."""
     distinct = list({tuple(one.tokens.tolist()): one for one in written}.values())
     tokens = [one.tokens for one in distinct]
     scores = np.mean(
@@ -153,7 +154,7 @@ def _ranked(
         replace(one, log_probability=float(score))
         for one, score in zip(distinct, scores, strict=True)
     ]
-    return tuple(sorted(scored, key=lambda one: (not one.complete, -one.log_probability)))
+    return tuple(sorted(scored, key=lambda one: (not one.ended, -one.rank(length_power))))
 
 
 def segmentation_log_probabilities(
@@ -179,7 +180,10 @@ def segmentation_log_probabilities(
 def aligned_durations(
     model: nn.Module, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, transcript: IntArray
 ) -> Durations:
-    """Durations by the alignment decoders, whose assignments of frames are averaged."""
+    """The durations of a transcript `(S,)` of one video, whose mask is `(1, T)`.
+
+    Assignments of frames to segments by all alignment decoders are averaged.
+    """
     found = []
     for writer, own in writers_of(model, encoded):
         aligner = as_aligner(writer)

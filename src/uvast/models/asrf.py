@@ -14,8 +14,13 @@ from torch import nn
 
 from uvast.models.encoded import Encoded
 from uvast.models.encoder import checked_mask
-from uvast.models.layers import InputProjection
-from uvast.models.ms_tcn import MsTcnDimensions, Refinement, Stage, residual_layers
+from uvast.models.ms_tcn import (
+    MsTcnDimensions,
+    Stage,
+    first_stage,
+    refinements,
+    residual_layers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,19 +63,12 @@ class Asrf(nn.Module):
     def __init__(self, dimensions: AsrfDimensions) -> None:
         super().__init__()
         self.dimensions = dimensions
-        width, n_classes = dimensions.width, dimensions.n_classes
-        n_layers, rate = dimensions.n_layers, dimensions.dropout
-        embed = InputProjection(dimensions.n_features, width, dimensions.channel_dropout)
+        width = dimensions.width
         first, *others = dimensions.dilations_of_stages
-        layers = residual_layers(width, n_layers, rate, first)
-        self.trunk = Stage(embed, layers, width=width, n_classes=n_classes)
+        layers = residual_layers(width, dimensions.n_layers, dimensions.dropout, first)
+        self.trunk = first_stage(dimensions, layers)
         self.boundary = nn.Linear(width, 1)
-        self.refinements = nn.ModuleList(
-            Refinement(
-                width=width, n_classes=n_classes, n_layers=n_layers, dropout=rate, dilations=one
-            )
-            for one in others
-        )
+        self.refinements = nn.ModuleList(refinements(dimensions, others))
         self.boundary_refinements = nn.ModuleList(
             BoundaryRefinement(dimensions, one) for one in others
         )
@@ -84,4 +82,4 @@ class Asrf(nn.Module):
             before = stages[-1]
             refined = replace(classes(before, mask), boundaries=boundaries(before.boundaries, mask))
             stages.append(refined)
-        return replace(stages[-1], earlier=tuple(stages[:-1]))
+        return Encoded.chained(stages)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import nn
@@ -28,69 +28,8 @@ from uvast.models.sstda import Sstda, SstdaDimensions
 from uvast.models.uvast import Uvast, UvastDimensions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
-
-    from torch import Tensor
-
-    from uvast.data import Targets
-    from uvast.data.batching import Unlabelled
-    from uvast.models.encoded import Encoded
-
-
-class FrameModel(Protocol):
-    """What every model can do: give each frame features and class logits.
-
-    A model that also gives boundaries says so by a field `gives_boundaries`, one that has losses of
-    its own by a method `own_terms`, one that learns from unlabelled videos by `adaptation_terms`;
-    see `uvast.models.protocols` for those that write transcripts.
-    """
-
-    dimensions: Any
-
-    def encode(self, features: Tensor, mask: Tensor) -> Encoded:
-        """Input features `(B, T, F)`, mask `(B, T)` -> what the model makes of the frames."""
-        ...
-
-
-class HasOwnTerms(Protocol):
-    """A model with losses of its own, beside those that every frame-wise model has."""
-
-    def own_terms(
-        self, encoded: Encoded, features: Tensor, mask: Tensor, targets: Targets
-    ) -> Mapping[str, Tensor]:
-        """Scalars by name, as they enter the sum, weight included.
-
-        Args:
-            encoded: what `encode` made of the features just now, in training.
-            features: the input `(B, T, F)`.
-            mask: its valid frames `(B, T)`.
-            targets: what is to be learned.
-        """
-        ...
-
-
-class LearnsUnlabelled(Protocol):
-    """A model that also learns from videos whose labels it does not see."""
-
-    def adaptation_terms(
-        self,
-        source: Encoded,
-        source_mask: Tensor,
-        target: Encoded,
-        target_mask: Tensor,
-        progress: float,
-    ) -> Mapping[str, Tensor]:
-        """Scalars by name, as they enter the sum, weight included.
-
-        Args:
-            source: what `encode` made of the labelled videos just now, in training.
-            source_mask: their valid frames `(B, T)`.
-            target: the same of unlabelled videos, whose number and length may differ.
-            target_mask: their valid frames.
-            progress: the share of training that is behind, from 0 to 1.
-        """
-        ...
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,15 +74,20 @@ def find_builder(kind: str) -> Builder | None:
     return None
 
 
-def build_model(config: ModelConfig, *, n_features: int, n_classes: int) -> nn.Module:
-    """The untrained model that `config` describes."""
-    builder = find_builder(config.kind)
+def builder_of(kind: str) -> Builder:
+    """As `find_builder`; an unknown kind is an error."""
+    builder = find_builder(kind)
     if builder is None:
         known = dict.fromkeys((*BUILDERS, *entry_points(group=PLUGINS).names))
         raise ConfigError(
-            f"model.kind = {config.kind!r}: no such model",
-            remedy=f"choose from {', '.join(known)}",
+            f"model.kind = {kind!r}: no such model", remedy=f"choose from {', '.join(known)}"
         )
+    return builder
+
+
+def build_model(config: ModelConfig, *, n_features: int, n_classes: int) -> nn.Module:
+    """The untrained model that `config` describes."""
+    builder = builder_of(config.kind)
     if config.dilations and "dilations" not in _names_of(builder):
         raise ConfigError(
             f"{config.kind} has no dilations to set",
@@ -160,11 +104,6 @@ def described_model(config: ModelConfig) -> nn.Module:
     """The model that `config` describes, without memory for weights: to ask what it can do."""
     with torch.device("meta"):
         return build_model(config, n_features=1, n_classes=1)
-
-
-def config_gives_boundaries(config: ModelConfig) -> bool:
-    """Whether the model that `config` describes says where segments start."""
-    return gives_boundaries(described_model(config))
 
 
 def kind_writes(kind: str) -> bool:
@@ -210,39 +149,3 @@ def add_mask_token(model: nn.Module, n_features: int) -> None:
 def mask_token(model: nn.Module) -> nn.Parameter | None:
     """The learned vector `(F,)` of hidden frames, if the model has one."""
     return dict(model.named_parameters(recurse=False)).get(MASK_NAME)
-
-
-def as_frame_model(model: nn.Module) -> FrameModel:
-    """Every built model is one; modules do not say so to the type checker."""
-    return cast("FrameModel", model)
-
-
-def own_terms(
-    model: nn.Module, encoded: Encoded, features: Tensor, mask: Tensor, targets: Targets
-) -> Mapping[str, Tensor]:
-    """A model's own losses (see `HasOwnTerms`); none of one that does not know of that."""
-    if not hasattr(model, "own_terms"):
-        return {}
-    return cast("HasOwnTerms", model).own_terms(encoded, features, mask, targets)
-
-
-def learns_unlabelled(model: nn.Module) -> bool:
-    """Whether a model learns from unlabelled videos, too (see `LearnsUnlabelled`)."""
-    return hasattr(model, "adaptation_terms")
-
-
-def adaptation_terms(
-    model: nn.Module, encoded: Encoded, mask: Tensor, unlabelled: Unlabelled | None
-) -> Mapping[str, Tensor]:
-    """What a model learns from unlabelled videos beside a batch; nothing where there are none."""
-    if unlabelled is None:
-        return {}
-    target = as_frame_model(model).encode(unlabelled.features, unlabelled.mask)
-    return cast("LearnsUnlabelled", model).adaptation_terms(
-        encoded, mask, target, unlabelled.mask, unlabelled.progress
-    )
-
-
-def gives_boundaries(model: nn.Module) -> bool:
-    """Whether a model says where segments start; one that does not know of that does not."""
-    return bool(getattr(model, "gives_boundaries", False))

@@ -9,8 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import pydantic
 import torch
@@ -22,6 +21,7 @@ from uvast.data.scaling import Scaling
 from uvast.errors import CheckpointError, InputError, UvastError
 from uvast.features.record import ExtractorRecord  # noqa: TC001 (pydantic reads it)
 from uvast.files import atomic_path, first_fault, open_file, unwritable
+from uvast.files.records import adapter
 from uvast.models.build import MASK_NAME, OWN_KINDS, add_mask_token, rebuild_model
 from uvast.models.card_difference import card_difference
 from uvast.models.ensemble import Ensemble, scalings_of
@@ -29,7 +29,7 @@ from uvast.models.protocols import as_aligner
 from uvast.vocabulary import Vocabulary  # noqa: TC001 (pydantic reads it)
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from torch import Tensor, nn
@@ -134,20 +134,13 @@ class TensorFile:
 
     def header(self, key: str, record: type[Record], *, what: str, remedy: str) -> Record:
         """An entry of the header as a typed record; `what` names it in the error."""
-        adapter: pydantic.TypeAdapter[Record] = _adapter(cast("Hashable", record))
         try:
-            return adapter.validate_json(self.metadata.get(key, ""), strict=True)
+            return adapter(record).validate_json(self.metadata.get(key, ""), strict=True)
         except pydantic.ValidationError as error:
             fault = first_fault(error) if key in self.metadata else "it is missing"
             raise CheckpointError(
                 f"has a {what} that cannot be read ({fault})", where=self.path, remedy=remedy
             ) from None
-
-
-@cache
-def _adapter(record: Any) -> pydantic.TypeAdapter[Any]:
-    """Made once a type: it takes longer than all checks."""
-    return pydantic.TypeAdapter(record)
 
 
 def model_tensors(model: nn.Module) -> dict[str, Tensor]:

@@ -16,7 +16,7 @@ the order of the frames is nothing.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -29,8 +29,8 @@ from uvast.models.dilated_graph import N_PAIRS, cosines, missing_pairs, spread
 from uvast.models.dimensions import StagedDimensions
 from uvast.models.encoded import Encoded
 from uvast.models.encoder import checked_mask, clear_padding
-from uvast.models.layers import InputProjection, dropout, video_mean
-from uvast.models.ms_tcn import Stage, residual_layers
+from uvast.models.layers import dropout, video_mean
+from uvast.models.ms_tcn import first_stage, residual_layers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -123,11 +123,9 @@ class Dtgrm(nn.Module):
     def __init__(self, dimensions: DtgrmDimensions) -> None:
         super().__init__()
         self.dimensions = dimensions
-        width, n_classes = dimensions.width, dimensions.n_classes
-        n_layers, rate = dimensions.n_layers, dimensions.dropout
-        embed = InputProjection(dimensions.n_features, width, dimensions.channel_dropout)
-        layers = residual_layers(width, n_layers, rate)
-        self.prediction = Stage(embed, layers, width=width, n_classes=n_classes)
+        width = dimensions.width
+        layers = residual_layers(width, dimensions.n_layers, dimensions.dropout)
+        self.prediction = first_stage(dimensions, layers)
         self.refinements = nn.ModuleList(
             GraphStage(dimensions) for _ in range(dimensions.n_stages - 1)
         )
@@ -141,14 +139,15 @@ class Dtgrm(nn.Module):
         mask = checked_mask(features, mask, self.dimensions.n_features)
         embedded = clear_padding(self.prediction.embed(features), mask)
         if not self.training:
-            return _chained(self._stages(embedded, mask))
+            return Encoded.chained(self._stages(embedded, mask))
         n_videos, n_frames = features.shape[:2]
         lengths = [n_frames] * n_videos if mask is None else mask.sum(1).tolist()
         places = swapped_places(lengths, n_frames).to(features.device)
         # One batch: few large operations instead of many small ones.
         both = torch.cat((embedded, embedded.take_along_dim(places.unsqueeze(2), 1)))
         stages = self._stages(both, None if mask is None else mask.repeat(2, 1))
-        last = _chained([Encoded(one.features[:n_videos], one.logits[:n_videos]) for one in stages])
+        own = [Encoded(one.features[:n_videos], one.logits[:n_videos]) for one in stages]
+        last = Encoded.chained(own)
         swapped = [one.features[n_videos:] for one in stages]
         return SwappedEncoded(
             last.features,
@@ -202,7 +201,3 @@ def swapped_places(lengths: Sequence[int], n_frames: int) -> Tensor:
         first, second = torch.randperm(length)[: 2 * n_pairs].view(2, n_pairs)
         row[first], row[second] = second, first
     return places
-
-
-def _chained(stages: Sequence[Encoded]) -> Encoded:
-    return replace(stages[-1], earlier=tuple(stages[:-1]))

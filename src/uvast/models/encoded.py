@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from torch import Tensor
 
 
@@ -33,6 +35,12 @@ class Encoded:
     members: tuple[Encoded, ...] = ()
     frame_weights: Tensor | None = None
 
+    @classmethod
+    def chained(cls, stages: Sequence[Encoded]) -> Encoded:
+        """The last of some stages, which keeps the others as its earlier ones."""
+        *earlier, last = stages
+        return replace(last, earlier=tuple(earlier))
+
     @property
     def stages(self) -> tuple[Encoded, ...]:
         """Every stage, this one last."""
@@ -42,6 +50,11 @@ class Encoded:
     def log_probabilities(self) -> Tensor:
         """Of the classes, for each frame `(B, T, C)`."""
         return self.logits if self.members else self.logits.log_softmax(-1)
+
+    def alone(self, mask: Tensor) -> Iterator[tuple[Encoded, Tensor]]:
+        """Each video of the batch by itself, see `video`, with its mask `(1, T)`, all True."""
+        for index, n_frames in enumerate(mask.sum(1).tolist()):
+            yield self.video(index, n_frames), mask[index : index + 1, :n_frames]
 
     def video(self, index: int, n_frames: int) -> Encoded:
         """One video of the batch, without padding (B = 1) and without earlier stages."""

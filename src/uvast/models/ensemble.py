@@ -12,9 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from uvast.data.scaling import Scaling
-from uvast.models.build import as_frame_model, gives_boundaries
 from uvast.models.encoded import Encoded
-from uvast.models.protocols import as_writer
+from uvast.models.protocols import as_frame_model, as_writer, gives_boundaries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

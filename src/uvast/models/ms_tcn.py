@@ -7,7 +7,7 @@ ASRF and UVAST.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -128,7 +128,7 @@ class MultiStageNetwork(nn.Module):
         stages = [Encoded(*self.prediction(features, mask))]
         for refinement in self.refinements:
             stages.append(refinement(stages[-1], mask))
-        return replace(stages[-1], earlier=tuple(stages[:-1]))
+        return Encoded.chained(stages)
 
 
 def ms_tcn(dimensions: MsTcnDimensions) -> MultiStageNetwork:

@@ -36,7 +36,7 @@ from uvast.models.mucon_decoder import (
     WrittenLengths,
     log_shares,
 )
-from uvast.models.resampling import stretch
+from uvast.models.resampling import pool_pairs, stretch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,7 +129,7 @@ class Mucon(nn.Module):
         for index, layer in enumerate(self.layers):
             x = layer(x, valid)
             if index in POOLED:
-                x, valid = max_pool(x, valid)
+                x, valid = pool_pairs(x, valid)
         x = clear_padding(self.norm(x), valid)
         return MuconEncoded(
             clear_padding(stretch(x, valid, self.stride, n_frames), mask),
@@ -183,21 +183,6 @@ class Mucon(nn.Module):
         n_own = functional.pad(valid, (0, spare)).view(n_videos, -1, self.stride).sum(2)
         shared = weights / n_own.clamp(min=1).unsqueeze(1)
         return shared.repeat_interleave(self.stride, 3)[..., :n_frames] * valid.unsqueeze(1)
-
-
-def max_pool(x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
-    """The larger of each two valid frames; one that has no second stays as it is.
-
-    Frames `(B, T, D)`, valid ones `(B, T)` -> `(B, ceil(T / 2), D)` and its valid ones.
-    """
-    first, second = x[:, ::2], x[:, 1::2]
-    if x.shape[1] % 2:
-        second = torch.cat((second, first[:, -1:]), 1)
-    if mask is None:
-        return torch.maximum(first, second), None
-    has_second = functional.pad(mask[:, 1::2], (0, x.shape[1] % 2))
-    second = second.where(has_second.unsqueeze(2), first)
-    return torch.maximum(first, second), mask[:, ::2]
 
 
 def soft_masks(fractions: Tensor, n_segments: Tensor, mask: Tensor) -> Tensor:

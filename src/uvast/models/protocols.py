@@ -1,14 +1,17 @@
-"""What a model can do with transcripts, and how it says so.
+"""What a model can do, and how it says so.
 
-By a field or a method; a model that does not know of either cannot do it. What models do with
-frames is in `uvast.models.build`.
+By a field or a method; a model that does not know of either cannot do it.
 
-| protocol          | says so by                   | what it can do                                |
-|-------------------|------------------------------|-----------------------------------------------|
-| `Writer`          | `writes_transcripts = True`  | transcripts: whole, and token by token        |
-|                   | `gives_fractions = True`     | `decode` also gives each segment's share      |
-| `HasWrittenTerms` | a method `written_terms`     | a writer's own losses on what it writes       |
-| `Aligner`         | a method `add_alignment`     | a second stage: frames to a writer's segments |
+| protocol           | says so by                  | what it can do                                |
+|--------------------|-----------------------------|-----------------------------------------------|
+| `FrameModel`       | nothing: every model is one | features and class logits of frames           |
+|                    | `gives_boundaries = True`   | `encode` also gives boundaries                |
+| `HasOwnTerms`      | a method `own_terms`        | losses of its own on the frames               |
+| `LearnsUnlabelled` | a method `adaptation_terms` | learns from unlabelled videos, too            |
+| `Writer`           | `writes_transcripts = True` | transcripts: whole, and token by token        |
+|                    | `gives_fractions = True`    | `decode` also gives each segment's share      |
+| `HasWrittenTerms`  | a method `written_terms`    | a writer's own losses on what it writes       |
+| `Aligner`          | a method `add_alignment`    | a second stage: frames to a writer's segments |
 """
 
 from __future__ import annotations
@@ -23,9 +26,60 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from uvast.data import Targets
+    from uvast.data.batching import Unlabelled
     from uvast.models.encoded import Encoded
     from uvast.models.transcript_decoder import Decoded
     from uvast.segments import IntArray
+
+
+class FrameModel(Protocol):
+    """What every model can do: give each frame features and class logits."""
+
+    dimensions: Any
+
+    def encode(self, features: Tensor, mask: Tensor) -> Encoded:
+        """Input features `(B, T, F)`, mask `(B, T)` -> what the model makes of the frames."""
+        ...
+
+
+class HasOwnTerms(Protocol):
+    """A model with losses of its own, beside those that every frame-wise model has."""
+
+    def own_terms(
+        self, encoded: Encoded, features: Tensor, mask: Tensor, targets: Targets
+    ) -> Mapping[str, Tensor]:
+        """Scalars by name, as they enter the sum, weight included.
+
+        Args:
+            encoded: what `encode` made of the features just now, in training.
+            features: the input `(B, T, F)`.
+            mask: its valid frames `(B, T)`.
+            targets: what is to be learned.
+        """
+        ...
+
+
+class LearnsUnlabelled(Protocol):
+    """A model that also learns from videos whose labels it does not see."""
+
+    def adaptation_terms(
+        self,
+        source: Encoded,
+        source_mask: Tensor,
+        target: Encoded,
+        target_mask: Tensor,
+        progress: float,
+    ) -> Mapping[str, Tensor]:
+        """Scalars by name, as they enter the sum, weight included.
+
+        Args:
+            source: what `encode` made of the labelled videos just now, in training.
+            source_mask: their valid frames `(B, T)`.
+            target: the same of unlabelled videos, whose number and length may differ.
+            target_mask: their valid frames.
+            progress: the share of training that is behind, from 0 to 1.
+        """
+        ...
 
 
 class WriterState(Protocol):
@@ -103,6 +157,42 @@ class Aligner(Writer, Protocol):
     ) -> Tensor:
         """Scores frames `(B, T, D)` against segments `(B, S, D)`: logits `(B, T, S)`."""
         ...
+
+
+def as_frame_model(model: nn.Module) -> FrameModel:
+    """Every built model is one; modules do not say so to the type checker."""
+    return cast("FrameModel", model)
+
+
+def own_terms(
+    model: nn.Module, encoded: Encoded, features: Tensor, mask: Tensor, targets: Targets
+) -> Mapping[str, Tensor]:
+    """A model's own losses (see `HasOwnTerms`); none of one that does not know of that."""
+    if not hasattr(model, "own_terms"):
+        return {}
+    return cast("HasOwnTerms", model).own_terms(encoded, features, mask, targets)
+
+
+def learns_unlabelled(model: nn.Module) -> bool:
+    """Whether a model learns from unlabelled videos, too (see `LearnsUnlabelled`)."""
+    return hasattr(model, "adaptation_terms")
+
+
+def adaptation_terms(
+    model: nn.Module, encoded: Encoded, mask: Tensor, unlabelled: Unlabelled | None
+) -> Mapping[str, Tensor]:
+    """What a model learns from unlabelled videos beside a batch; nothing where there are none."""
+    if unlabelled is None:
+        return {}
+    target = as_frame_model(model).encode(unlabelled.features, unlabelled.mask)
+    return cast("LearnsUnlabelled", model).adaptation_terms(
+        encoded, mask, target, unlabelled.mask, unlabelled.progress
+    )
+
+
+def gives_boundaries(model: nn.Module) -> bool:
+    """Whether a model says where segments start; one that does not know of that does not."""
+    return bool(getattr(model, "gives_boundaries", False))
 
 
 def as_writer(model: nn.Module) -> Writer | None:

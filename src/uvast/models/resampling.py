@@ -60,6 +60,21 @@ def max_pool(x: Tensor, factor: int) -> Tensor:
     return x.view(n_videos, n_frames // factor, factor, width).amax(2)
 
 
+def pool_pairs(x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """The larger of each two valid frames; one that has no second stays as it is.
+
+    Frames `(B, T, D)`, valid ones `(B, T)` -> `(B, ceil(T / 2), D)` and its valid ones.
+    """
+    first, second = x[:, ::2], x[:, 1::2]
+    if x.shape[1] % 2:
+        second = torch.cat((second, first[:, -1:]), 1)
+    if mask is None:
+        return torch.maximum(first, second), None
+    has_second = functional.pad(mask[:, 1::2], (0, x.shape[1] % 2))
+    second = second.where(has_second.unsqueeze(2), first)
+    return torch.maximum(first, second), mask[:, ::2]
+
+
 def stretch(x: Tensor, mask: Tensor | None, factor: int, n_frames: int) -> Tensor:
     """Linear interpolation at `factor` times the rate: `(B, t, D)` -> `(B, T, D)`.
 

@@ -88,7 +88,7 @@ class Sstda(nn.Module):
     ) -> Mapping[str, Tensor]:
         """The losses of both classifiers and the entropy of the classes, summed over stages.
 
-        See `uvast.models.build.LearnsUnlabelled`.
+        See `uvast.models.protocols.LearnsUnlabelled`.
         """
         strength = ramp(progress)
         masks = (source_mask, target_mask)

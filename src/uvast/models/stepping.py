@@ -292,6 +292,7 @@ def _attend(query: Array, keys: Array, values: Array, padding: Array, average: A
 
 @vectorised
 def _affine(x: Array, affine: Affine) -> Array:
+    """Of `(B, D)`, to `(B, D')`."""
     weight, bias = affine.weight, affine.bias
     out = np.empty((len(x), len(bias)), x.dtype)
     for b in range(len(x)):
@@ -305,6 +306,7 @@ def _affine(x: Array, affine: Affine) -> Array:
 
 @vectorised
 def _gelu(x: Array) -> Array:
+    """In place, `(B, D)`."""
     kind = x.dtype.type  # a Python number would turn single into double precision
     half, one, root = kind(0.5), kind(1), kind(math.sqrt(0.5))
     for row in x:
@@ -315,7 +317,7 @@ def _gelu(x: Array) -> Array:
 
 @vectorised
 def _normalised(x: Array, update: Array, norm: Norm) -> Array:
-    """Layer norm of `x + update`."""
+    """Layer norm of `x + update`, both `(B, D)`."""
     out = np.empty_like(x)
     n, width = x.shape
     for b in range(n):

@@ -77,7 +77,7 @@ class Uvast(nn.Module):
         for refinement in self.refinements:
             stages.append(replace(refinement(stages[-1], mask), features=hidden))
         boundaries = None if self.boundary is None else self.boundary(hidden)
-        return replace(stages[-1], boundaries=boundaries, earlier=tuple(stages[:-1]))
+        return replace(Encoded.chained(stages), boundaries=boundaries)
 
     def decode(
         self, encoded: Encoded, mask: Tensor | None, tokens: Tensor, need_weights: bool = False

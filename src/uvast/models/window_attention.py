@@ -158,10 +158,10 @@ class _WindowAttention(torch.autograd.Function):
             bias = _tile_bias(
                 run.size, run.n_keys, halo, window, kind, queries.dtype, queries.device
             )
-            query = _tiles(queries, run.start, run, run.size)
-            key = _tiles(keys, run.key_start, run, run.n_keys)
+            query = _tiles(queries, run.start, run, run.size)  # (N n_tiles, size, D)
+            key = _tiles(keys, run.key_start, run, run.n_keys)  # (N n_tiles, n_keys, D)
             value = _tiles(values, run.key_start, run, run.n_keys)
-            scores = torch.baddbmm(
+            scores = torch.baddbmm(  # (N n_tiles, size, n_keys)
                 query.new_zeros(()) if bias is None else bias,
                 query,
                 key.transpose(1, 2),

@@ -20,18 +20,13 @@ if TYPE_CHECKING:
 
 
 def exported(project: Project, kind: Format) -> tuple[VideoAnnotations, ...]:
-    """All videos with annotations, by the names of their files.
-
-    Rate and length are those of the videos, for formats that have a place for them.
-    """
+    """All videos with annotations; see `as_exported`."""
     found = []
     for video in project.videos:
         record = project.annotations(video.name)
         if record is None or not record.events:
             continue
-        rate = video.frames_per_second if "frame_rate" in kind.holds else None
-        length = (video.seconds or None) if "duration" in kind.holds else None
-        found.append(replace(record, video=_file_name(video), frame_rate=rate, duration=length))
+        found.append(as_exported(record, video, kind))
     if not found:
         raise LabelError(
             "has no annotations to export",
@@ -39,6 +34,16 @@ def exported(project: Project, kind: Format) -> tuple[VideoAnnotations, ...]:
             remedy="label its videos, or import labels with uvast import",
         )
     return tuple(found)
+
+
+def as_exported(record: VideoAnnotations, video: ProjectVideo, kind: Format) -> VideoAnnotations:
+    """The annotations of a video, by the name of its file.
+
+    Rate and length are those of the video, for formats that have a place for them.
+    """
+    rate = video.frames_per_second if "frame_rate" in kind.holds else None
+    length = (video.seconds or None) if "duration" in kind.holds else None
+    return replace(record, video=_file_name(video), frame_rate=rate, duration=length)
 
 
 def exported_times(
@@ -51,8 +56,9 @@ def exported_times(
 
 
 def exported_names(project: Project) -> dict[str, str]:
-    """The name that a video is exported under to its name in the project."""
-    return {_file_name(video): video.name for video in project.videos}
+    """The name that a video is exported under, and the path of its file, to its name here."""
+    paths = {str(video.path): video.name for video in project.videos if video.is_video}
+    return paths | {_file_name(video): video.name for video in project.videos}
 
 
 def _file_name(video: ProjectVideo) -> str:

@@ -108,7 +108,7 @@ def import_labels(
         overlaps: which of several intervals counts.
     """
     with _locked(project):
-        wanted = [_joined(project, video, existing) for video in incoming.videos]
+        wanted = [_wanted(project, video, existing) for video in incoming.videos]
         ruled = without_overlaps(wanted, overlaps)
         new = {video.video: _content(project, video) for video in ruled.videos}
         record = ImportRecord(
@@ -156,21 +156,30 @@ def undo_import(project: Project, *, drop_changes: bool = False) -> tuple[int, I
     return numbers[-1], record
 
 
-def _joined(project: Project, video: VideoAnnotations, existing: Existing) -> VideoAnnotations:
-    """The annotations that a video shall have."""
-    # what is replaced need not be readable
-    before = None if existing == "replace" else project.annotations(video.video)
-    if before is None or not before.events:
-        both = video
+def joined(
+    before: VideoAnnotations | None,
+    new: VideoAnnotations,
+    existing: Existing,
+    where: str | Path,
+) -> VideoAnnotations:
+    """The annotations that a video shall have; `where` is what an error names."""
+    if before is None or not before.events or existing == "replace":
+        both = new
     elif existing == "add":
-        (both,) = merged((before, video))
+        (both,) = merged((before, new))
     else:
         raise OutputError(
-            f"video {video.video} has annotations already",
-            where=project.path,
+            f"video {new.video} has annotations already",
+            where=where,
             remedy="keep both with --add, or put the new ones in their place with --replace",
         )
     return replace(both, events=tuple(dict.fromkeys(both.events)))  # nothing twice
+
+
+def _wanted(project: Project, video: VideoAnnotations, existing: Existing) -> VideoAnnotations:
+    # what is replaced need not be readable
+    before = None if existing == "replace" else project.annotations(video.video)
+    return joined(before, video, existing, project.path)
 
 
 def _remember(project: Project, record: ImportRecord, new: Mapping[str, bytes]) -> int:

@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING
 
 from uvast.data.spec import read_spec
 from uvast.errors import LabelError
-from uvast.exchange.files import find_sources, read_annotations
+from uvast.exchange.files import find_sources, several_paths
+from uvast.exchange.formats import read, recognised
 from uvast.exchange.frame_times import ConstantRate
 from uvast.exchange.names import match_videos
 from uvast.exchange.records import Span, merged
-from uvast.exchange.rules import BACKGROUND, Rules
+from uvast.exchange.rules import Ruled, Rules
+from uvast.exchange.source import Source
+from uvast.exchange.video_paths import file_name
+from uvast.files import read_bytes
 from uvast.projects.exports import exported_names
 from uvast.projects.video_times import times_by_name
+from uvast.vocabulary import BACKGROUND
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,8 +74,8 @@ class Incoming:
 def read_incoming(project: Project, sources: Sequence[Path], how: HowToRead) -> Incoming:
     """Reads files and folders of annotations for a project; writes nothing.
 
-    A name in a file stands for a video by the table, exactly, or without the suffix of a file; a
-    name that stands for none is an error with the nearest ones.
+    A name in a file stands for a video by the table, by its folder, exactly, or without the suffix
+    of a file; a name that stands for none is an error with the nearest ones.
     """
     files = tuple(dict.fromkeys(file for source in sources for file in find_sources(source)))
     times_of = times_by_name(project, how.rate)
@@ -78,32 +83,35 @@ def read_incoming(project: Project, sources: Sequence[Path], how: HowToRead) -> 
     found: list[VideoAnnotations] = []
     notes: list[str] = []
     for file in files:
+        paths: dict[str, str] = {}  # the reader fills it in, and asks for frames meanwhile
 
-        def frames(name: str, file: Path = file) -> FrameTimes | None:
-            video = names.video(name, file)
+        def frames(
+            name: str, paths: dict[str, str] = paths, place: str = str(file)
+        ) -> FrameTimes | None:
+            video = names.video(name, paths, place)
             return _ANY_RATE if video is None else times_of(video)
 
-        reading = read_annotations(file, how.kind, times_of=frames)
-        notes += reading.warnings
+        source = Source(read_bytes(file), str(file), frames, paths)
+        reading = read(how.kind or recognised(source), source)
+        notes += [f"{file.name}: {warning}" for warning in reading.warnings]
+        records = {
+            record.video: names.video(record.video, paths, str(file)) for record in reading.videos
+        }
+        names.check_apart(records, source)
         for record in reading.videos:
-            name = names.video(record.video, file)
+            name = records[record.video]
             if name is not None:
                 # rate and length are the video's own, whatever the file says
                 found.append(replace(record, video=name, frame_rate=None, duration=None))
     notes += [f"the table of names has {name!r}, which no file has" for name in names.unused]
+    notes += names.at_several_paths
     if names.n_left_out:
         notes.append(f"{names.n_left_out} videos are left out: the table names no video for them")
     ruled = _ruled(merged(found), how, _background(project))
     return Incoming(ruled.videos, files, (*notes, *ruled.notes, *_too_late(project, ruled.videos)))
 
 
-@dataclass(frozen=True)
-class _Ruled:
-    videos: tuple[VideoAnnotations, ...]
-    notes: tuple[str, ...]
-
-
-def _ruled(videos: Sequence[VideoAnnotations], how: HowToRead, background: str) -> _Ruled:
+def _ruled(videos: Sequence[VideoAnnotations], how: HowToRead, background: str) -> Ruled:
     done = replace(how.rules, overlaps=None).apply(videos)
     notes = list(done.notes)
     if how.background is not None and how.background != background:
@@ -116,7 +124,7 @@ def _ruled(videos: Sequence[VideoAnnotations], how: HowToRead, background: str) 
         notes.append("only what lies inside intervals counts as labelled")
     if not kept:
         raise LabelError("there are no annotations to import", remedy="check the files and options")
-    return _Ruled(kept, tuple(notes))
+    return Ruled(kept, tuple(notes))
 
 
 def _only_intervals(video: VideoAnnotations) -> VideoAnnotations:
@@ -129,9 +137,15 @@ def _too_late(project: Project, videos: Sequence[VideoAnnotations]) -> list[str]
     notes = []
     for video in videos:
         end = project.video(video.video).seconds
-        n_late = sum(event.start > end for event in video.events) if end else 0
+        if not end:  # nobody knows
+            continue
+        n_late = sum(event.start > end for event in video.events)
         if n_late:
             notes.append(f"{video.video}: {n_late} annotations start after its end ({end:g} s)")
+        # labels often go a little further: tools count differently
+        n_over = sum(event.start <= end and event.stop > 1.02 * end + 1 for event in video.events)
+        if n_over:
+            notes.append(f"{video.video}: {n_over} annotations go on after its end ({end:g} s)")
     return notes
 
 
@@ -151,28 +165,57 @@ class _Names:
         self._videos = project.names
         self._files = exported_names(project)
         self._table = table
-        self._found: dict[str, str | None] = {}
+        self._found: dict[tuple[str, str], str | None] = {}
 
-    def video(self, name: str, file: Path) -> str | None:
-        """None if the table leaves it out."""
-        if name not in self._found:
-            self._found[name] = self._match(name, file)
-        return self._found[name]
+    def video(self, name: str, paths: Mapping[str, str], place: str) -> str | None:
+        """None if the table leaves it out; `paths` and `place` are those of its `Source`."""
+        key = name, paths.get(name, name)
+        if key not in self._found:
+            self._found[key] = self._match(name, paths, place)
+        return self._found[key]
+
+    def check_apart(self, found: Mapping[str, str | None], source: Source) -> None:
+        """Refuses two videos of a file as one, unless the table says so."""
+        taken: dict[tuple[str, str], str] = {}
+        for name, video in found.items():
+            if video is None or not self._table.keys().isdisjoint((name, source.paths.get(name))):
+                continue
+            other = taken.setdefault((file_name(name), video), name)
+            if other != name:
+                raise source.fault(
+                    f"two videos are called {file_name(name)}, {other!r} and {name!r}, "
+                    f"and both can be {video}",
+                    None,
+                    "say which each is in a table with --names",
+                )
 
     @property
     def unused(self) -> list[str]:
         """Names in the table that no file has."""
-        return [name for name in self._table if name not in self._found]
+        used = {name for key in self._found for name in key}
+        return [name for name in self._table if name not in used]
+
+    @property
+    def at_several_paths(self) -> tuple[str, ...]:
+        """Notes on videos that are at other places in other files."""
+        items = self._found.items()
+        return several_paths((v, path) for (name, path), v in items if v and path != name)
 
     @property
     def n_left_out(self) -> int:
         """Videos in the files that the table leaves out."""
         return list(self._found.values()).count(None)
 
-    def _match(self, name: str, file: Path) -> str | None:
-        if self._table.get(name) == "":
+    def _match(self, name: str, paths: Mapping[str, str], place: str) -> str | None:
+        path = paths.get(name, name)
+        if self._table.get(path, self._table.get(name)) == "":
             return None
         found = match_videos(
-            [name], self._videos, table=self._table, files=self._files, where=str(file)
+            [name],
+            self._videos,
+            table=self._table,
+            files=self._files,
+            paths=paths,
+            where=place,
         )
         return found[name]

@@ -13,19 +13,20 @@ from uvast.data.labelled import LABELLED_FILE, labelled_text
 from uvast.data.timestamp_files import timestamps_json
 from uvast.data.timestamps import Annotation
 from uvast.errors import LabelError
-from uvast.exchange.frames import UNKNOWN, frame_labels, frame_timestamps
+from uvast.exchange.frames import frame_labels, frame_timestamps
 from uvast.exchange.rules import point_labels
-from uvast.segments import UNLABELLED_WORD, Segmentation
+from uvast.files.names import GROUND_TRUTH
+from uvast.segments import UNLABELLED, Segmentation
+from uvast.vocabulary import UNLABELLED_WORD
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from uvast.exchange.frame_times import FrameTimes
+    from uvast.exchange.frames import FrameLabels
     from uvast.exchange.records import VideoAnnotations
-    from uvast.segments import Segment
 
 MAPPING, TIMESTAMPS = "mapping.txt", "timestamps.json"
-GROUND_TRUTH = "groundTruth"
 
 
 @dataclass(frozen=True)
@@ -98,19 +99,12 @@ def _classes(videos: Sequence[VideoLabels], background: str, named: Sequence[str
 
 def _full(video: VideoAnnotations, times: FrameTimes, background: str) -> VideoLabels:
     found = frame_labels(video, times, background=background)
-    runs = Segmentation.from_labels(found.labels).segments
-    known = [run for run in runs if run.action != UNKNOWN]
+    segmentation = Segmentation.from_labels(found.labels)
+    runs = segmentation.segments
+    known = [run for run in runs if run.action != UNLABELLED]
     if not known:
         raise LabelError("none of its frames has been looked at", where=video.video)
-    names = (*found.names, UNLABELLED_WORD)  # the place of UNKNOWN, -1, is the last
-    notes = list(found.notes)
-    ignored = point_labels(video)
-    if ignored:
-        n_points = sum(event.label in ignored for event in video.points)
-        notes.append(
-            f"{video.video} has segments, so its {_clicks(n_points)} of {', '.join(ignored)} "
-            "will not be used"
-        )
+    names = (*found.names, UNLABELLED_WORD)  # the place of UNLABELLED, -1, is the last
     return VideoLabels(
         video.video,
         tuple((names[run.action], run.end - run.start) for run in runs),
@@ -118,16 +112,33 @@ def _full(video: VideoAnnotations, times: FrameTimes, background: str) -> VideoL
             Annotation(frame=(run.start + run.end - 1) // 2, label=names[run.action])
             for run in known
         ),
-        None if len(known) == len(runs) else _joined(known),
-        tuple(notes),
+        None if len(known) == len(runs) else segmentation.labelled_parts(),
+        (*found.notes, *_unused_clicks(video, times, found)),
     )
+
+
+def _unused_clicks(video: VideoAnnotations, times: FrameTimes, found: FrameLabels) -> Iterator[str]:
+    """Notes on clicks beside segments; one inside a segment of its label says nothing new."""
+    alone = set(point_labels(video))
+    frames = np.minimum(times.frames_at([e.start for e in video.points]), len(found.labels) - 1)
+    shown = [found.names[label] if label >= 0 else None for label in found.labels[frames].tolist()]
+    pairs = zip(video.points, shown, strict=True)
+    lost = [event.label for event, label in pairs if event.label != label]
+    for is_alone, rest in (
+        (True, "will not be used"),
+        (False, "outside of them will not be used; draw segments there"),
+    ):
+        labels = [label for label in lost if (label in alone) == is_alone]
+        if labels:
+            names = ", ".join(sorted(set(labels)))
+            yield f"{video.video} has segments, so its {_clicks(len(labels))} of {names} {rest}"
 
 
 def _clicked(video: VideoAnnotations, times: FrameTimes, background: str) -> VideoLabels:
     n_frames = times.n_frames or 0
     end = float(times.edges([n_frames])[0])
     inside = tuple(event for event in video.events if event.start <= end)
-    looked_at = frame_labels(video, times, background=background).labels != UNKNOWN
+    looked_at = frame_labels(video, times, background=background).labels != UNLABELLED
     clicks = frame_timestamps(replace(video, events=inside), times)
     kept = [
         Annotation(frame=frame, label=label)
@@ -149,20 +160,9 @@ def _clicked(video: VideoAnnotations, times: FrameTimes, background: str) -> Vid
             for run in runs
             if run.action and any(run.start <= (one.frame or 0) < run.end for one in kept)
         ]
-        stretches = _joined(holding)
+        stretches = tuple((run.start, run.end) for run in holding)
     return VideoLabels(video.video, None, tuple(kept), stretches, tuple(notes))
 
 
 def _clicks(number: int) -> str:
     return f"{number} click{'' if number == 1 else 's'}"
-
-
-def _joined(runs: Sequence[Segment]) -> tuple[tuple[int, int], ...]:
-    """The spans of segments in order, those that touch as one."""
-    found: list[tuple[int, int]] = []
-    for run in runs:
-        if found and found[-1][1] == run.start:
-            found[-1] = (found[-1][0], run.end)
-        else:
-            found.append((run.start, run.end))
-    return tuple(found)

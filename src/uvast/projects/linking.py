@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from uvast.data.video_names import listed_stems
 from uvast.errors import ConfigError, CorruptFileError, UvastError
-from uvast.features.sources import VIDEO_SUFFIXES
 from uvast.features.tables import TABLE_SUFFIXES
 from uvast.features.video_file import fingerprint, video_info
 from uvast.files import checked, missing, unreadable
+from uvast.files.kinds import VIDEO_SUFFIXES
 from uvast.projects.videos import ProjectVideo, plain_name
 
 if TYPE_CHECKING:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from uvast.data.classes import BACKGROUND
+from filelock import FileLock
+
 from uvast.data.faults import some
 from uvast.data.labelled import LABELLED_FILE
 from uvast.data.spec import read_spec
 from uvast.data.video_names import listed_stems
-from uvast.errors import LabelError
+from uvast.errors import LabelError, command
+from uvast.files.names import GROUND_TRUTH
 from uvast.projects.derived import write_derived
-from uvast.projects.labels import (
-    GROUND_TRUTH,
-    MAPPING,
-    TIMESTAMPS,
-    derived_files,
-    label_video,
-)
+from uvast.projects.labels import MAPPING, TIMESTAMPS, derived_files, label_video
 from uvast.projects.settings import write_settings
+from uvast.vocabulary import BACKGROUND
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,6 +27,20 @@ if TYPE_CHECKING:
 
 def materialise(project: Project) -> tuple[str, ...]:
     """See `Project.materialise`."""
+    with _locked(project):
+        return _materialised(project)
+
+
+@contextmanager
+def _locked(project: Project) -> Iterator[None]:
+    """One at a time: two at once would take each other's files for somebody's own."""
+    with ExitStack() as stack:
+        with suppress(OSError):  # nobody can write to the disk, and all may be up to date
+            stack.enter_context(FileLock(project.path / ".labels.lock"))
+        yield
+
+
+def _materialised(project: Project) -> tuple[str, ...]:
     write_settings(project.path, [card for name in project.names if (card := project.card(name))])
     named = read_spec(project.path).background or ()
     background = (named or (BACKGROUND,))[0]
@@ -56,7 +68,8 @@ def materialise(project: Project) -> tuple[str, ...]:
 
 def _without_times(project: Project, name: str) -> str:
     if not project.features_path(name).is_file():
-        return f"{name} has labels but no features yet; make them with uvast extract {project.path}"
+        extract = command("extract", project.path)
+        return f"{name} has labels but no features yet; make them with {extract}"
     return f"the frame rate of {name} is unknown; set frames_per_second in dataset.toml"
 
 

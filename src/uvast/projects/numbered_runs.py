@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from uvast.errors import CheckpointError
+from uvast.errors import CheckpointError, command
 from uvast.files import unwritable
 from uvast.runs import RunFolder, is_run
 
@@ -39,11 +39,11 @@ def newest_run(project: Path) -> Path:
     for run in runs:
         if RunFolder(run).is_finished():
             return run
-    begun = [f"finish one with uvast train --resume {run}" for run in runs if is_run(run)]
+    begun = [f"finish one with {command('train', '--resume', run)}" for run in runs if is_run(run)]
     raise CheckpointError(
         "has no finished run",
         where=project,
-        remedy=next(iter(begun), f"train one with uvast train {project}"),
+        remedy=next(iter(begun), f"train one with {command('train', project)}"),
     )
 
 

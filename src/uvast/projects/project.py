@@ -19,14 +19,16 @@ from uvast.errors import (
     MissingFileError,
     OutputError,
     UvastError,
+    command,
 )
 from uvast.exchange import native
 from uvast.exchange.frame_times import ConstantRate, PresentationTimes, exact_rate
 from uvast.exchange.source import Source, Target
 from uvast.features.card import card_path, read_card, write_card
 from uvast.files import is_present, missing, read_bytes, unwritable, write_bytes
+from uvast.files.names import GROUND_TRUTH
 from uvast.projects.derived import foreign
-from uvast.projects.labels import GROUND_TRUTH, MAPPING, TIMESTAMPS
+from uvast.projects.labels import MAPPING, TIMESTAMPS
 from uvast.projects.linking import Linked, link, read_sources
 from uvast.projects.materialising import materialise
 from uvast.projects.numbered_runs import newest_run, next_run
@@ -70,7 +72,7 @@ class Project:
         if not is_project(project.path):
             raise missing(
                 project.path / VIDEOS_FILE,
-                remedy=f"make a project with uvast init {path} --videos DIR",
+                remedy=f"make a project with {command('init', path, '--videos', 'DIR')}",
             )
         _ = project.videos
         return project
@@ -127,7 +129,7 @@ class Project:
         try:
             now = path.stat()
         except OSError as error:
-            raise missing(path, remedy=f"run uvast init {self.path} again") from error
+            raise missing(path, remedy=f"run {command('init', self.path)} again") from error
         state = (now.st_mtime_ns, now.st_size, now.st_ino)
         if self._read is None or self._read[0] != state:
             self._read = state, read_videos(self.path)
@@ -156,7 +158,8 @@ class Project:
             raise MissingFileError(
                 f"video {name} is no longer there",
                 where=path,
-                remedy=f"if it has moved, say where to: uvast init {self.path} --videos DIR",
+                remedy="if it has moved, say where to: "
+                + command("init", self.path, "--videos", "DIR"),
             )
         return path
 

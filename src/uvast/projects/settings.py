@@ -30,9 +30,10 @@ _EVEN = 1e-3
 
 
 def write_settings(project: Path, cards: Sequence[FeatureCard]) -> None:
-    """Sets rate and axis of a project's features, line by line: comments and all else stay.
+    """Sets rate and axis of a project's features, line by line: all other lines stay.
 
-    Features of no fixed rate, or of several, leave the rate as it is.
+    A comment behind a value that changes goes with it: it was about the old one. Features of no
+    fixed rate, or of several, leave the rate as it is.
     """
     spec = read_spec(project)
     rates = {_rate(card) for card in cards}
@@ -46,7 +47,7 @@ def write_settings(project: Path, cards: Sequence[FeatureCard]) -> None:
 
 
 def write_background(project: Path, names: Sequence[str]) -> None:
-    """Sets which classes are background, the first one where nothing happens; all else stays."""
+    """Sets which classes are background, the first one where nothing happens; other lines stay."""
     spec = read_spec(project)
     if spec.background == tuple(names):
         return

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from uvast.exchange.frame_times import ConstantRate, PresentationTimes, exact_rate
 from uvast.features.card import card_path, read_card
-from uvast.features.sources import VIDEO_SUFFIXES
 from uvast.files import is_present
+from uvast.files.kinds import VIDEO_SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

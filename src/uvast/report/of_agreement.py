@@ -8,23 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.evaluation import Track
-from uvast.exchange import UNKNOWN
 from uvast.report.content import Comparison, Report, TextTable, Timeline
-from uvast.segments import Segmentation
+from uvast.segments import UNLABELLED, Segmentation
 from uvast.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from uvast.evaluation.agreement import Agreement, Differences
-    from uvast.evaluation.annotations import Comparison as Compared
-    from uvast.evaluation.annotations import Labelled
+    from uvast.evaluation.annotations import AnnotatorComparison, Labelled
 
 DIFFERENCES = "differences"
 _SCORES = ("frames", "kappa", "F1@10", "F1@25", "F1@50", "Edit", "Acc")
 
 
-def agreement_tables(found: Compared, first: str, second: str) -> tuple[TextTable, ...]:
+def agreement_tables(found: AnnotatorComparison, first: str, second: str) -> tuple[TextTable, ...]:
     """Scores by video, differences of boundaries, and the confusion of labels.
 
     Args:
@@ -54,7 +52,7 @@ def agreement_tables(found: Compared, first: str, second: str) -> tuple[TextTabl
     )
 
 
-def report_agreement(found: Compared, first: str, second: str) -> Report:
+def report_agreement(found: AnnotatorComparison, first: str, second: str) -> Report:
     """A report with both timelines of every video, and a third one of where they differ.
 
     Args:
@@ -85,10 +83,10 @@ def report_agreement(found: Compared, first: str, second: str) -> Report:
 
 def _rows(one: Labelled, unlabelled: int) -> list[Segmentation]:
     """Both sides, and where both are labelled whether they are the same."""
-    known = (one.first != UNKNOWN) & (one.second != UNKNOWN)
+    known = (one.first != UNLABELLED) & (one.second != UNLABELLED)
     same, different = unlabelled + 1, unlabelled + 2
     third = np.where(one.first == one.second, same, different)
-    sides = [np.where(side == UNKNOWN, unlabelled, side) for side in (one.first, one.second)]
+    sides = [np.where(side == UNLABELLED, unlabelled, side) for side in (one.first, one.second)]
     return [
         Segmentation.from_labels(labels) for labels in (*sides, np.where(known, third, unlabelled))
     ]

@@ -50,20 +50,14 @@ class _Row(BaseModel):
         def scores(suffix: str) -> dict[str, float]:
             return {n: known[key + suffix] for key, n in HEADINGS.items() if key + suffix in known}
 
-        counts = (
-            ("splits", self.splits, self.splits_wanted),
-            ("seeds", self.seeds, self.seeds_wanted),
-        )
-        missing = [f"{n} of {wanted} {name}" for name, n, wanted in counts if n < wanted]
-        remark = ", ".join([*[self.note] * bool(self.note), *missing])
-        model = f"{self.model} [{remark}]" if remark else self.model
+        model = f"{self.model} [{self.note}]" if self.note else self.model
         return BenchmarkRow(
             labels=(self.dataset, model, self.supervision, self.decoding),
             n_splits=self.splits,
             n_seeds=self.seeds,
             means=scores(""),
             spreads=scores(" spread"),
-            is_whole=not missing,
+            is_whole=self.splits >= self.splits_wanted and self.seeds >= self.seeds_wanted,
         )
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.data import Dataset
-from uvast.data.classes import BACKGROUND
 from uvast.data.label_files import read_labels
 from uvast.data.labelled import LABELLED_FILE, encode_stretches, unlabelled_note
 from uvast.errors import MissingFileError
@@ -21,11 +20,11 @@ from uvast.evaluation import Track, folder_of_split
 from uvast.evaluation.evaluate import prediction_files, read_for_dataset, sides_to_score
 from uvast.evaluation.predictions import find_predictions, read_named_segments
 from uvast.evaluation.segment_files import SUFFIXES
+from uvast.files.names import GROUND_TRUTH, MANIFEST
 from uvast.report.compare import compare
 from uvast.report.content import Report
 from uvast.report.film_strips import add_film_strips, features_in
 from uvast.report.provenance import (
-    MANIFEST,
     learned_by_model,
     manifest_of,
     predicted_split,
@@ -37,7 +36,7 @@ from uvast.report.provenance import (
     unfamiliar_note,
 )
 from uvast.segments import UNLABELLED, Segmentation
-from uvast.vocabulary import Vocabulary
+from uvast.vocabulary import BACKGROUND, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -48,9 +47,6 @@ if TYPE_CHECKING:
     from uvast.report.content import Comparison
 
     Files = Mapping[int | None, Mapping[str, Path]]
-
-LABELS = "groundTruth"
-"""A folder with such a folder holds labels, as a dataset does and as `pseudo-label` writes them."""
 
 _ENDS = (*SUFFIXES, ".txt", "")
 _OTHERS = (MANIFEST, LABELLED_FILE, "mapping.txt", "timestamps.json", "timestamps.csv")
@@ -69,7 +65,7 @@ def report_predictions(
         split: which split's test side; None takes the one that was predicted, else all.
     """
     manifest = manifest_of(folder)
-    holds_labels = (folder / LABELS).is_dir()
+    holds_labels = (folder / GROUND_TRUTH).is_dir()
     if dataset is None:
         named = manifest is not None and manifest.dataset
         place = named if named and Path(named).is_dir() else folder
@@ -165,7 +161,7 @@ def _of_dataset(folder: Path, data: Dataset, split: int | None, *, holds_labels:
             number: {name: path for name, path in paths.items() if name in known}
             for number, paths in _every_prediction(folder).items()
         }
-    place = folder / LABELS if holds_labels else folder
+    place = folder / GROUND_TRUTH if holds_labels else folder
     sides = sides_to_score(data, split)
     labelled = {
         number: [name for name in names if data.has_labels(name)] for number, names in sides.items()
@@ -182,7 +178,7 @@ def _every_prediction(folder: Path) -> Files:
 
     Tables of segments, which tell confidences, are preferred to frame labels.
     """
-    folder = folder / LABELS if (folder / LABELS).is_dir() else folder
+    folder = folder / GROUND_TRUTH if (folder / GROUND_TRUTH).is_dir() else folder
     places: dict[int | None, Path] = {None: folder}
     places |= {
         int(match[1]): one

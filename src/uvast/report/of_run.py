@@ -14,9 +14,8 @@ from uvast.inference.named_decodings import decodings_of, named_decodings
 from uvast.inference.option_checks import check_options
 from uvast.inference.pipeline import segment_with_decodings
 from uvast.inference.weights import DecodingWeights
-from uvast.models.build import gives_boundaries
 from uvast.models.ensemble import writers
-from uvast.models.protocols import gives_fractions, has_alignment
+from uvast.models.protocols import gives_boundaries, gives_fractions, has_alignment
 from uvast.report.attention import attention_maps, has_attention
 from uvast.report.compare import compare, order_of_videos
 from uvast.report.content import Report

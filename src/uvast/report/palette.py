@@ -31,7 +31,7 @@ HUES = (
     "#a86c00",
     "#3c9090",
 )
-BACKGROUND = "#b0b4ba"
+GREY = "#b0b4ba"
 _INK_SHARE = 0.55
 
 
@@ -44,13 +44,13 @@ class ClassStyle:
     ink: str
 
 
-UNLABELLED_STYLE = ClassStyle("#ffffff", "rising", BACKGROUND)
+UNLABELLED_STYLE = ClassStyle("#ffffff", "rising", GREY)
 """Frames that nobody looked at: blank but for a hatching, so that they are not background."""
 
 
 def class_styles(vocabulary: Vocabulary) -> tuple[ClassStyle, ...]:
     """The look of each class; background is grey, and from the 61st action on looks recur."""
-    greys = (_style(BACKGROUND, pattern) for pattern in cycle(PATTERNS))
+    greys = (_style(GREY, pattern) for pattern in cycle(PATTERNS))
     hues = (_style(hue, pattern) for pattern in cycle(PATTERNS) for hue in HUES)
     return tuple(
         next(greys if index in vocabulary.background_ids else hues)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.data import Dataset
+from uvast.files.names import MANIFEST
 from uvast.runs import RunFolder, is_run
 
 if TYPE_CHECKING:
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
 
     from uvast.inference.output import Manifest
     from uvast.runs import RunInfo
-
-MANIFEST = "segmentation.json"
-"""Named here too: `uvast.inference` takes torch, which scores of predictions do without."""
 
 
 def manifest_of(folder: Path) -> Manifest | None:
@@ -83,7 +81,7 @@ def _may_be_of(info: RunInfo, dataset: Path) -> bool:
 def _run_info(manifest: Manifest) -> RunInfo | None:
     model = Path(manifest.model)
     run = model if model.is_dir() else model.parent
-    return RunFolder.open(run)[2] if is_run(run) else None
+    return RunFolder.open(run).info if is_run(run) else None
 
 
 def training_note(n_scored: int, n_learned: int) -> str | None:

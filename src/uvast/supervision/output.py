@@ -10,7 +10,8 @@ from uvast.data.label_files import write_labels, write_mapping
 from uvast.data.labelled import LABELLED_FILE, write_labelled
 from uvast.errors import OutputError
 from uvast.files import check_absent, is_present, open_file, recover, swap, temporary_folder
-from uvast.segments import UNLABELLED_WORD
+from uvast.files.names import GROUND_TRUTH
+from uvast.vocabulary import UNLABELLED_WORD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from uvast.data.labelled import Span
     from uvast.segments import Segmentation
 
-OUTPUTS = ("groundTruth", "mapping.txt", "dataset.toml", "timestamps.json", LABELLED_FILE)
+OUTPUTS = (GROUND_TRUTH, "mapping.txt", "dataset.toml", "timestamps.json", LABELLED_FILE)
 
 
 def check_output(out: Path, dataset: Dataset, timestamps: Path | None, *, overwrite: bool) -> None:
@@ -85,7 +86,7 @@ def _write_files(
         ends = [(start, start + one.n_frames) for start, one in parts.items()]
         if ends != [(0, len(labels))]:
             spans[video] = ends
-        write_labels(folder / "groundTruth" / f"{video}.txt", labels)
+        write_labels(folder / GROUND_TRUTH / f"{video}.txt", labels)
     if spans:
         write_labelled(folder / LABELLED_FILE, spans)
     write_mapping(folder / "mapping.txt", classes.names)

@@ -68,7 +68,7 @@ def _deviation(features: Tensor, mask: Tensor) -> Tensor:
 
 
 def _span_mask(features: Tensor, share: float) -> Tensor:
-    """`(B, T, 1)`, 0 on random spans: a span starts at a frame with the fitting probability."""
+    """`(B, T, 1)`, 0 on random spans, which may overlap; together they are as long as the share."""
     n_videos, n_frames, _ = features.shape
     starts = torch.rand(n_videos, n_frames + SPAN - 1, device=features.device) < share / SPAN
     dark = starts.float().unfold(1, SPAN, 1).amax(-1)  # (B, T)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from uvast.config import Config, TrainConfig
+    from uvast.config import Config, SupervisionConfig, TrainConfig
     from uvast.data import Batch, Dataset, Scaling, Timestamps
     from uvast.segments import Segmentation
     from uvast.training.distributed import Processes
@@ -61,7 +61,7 @@ class EpochBatches:
     batches: Iterator[Batch]
 
 
-def longest_chunk(config: Config) -> float:
+def chunk_fraction_of(config: Config) -> float:
     """The share of its video that a chunk of stage 1 has at most; 0 for whole segments.
 
     Pseudo-segmentations are not cut: their ends are guesses already.
@@ -116,7 +116,7 @@ def draw_epoch(
         shuffle=True,
         seed=epoch_seed(train.seed, stage, 0),
         workers=train.workers,
-        max_fraction=(longest_chunk(config) if first else 0.0) or None,
+        chunk_fraction=chunk_fraction_of(config) if first else 0.0,
         frame_dropping=train.frame_dropping if first else train.alignment_frame_dropping,
         augmentation=augmentation if first else None,
         bucketing=train.batch_size > 1,
@@ -142,12 +142,19 @@ def draw_epoch(
                 loader, unlabelled, seed=seed, epoch=epoch, epochs=train.epochs
             )
             batches = paired(batches, map(change, _on(device, others.epoch(0))), progress)
-    if first and learns_clicks_alone(epoch, config.supervision):
-        return EpochBatches(n_steps, map(of_clicks_alone, batches))
-    margin = config.supervision.margin if first and config.supervision.kind != "full" else 0.0
-    if margin:
-        batches = (without_margins(batch, margin) for batch in batches)
+        batches = _where_certain(batches, epoch, config.supervision)
     return EpochBatches(n_steps, batches)
+
+
+def _where_certain(
+    batches: Iterator[Batch], epoch: int, config: SupervisionConfig
+) -> Iterator[Batch]:
+    """Batches whose frames are learned at the clicks alone, or away from cuts, if that is asked."""
+    if learns_clicks_alone(epoch, config):
+        return map(of_clicks_alone, batches)
+    if config.kind == "full" or not config.margin:
+        return batches
+    return (without_margins(batch, config.margin) for batch in batches)
 
 
 def _on(device: torch.device, batches: Iterator[Batch]) -> Iterator[Batch]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from uvast.errors import CheckpointError
 from uvast.inference.priors import Priors
-from uvast.models.build import as_frame_model
 from uvast.models.checkpoint import (
     ALIGNMENT_PREFIX,
     MODEL_PREFIX,
@@ -20,7 +19,7 @@ from uvast.models.checkpoint import (
     scaling_tensors,
     write_checkpoint,
 )
-from uvast.models.protocols import as_aligner, has_alignment
+from uvast.models.protocols import as_aligner, as_frame_model, has_alignment
 from uvast.training.resuming import AGAIN, State, read_state, read_targets, target_tensors
 
 if TYPE_CHECKING:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 from torch import distributed
 
+from uvast.devices import is_one_of_several
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -61,19 +63,10 @@ class Processes:
         """
         if self.count == 1:
             return weight
-        device = parameters[0].device
-        pieces = [
-            torch.zeros_like(p).flatten() if p.grad is None else p.grad.flatten() * weight
-            for p in parameters
-        ]
-        message = torch.cat([*pieces, torch.tensor([weight], device=device)])
-        distributed.all_reduce(message)
-        total = float(message[-1])
-        start = 0
-        for parameter in parameters:
-            piece = message[start : start + parameter.numel()]
-            parameter.grad = (piece / total).view_as(parameter)
-            start += parameter.numel()
+        gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
+        means, total = _weighted_means(gradients, weight)
+        for parameter, mean in zip(parameters, means, strict=True):
+            parameter.grad = mean
         return total
 
     def average_statistics(self, statistics: Sequence[Tensor], weight: float) -> None:
@@ -84,15 +77,19 @@ class Processes:
         """
         if self.count == 1 or not statistics:
             return
-        device = statistics[0].device
-        pieces = [one.flatten() * weight for one in statistics]
-        message = torch.cat([*pieces, torch.tensor([weight], device=device)])
-        distributed.all_reduce(message)
-        start = 0
-        for one in statistics:
-            piece = message[start : start + one.numel()]
-            one.copy_((piece / message[-1]).view_as(one))
-            start += one.numel()
+        means, _ = _weighted_means(statistics, weight)
+        for one, mean in zip(statistics, means, strict=True):
+            one.copy_(mean)
+
+
+def _weighted_means(tensors: Sequence[Tensor], weight: float) -> tuple[list[Tensor], float]:
+    """Means of tensors over the processes, and the sum of their weights: one message for all."""
+    pieces = [one.flatten() * weight for one in tensors]
+    message = torch.cat([*pieces, torch.tensor([weight], device=tensors[0].device)])
+    distributed.all_reduce(message)
+    total = float(message[-1])
+    means = torch.split(message[:-1] / total, [one.numel() for one in tensors])
+    return [mean.view_as(one) for mean, one in zip(means, tensors, strict=True)], total
 
 
 def own_device(device: torch.device) -> torch.device:
@@ -106,7 +103,7 @@ def own_device(device: torch.device) -> torch.device:
 @contextmanager
 def join_processes(device: torch.device) -> Iterator[Processes]:
     """Joins the group that torchrun started this process in, if it did."""
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+    if not is_one_of_several():
         yield Processes()
         return
     if device.type == "cuda":

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from uvast.data import Video, collate
-from uvast.devices import n_cores
+from uvast.devices import is_one_of_several, n_cores
 from uvast.models.build import build_model
 from uvast.models.protocols import as_aligner
 from uvast.segments import Segmentation, round_durations
@@ -63,14 +63,12 @@ def expected_seconds(
             config.model, n_features=facts.n_features, n_classes=facts.n_classes
         ).to(device)
         classes = Vocabulary(tuple(map(str, range(facts.n_classes))))
-        epochs = {1: config.train.epochs}
+        epochs = config.train.epochs_of_stages(has_second=as_aligner(model) is not None)
         step = _step(config, stage_one_objective(model, classes, config.loss), 1, batch)
-        seconds = config.train.epochs * facts.n_videos * step
-        if as_aligner(model) is not None and config.train.alignment_epochs:
-            epochs[2] = config.train.alignment_epochs
-            seconds += (
-                epochs[2] * facts.n_videos * _step(config, StageTwo(model, classes), 2, batch)
-            )
+        seconds = epochs[1] * facts.n_videos * step
+        if 2 in epochs:
+            second = _step(config, StageTwo(model, classes), 2, batch)
+            seconds += epochs[2] * facts.n_videos * second
     n_validations = sum(-(-n // config.train.validate_every) for n in epochs.values())
     seconds += n_validations * facts.n_validation * DECODED * step
     seconds *= 1 + -(-(n_members - 1) // jobs)
@@ -94,8 +92,7 @@ def jobs_that_pay(
     """
     rate = config.train.sampling_rate or 1
     n_seen = config.train.epochs * facts.n_frames / rate
-    is_one_of_several = int(os.environ.get("WORLD_SIZE", "1")) > 1
-    if device.type != "cpu" or is_one_of_several or n_seen < WORTH_FRAMES:
+    if device.type != "cpu" or is_one_of_several() or n_seen < WORTH_FRAMES:
         return 1
     if facts.longest / rate > MOST_FRAMES_EACH:
         return 1

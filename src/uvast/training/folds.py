@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from uvast.data import Dataset
     from uvast.data.folds import Fold, Subjects
 
-LEAST_VIDEOS = 4
+LEAST_FOR_FOLDS = 4
 """An inner run of fewer would learn from two at most and tell little; and a first model from a few
 clicks should be there soon."""
 
@@ -40,7 +40,7 @@ def make_folds(
     Where there are fewer subjects, or videos, there are fewer folds; with too few videos none. Of
     one subject alone each video stands for itself. A pure function of its arguments.
     """
-    if n_folds < 2 or len(names) < LEAST_VIDEOS:
+    if n_folds < 2 or len(names) < LEAST_FOR_FOLDS:
         return ()
     if subjects is None or len(subjects) < 2:
         return inner_folds(names, min(n_folds, len(names)), seed=seed)

@@ -18,7 +18,7 @@ from uvast.files import is_present, read_record, write_json
 from uvast.inference.calibration import Calibration, calibrate
 from uvast.inference.segmenter import load
 from uvast.runs import RunFolder, is_run
-from uvast.training.folds import LEAST_VIDEOS, folds_of
+from uvast.training.folds import LEAST_FOR_FOLDS, folds_of
 from uvast.training.preparing import held_alone, open_session
 from uvast.training.resuming import read_state
 from uvast.training.side_by_side import Task, train_side_by_side
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from uvast.training.batches import TrainingData
     from uvast.training.distributed import Processes
     from uvast.training.samples import Samples
-    from uvast.training.watching import EpochReport, Plan, Watcher
+    from uvast.training.watching import EpochReport, Plan, Step, Watcher
 
 FOLDS = "folds"
 WEIGHTS_FILE = "weights.json"
@@ -79,7 +79,7 @@ class InnerRuns:
         if not wanted or self.folds:
             return ()
         return (
-            f"fewer than {LEAST_VIDEOS} videos cannot choose how to decode: "
+            f"fewer than {LEAST_FOR_FOLDS} videos cannot choose how to decode: "
             "the usual weights are kept",
         )
 
@@ -114,7 +114,6 @@ class InnerRuns:
             if self.processes.is_first:
                 found = [one for fold in self.folds for one in self._held_out(fold, data)]
                 write_json(path, asdict(calibrate(found)))
-        watcher.part(Part())
         calibration = None
         if self.processes.is_first:
             calibration = read_calibration(self.run.path)
@@ -165,7 +164,8 @@ class InnerRuns:
 
     def _info(self, fold: Fold) -> RunInfo:
         """Of an inner run: it never sees a test side, for which its held-out videos stand."""
-        info = replace(self.info, train=fold.train, validation=())
+        # the labels of all videos are looked at when the run itself goes on
+        info = replace(self.info, train=fold.train, validation=(), labels="")
         return replace(info, unlabelled=fold.held_out) if info.transductive else info
 
     @property
@@ -182,7 +182,7 @@ class InnerRuns:
     def _held_out(self, fold: Fold, data: TrainingData) -> list[HeldOut]:
         """What an inner run makes of the videos that it did not learn from."""
         place = self._place(fold)
-        _, _, info = RunFolder.open(place.path)
+        info = RunFolder.open(place.path).info
         names = self.samples.of(name for name in self.info.train if name not in info.train)
         part = ValidationPart(self.dataset, names, data.segmentations, data.timestamps)
         return part.held_out(load(place.path, device=str(self.device)))
@@ -205,19 +205,14 @@ class _Inner:
     def begin(self, plan: Plan) -> None:
         """The run has begun already."""
 
-    def part(self, part: Part) -> None:
-        """There are no folds of folds."""
-
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """Passed on."""
         self.then.pseudo_labels(n_done, n_most)
 
-    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
-        """Of this inner run: others may have been told of in between."""
-        self.then.part(self.of)
-        self.then.step(stage, epoch, epochs, fraction)
+    def step(self, step: Step) -> None:
+        """Of this inner run."""
+        self.then.step(replace(step, part=self.of))
 
     def epoch(self, report: EpochReport) -> None:
         """Of this inner run."""
-        self.then.part(self.of)
-        self.then.epoch(report)
+        self.then.epoch(replace(report, part=self.of))

@@ -20,7 +20,7 @@ from uvast.training.optimisation import (
     load_optimiser,
     optimiser_tensors,
 )
-from uvast.training.watching import EpochReport
+from uvast.training.watching import EpochReport, Step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,7 +79,7 @@ class Loop:
         for step in range(drawn.n_steps):
             batches = list(islice(drawn.batches, self._config.accumulation))
             self._step(batches, epoch, meter)
-            watcher.step(self.stage, epoch + 1, self.epochs, (step + 1) / drawn.n_steps)
+            watcher.step(Step(self.stage, epoch + 1, self.epochs, (step + 1) / drawn.n_steps))
         losses = _means(self._processes.gather(meter))
         seconds = time.perf_counter() - started
         return EpochReport(self.stage, epoch + 1, self.epochs, seconds, rate, losses)

@@ -105,13 +105,13 @@ def cross_attention_loss(
 
 
 def alignment_loss(
-    logits: Tensor, segment_of_frame: Tensor, n_segments: Tensor, *, tau: float = 1.0
+    logits: Tensor, segment_of_frame: Tensor, n_segments: Tensor, *, temperature: float = 1.0
 ) -> Tensor:
     """Cross-entropy of the segment that holds each frame, from the alignment decoder (stage 2).
 
-    Logits are `(B, T, S)`, `segment_of_frame (B, T)`, `n_segments (B,)`; `tau` is the temperature.
+    Logits are `(B, T, S)`, `segment_of_frame (B, T)`, `n_segments (B,)`.
     """
-    return _assignment_loss(logits.transpose(1, 2), segment_of_frame, n_segments, tau)
+    return _assignment_loss(logits.transpose(1, 2), segment_of_frame, n_segments, temperature)
 
 
 def duration_loss(predicted: Tensor, fractions: Tensor, n_segments: Tensor) -> Tensor:

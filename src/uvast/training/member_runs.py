@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from uvast.errors import OutputError
 from uvast.files import write_json, write_text
+from uvast.files.names import RUN_FILE
 from uvast.inference.ensemble import (
     check_members,
     ensemble_info,
@@ -17,15 +18,7 @@ from uvast.inference.ensemble import (
     write_members,
 )
 from uvast.models.build import has_second_stage
-from uvast.runs import (
-    CONFIG_FILE,
-    MEMBERS_FOLDER,
-    RUN_FILE,
-    RunFolder,
-    RunInfo,
-    checkpoint_hash,
-    is_run,
-)
+from uvast.runs import CONFIG_FILE, MEMBERS_FOLDER, RunFolder, RunInfo, checkpoint_hash, is_run
 from uvast.training.member_watcher import MemberWatcher
 from uvast.training.resuming import read_state
 from uvast.training.side_by_side import Task, train_side_by_side
@@ -68,7 +61,7 @@ class MemberRuns:
         self._calibrated_by = calibrated_by
         self._jobs = jobs
 
-    def left(self) -> bool:
+    def has_work_left(self) -> bool:
         """Whether members that are still there have more to learn, or have learned more."""
         places = map(self._place, range(len(self._info.members)))
         return any(
@@ -97,7 +90,7 @@ class MemberRuns:
     def train_member(self, index: int, dataset: Dataset) -> None:
         """Trains one to its end, from wherever it stands."""
         place, n_members = self._place(index), len(self._info.members)
-        n_epochs = sum(_epochs(self._config).values())
+        n_epochs = sum(self._epochs.values())
         watcher = MemberWatcher(self._watcher, index, n_members, n_epochs, self._begin)
         first = self._place(0) if index else self._calibrated_by
         if not is_run(place):
@@ -136,11 +129,11 @@ class MemberRuns:
         if not last.is_file():
             return True
         progress, _ = read_state(last)
-        return bool(progress.left_of(_epochs(self._config)))
+        return bool(progress.left_of(self._epochs))
 
     def _changes(self, place: Path) -> list[str]:
         """The settings of the whole run that a member does not have yet."""
-        _, theirs, _ = RunFolder.open(place)
+        theirs = RunFolder.open(place).config
         found = []
         for name in RESUMABLE:
             ours, own = (
@@ -159,7 +152,7 @@ class MemberRuns:
         """The folder becomes a run, or has new settings, when nothing speaks against a member."""
         if not is_run(self._folder.path):
             self._folder.create(self._config, self._info)
-        elif RunFolder.open(self._folder.path)[1] != self._config:
+        elif RunFolder.open(self._folder.path).config != self._config:
             write_text(self._folder.path / CONFIG_FILE, self._config.as_toml())
 
     def _check_begun(self, index: int) -> None:
@@ -190,14 +183,14 @@ class MemberRuns:
         write_members(self._folder, members)
         write_json(self._folder.path / RUN_FILE, asdict(info))
 
+    @property
+    def _epochs(self) -> dict[int, int]:
+        """Of each stage of a member."""
+        has_second = has_second_stage(self._config.model)
+        return self._config.train.epochs_of_stages(has_second=has_second)
+
     def _place(self, index: int) -> Path:
         return self._folder.path / MEMBERS_FOLDER / str(index + 1)
 
     def _seeded(self, index: int) -> Config:
         return self._config.replaced(**{"train.seed": self._info.members[index].seed})
-
-
-def _epochs(config: Config) -> dict[int, int]:
-    """Of each stage."""
-    second = config.train.alignment_epochs if has_second_stage(config.model) else 0
-    return {1: config.train.epochs, **({2: second} if second else {})}

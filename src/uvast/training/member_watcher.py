@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from uvast.training.watching import Part
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from uvast.training.watching import EpochReport, Plan, Watcher
+    from uvast.training.watching import EpochReport, Part, Plan, Step, Watcher
 
 
 class MemberWatcher:
@@ -37,12 +35,10 @@ class MemberWatcher:
         self._n_members = n_members
         self._n_epochs = n_epochs
         self._begin = begin
-        self._part = Part(index + 1)
 
     def begin(self, plan: Plan) -> None:
         """With the epochs of the members that follow."""
         self._begin()
-        self._part = Part(self._index + 1)
         n_later = self._n_members - self._index - 1
         self._then.begin(
             replace(
@@ -53,20 +49,17 @@ class MemberWatcher:
             )
         )
 
-    def part(self, part: Part) -> None:
-        """Told with every step: others may have been told of in between."""
-        self._part = replace(part, member=self._index + 1)
-
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """Only passed on."""
         self._then.pseudo_labels(n_done, n_most)
 
-    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+    def step(self, step: Step) -> None:
         """Of this member."""
-        self._then.part(self._part)
-        self._then.step(stage, epoch, epochs, fraction)
+        self._then.step(replace(step, part=self._of_member(step.part)))
 
     def epoch(self, report: EpochReport) -> None:
         """Of this member."""
-        self._then.part(self._part)
-        self._then.epoch(report)
+        self._then.epoch(replace(report, part=self._of_member(report.part)))
+
+    def _of_member(self, part: Part) -> Part:
+        return replace(part, member=self._index + 1)

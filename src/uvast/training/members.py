@@ -7,14 +7,13 @@ all of them decode.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.config import Config, load_config
 from uvast.data import Dataset
 from uvast.data.spec import read_spec
-from uvast.devices import choose_device, n_cores
+from uvast.devices import choose_device, is_one_of_several, n_cores
 from uvast.errors import ConfigError, OutputError
 from uvast.runs import (
     CONFIG_FILE,
@@ -105,7 +104,7 @@ def train(
         raise ConfigError(
             "members learn from a whole training side",
             where="videos",
-            remedy="train each model alone, and join them with uvast.ensemble",
+            remedy="train each model alone, and join them with uvast ensemble",
         )
     folder = RunFolder(Path(out))
     folder.check_free()
@@ -153,7 +152,7 @@ def resume(
     """
     folder, config, info = RunFolder.open(Path(run))
     if jobs is None:
-        side_by_side = choose_device(device).type == "cpu" and not _is_one_of_several()
+        side_by_side = choose_device(device).type == "cpu" and not is_one_of_several()
         jobs = min(info.jobs, n_cores()) if side_by_side else 1
     _check_jobs(jobs)
     if not info.members:
@@ -177,8 +176,8 @@ def resume(
         _check_number(len(info.members))
         config = load_config(file=folder.path / CONFIG_FILE, settings=settings, of_run=True)
     watcher = watcher or Silent()
-    members = MemberRuns(folder, config, info, device, watcher, calibrated_by, jobs)
-    if folder.is_finished() and not (trains_them and members.left()):
+    runs = MemberRuns(folder, config, info, device, watcher, calibrated_by, jobs)
+    if folder.is_finished() and not (trains_them and runs.has_work_left()):
         chosen = str(choose_device(device))
         watcher.begin(Plan(config.model.kind, len(info.train), chosen, {}, len(info.validation)))
         return folder
@@ -186,19 +185,15 @@ def resume(
         raise OutputError(
             "has lost its model", where=run, remedy="make it again with uvast ensemble"
         )
-    members.train(open_again(info))
+    runs.train(open_again(info))
     return folder
 
 
 def _check_jobs(jobs: int) -> None:
-    if jobs > 1 and _is_one_of_several():
+    if jobs > 1 and is_one_of_several():
         raise ConfigError(
             "several processes train one model already", where="jobs", remedy="leave it out"
         )
-
-
-def _is_one_of_several() -> bool:
-    return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def _check_number(members: int) -> None:
@@ -206,7 +201,7 @@ def _check_number(members: int) -> None:
         raise ConfigError(
             f"{members} members", where="members", remedy=f"train between 1 and {MOST_MEMBERS}"
         )
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    if is_one_of_several():
         raise ConfigError(
             "several processes cannot train the members of an ensemble together",
             remedy="train each model alone, and join them with uvast ensemble",

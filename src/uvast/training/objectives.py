@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import torch
 
-from uvast.models.build import adaptation_terms, as_frame_model, own_terms
 from uvast.models.protocols import (
+    adaptation_terms,
     as_aligner,
+    as_frame_model,
     as_writer,
     gives_fractions,
     has_written_terms,
+    own_terms,
     written_terms,
 )
 from uvast.training.loss_sums import EQUAL, Losses, framewise_losses, stage_one_losses

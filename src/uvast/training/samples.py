@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from uvast.data.faults import some
 from uvast.data.labelled import N_LISTED, unlabelled_note
+from uvast.durations import CutEnds
 from uvast.errors import LabelError, TimestampError
-from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
+    from uvast.config import Config
     from uvast.data import Dataset, Timestamps
 
 LEAST_FRAMES = 4
@@ -39,6 +41,20 @@ class Samples:
     def of(self, videos: Iterable[str]) -> tuple[str, ...]:
         """All samples of some videos."""
         return tuple(sample for video in videos for sample in self.by_video[video])
+
+
+def samples_of(
+    dataset: Dataset, config: Config, videos: Sequence[str], timestamps: Path | str | None
+) -> Samples:
+    """What a run with these settings can learn from, of some videos of its training side.
+
+    `timestamps` is a file in place of the dataset's own; full labels ask for none.
+    """
+    data = dataset.at_rate(config.train.sampling_rate)
+    by_clicks = config.supervision.kind == "timestamps"
+    clicks = data.timestamps(timestamps, names=videos) if by_clicks else None
+    stay_out = config.train.unlabelled != "rest"
+    return find_samples(data, videos, clicks, bare_stay_out=stay_out)
 
 
 def find_samples(
@@ -91,19 +107,12 @@ def find_samples(
     return Samples(found, tuple(note for note in notes if note is not None))
 
 
-def uncut(targets: Mapping[str, Segmentation]) -> list[Segmentation]:
-    """The segments whose length is known, for what decoding learns of lengths and order.
-
-    The first and the last segment of a stretch may go on outside of it, so they are left out; if
-    nothing is left, all of them count.
-    """
-    found = []
-    for name, one in targets.items():
-        is_whole = "/" not in name
-        inner = one if is_whole else Segmentation(one.transcript[1:-1], one.durations[1:-1])
-        if len(inner):
-            found.append(inner)
-    return found or list(targets.values())
+def cut_ends(dataset: Dataset, sample: str) -> CutEnds:
+    """Where a sample is cut out of its video: at its start, and at its end."""
+    stretch = dataset.labelled.find(sample)
+    if stretch is None:
+        return CutEnds(at_start=False, at_end=False)
+    return CutEnds(stretch.start > 0, stretch.end < dataset.labelled_frames(stretch.video))
 
 
 def _n_frames(dataset: Dataset, sample: str) -> int:

@@ -11,9 +11,16 @@ from uvast.errors import ConfigError
 from uvast.inference.option_checks import check_options
 from uvast.inference.priors import Priors
 from uvast.inference.segmenter import Segmenter
-from uvast.models.build import build_model, gives_boundaries, learns_unlabelled, mask_token
-from uvast.models.protocols import as_aligner, as_writer, gives_fractions, has_written_terms
-from uvast.training.batches import draw_epoch, longest_chunk, sample_augmentation
+from uvast.models.build import build_model, mask_token
+from uvast.models.protocols import (
+    as_aligner,
+    as_writer,
+    gives_boundaries,
+    gives_fractions,
+    has_written_terms,
+    learns_unlabelled,
+)
+from uvast.training.batches import chunk_fraction_of, draw_epoch, sample_augmentation
 from uvast.training.checkpoints import Checkpoints
 from uvast.training.clicks import check_clicks
 from uvast.training.drawn_targets import check_soft, drawn_targets, uncertain_cuts
@@ -21,7 +28,7 @@ from uvast.training.loop import Loop, epoch_seed
 from uvast.training.objectives import StageTwo, stage_one_objective
 from uvast.training.refresh import is_refreshed, refreshed_targets
 from uvast.training.resuming import Progress, State
-from uvast.training.samples import uncut
+from uvast.training.samples import cut_ends
 from uvast.training.target_weights import TargetWeights
 from uvast.training.validation import ValidationPart
 from uvast.training.watching import Plan
@@ -32,6 +39,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from uvast.config import Config
+    from uvast.data import Dataset
     from uvast.runs import RunFolder, RunInfo
     from uvast.segments import Segmentation
     from uvast.training.batches import TrainingData
@@ -39,7 +47,6 @@ if TYPE_CHECKING:
     from uvast.training.inner_runs import InnerRuns
     from uvast.training.objectives import Objective
     from uvast.training.watching import EpochReport, Watcher
-    from uvast.vocabulary import Vocabulary
 
 
 class Session:
@@ -68,7 +75,7 @@ class Session:
         )
         targets = {name: data.segmentations[name] for name in data.train}
         dataset = data.dataset
-        priors = _fitted_priors(targets, config, dataset.vocabulary)
+        priors = _fitted_priors(targets, config, dataset)
         self._state = State(Progress(), priors, targets)
         self._saved: dict[str, Tensor] = {}
         torch.manual_seed(epoch_seed(config.train.seed, stage=0, epoch=1))
@@ -94,9 +101,7 @@ class Session:
         inner = inner if is_new else None
         self._state, self._saved = self._checkpoints.read_last(self._state)
         train, kind = self._config.train, self._config.model.kind
-        epochs = {1: train.epochs}
-        if as_aligner(self._model) is not None and train.alignment_epochs:
-            epochs[2] = train.alignment_epochs
+        epochs = train.epochs_of_stages(has_second=as_aligner(self._model) is not None)
         left = self._state.progress.left_of(epochs)
         notes, info = self._data.notes, self._info
         folds: dict[int, int] = {}
@@ -120,6 +125,8 @@ class Session:
             self._stage_one(last_stage=2 not in left)
         if 2 in left:
             self._stage_two()
+        if not self._state.progress.finished:  # its second stage was begun and called off
+            self._move_to(replace(self._state.progress, finished=True))
 
     def _stage_one(self, *, last_stage: bool) -> None:
         self._train(self._loop(self._stage_one_objective, 1, self._config.train.epochs))
@@ -212,7 +219,7 @@ class Session:
         for part in self._processes.gather(cut):
             targets |= part
         before = self._state.priors
-        fitted = _fitted_priors(targets, self._config, dataset.vocabulary)
+        fitted = _fitted_priors(targets, self._config, dataset)
         priors = replace(fitted, weights=before.weights, temperature=before.temperature)
         self._state = replace(self._state, targets=targets, priors=priors)
 
@@ -249,10 +256,13 @@ class Session:
         )
 
 
-def _fitted_priors(
-    targets: Mapping[str, Segmentation], config: Config, vocabulary: Vocabulary
-) -> Priors:
-    return Priors.fit(uncut(targets), len(vocabulary), chunk_fraction=longest_chunk(config))
+def _fitted_priors(targets: Mapping[str, Segmentation], config: Config, dataset: Dataset) -> Priors:
+    return Priors.fit(
+        list(targets.values()),
+        len(dataset.vocabulary),
+        chunk_fraction=chunk_fraction_of(config),
+        cuts=[cut_ends(dataset, sample) for sample in targets],
+    )
 
 
 def _check(config: Config, model: nn.Module) -> None:

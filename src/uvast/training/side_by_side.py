@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from uvast.errors import TrainingError
 from uvast.files import checked
-from uvast.training.watching import EpochReport, Part, Plan
+from uvast.training.watching import EpochReport, Plan, Step
 from uvast.workers import Workers
 
 if TYPE_CHECKING:
@@ -43,39 +43,9 @@ def train_side_by_side(tasks: Sequence[Task], watchers: Sequence[Watcher], jobs:
     """Trains all of them, `jobs` at a time; each has a watcher. One that fails stops the others."""
     lines = [json.dumps(asdict(task)) for task in tasks]
     workers = Workers(WORKER, jobs)
-    listeners = [_OfOne(watcher) for watcher in watchers]
-    for place, error in workers.run(lines, lambda place, line: tell(listeners[place], line)):
+    for place, error in workers.run(lines, lambda place, line: tell(watchers[place], line)):
         if error is not None:
             raise TrainingError(error, where=tasks[place].run)
-
-
-class _OfOne:
-    """What one of several processes says: with every step its part, as others speak in between."""
-
-    def __init__(self, then: Watcher) -> None:
-        self._then = then
-        self._part: Part | None = None
-
-    def begin(self, plan: Plan) -> None:
-        self._then.begin(plan)
-
-    def part(self, part: Part) -> None:
-        self._part = part
-
-    def pseudo_labels(self, n_done: int, n_most: int) -> None:
-        self._then.pseudo_labels(n_done, n_most)
-
-    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
-        self._tell_part()
-        self._then.step(stage, epoch, epochs, fraction)
-
-    def epoch(self, report: EpochReport) -> None:
-        self._tell_part()
-        self._then.epoch(report)
-
-    def _tell_part(self) -> None:
-        if self._part is not None:
-            self._then.part(self._part)
 
 
 class Teller:
@@ -92,17 +62,13 @@ class Teller:
         """With the whole plan."""
         self._say("begin", asdict(plan))
 
-    def part(self, part: Part) -> None:
-        """With the part."""
-        self._say("part", asdict(part))
-
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """With both numbers."""
         self._say("pseudo_labels", n_done, n_most)
 
-    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
-        """With all four numbers."""
-        self._say("step", stage, epoch, epochs, fraction)
+    def step(self, step: Step) -> None:
+        """With the whole step."""
+        self._say("step", asdict(step))
 
     def epoch(self, report: EpochReport) -> None:
         """With the whole report."""
@@ -118,7 +84,7 @@ def tell(watcher: Watcher, line: str) -> None:
     if not line.startswith('["'):
         return  # a library that prints while it is imported
     what, *words = json.loads(line)
-    kinds: dict[str, type[Any]] = {"begin": Plan, "part": Part, "epoch": EpochReport}
+    kinds: dict[str, type[Any]] = {"begin": Plan, "step": Step, "epoch": EpochReport}
     if what in kinds:
         words = [checked(words[0], kinds[what])]
     getattr(watcher, what)(*words)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from uvast.errors import ConfigError
-from uvast.training.watching import Part
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from uvast.training.watching import EpochReport, Plan, Watcher
+    from uvast.training.watching import EpochReport, Plan, Step, Watcher
 
 
 class TensorBoard:
@@ -29,32 +28,25 @@ class TensorBoard:
         self._run = run
         self._then = then
         self._writers: dict[int, Any] = {}
-        self._part = Part()
 
     def begin(self, plan: Plan) -> None:
         """Only now there is a run folder to write into."""
         member = f"member{plan.member}" if plan.n_members > 1 else ""
         self._writers[plan.member] = self._make_writer(self._run / "tensorboard" / member)
-        self._part = Part(plan.member)
         self._then.begin(plan)
-
-    def part(self, part: Part) -> None:
-        """Each member has a log of its own."""
-        self._part = part
-        self._then.part(part)
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """Only passed on."""
         self._then.pseudo_labels(n_done, n_most)
 
-    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+    def step(self, step: Step) -> None:
         """Only passed on."""
-        self._then.step(stage, epoch, epochs, fraction)
+        self._then.step(step)
 
     def epoch(self, report: EpochReport) -> None:
-        """Losses and validation scores, by stage; inner runs are not logged."""
-        if not self._part.fold:
-            writer = self._writers[self._part.member]
+        """Losses and validation scores, by stage and member; inner runs are not logged."""
+        if not report.part.fold:
+            writer = self._writers[report.part.member]
             for group, values in (("loss", report.losses), ("validation", report.validation)):
                 for name, value in values.items():
                     writer.add_scalar(f"stage{report.stage}/{group}/{name}", value, report.epoch)

@@ -11,33 +11,32 @@ from uvast.config import Config, load_config, parse_setting
 from uvast.config.auto import BASE, AutoPlan, plan
 from uvast.data import Dataset, validation_part
 from uvast.data.facts import found_supervision, read_facts
-from uvast.data.label_digest import label_digest
+from uvast.data.label_digest import has_changed, label_digest
 from uvast.devices import choose_device
 from uvast.errors import ConfigError, InputError, SplitError, TrainingError, printable
 from uvast.features.record import common_extractor
 from uvast.files import write_text
 from uvast.models.build import has_second_stage
-from uvast.runs import RunFolder, RunInfo, versions
+from uvast.runs import CONFIG_FILE, RunFolder, RunInfo, versions
 from uvast.training.distributed import join_processes, own_device
 from uvast.training.folds import folds_of
 from uvast.training.inner_runs import InnerRuns
 from uvast.training.preparing import held_alone, open_session
 from uvast.training.resuming import read_state
-from uvast.training.samples import find_samples
+from uvast.training.samples import samples_of
 from uvast.training.unlabelled import find_unlabelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from uvast.config import TrainConfig
-    from uvast.training.samples import Samples
     from uvast.training.watching import Watcher
 
 RESUMABLE = ("train.alignment_epochs", "train.checkpoint_seconds", "train.workers")
 """Settings that may change when a run goes on: they leave what was trained as it is."""
 
-HELD_OUT = 0.2
-LEAST_VIDEOS = 10
+VALIDATION_SHARE = 0.2
+LEAST_FOR_VALIDATION = 10
 """Where neither a split nor folds hold videos out, `train.validation = "auto"` does: a fifth of at
 least 10. One video could not tell a good epoch from a lucky one, and of fewer than 10 each is
 missed."""
@@ -66,12 +65,13 @@ def train_run(
             f"config is {config!r}", remedy='pass a Config, such as uvast.load_config("demo")'
         )
     data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
-    config = config or plan_training(data, split=split, timestamps=timestamps).config
+    if config is None:
+        config = plan_training(data, split=split, timestamps=timestamps, videos=videos).config
     data = data.at_rate(config.train.sampling_rate)
-    samples = _samples(data, config, _side(data, split, videos), timestamps)
-    share, names, part = _parts(samples.videos, data.spec.group_by, split, config.train)
+    samples = samples_of(data, config, _side(data, split, videos), timestamps)
+    share, names, validation = _parts(samples.videos, data.spec.group_by, split, config.train)
     config = config.replaced(**{"train.validation": share})
-    unlabelled = find_unlabelled(data, config.train, split, (*names, *part), held_out)
+    unlabelled = find_unlabelled(data, config.train, split, (*names, *validation), held_out)
     info = RunInfo(
         dataset=str(data.path.resolve()),
         split=split,
@@ -79,7 +79,7 @@ def train_run(
         supervision=config.supervision.kind,
         timestamps=None if timestamps is None else str(Path(timestamps).resolve()),
         train=names,
-        validation=part,
+        validation=validation,
         versions=versions(),
         extractor=common_extractor(map(data.features_path, names)),
         unlabelled=unlabelled,
@@ -88,10 +88,11 @@ def train_run(
         classes=data.vocabulary.names,
         labels=label_digest(
             data,
-            (*names, *part),
+            (*names, *validation),
             by_clicks=config.supervision.kind == "timestamps",
             timestamps=timestamps,
         ),
+        sampling_rate=data.sampling_rate,
     )
     folder = RunFolder(Path(out))
     chosen = own_device(choose_device(device))
@@ -118,6 +119,7 @@ def plan_training(
     split: int | None = None,
     timestamps: Path | str | None = None,
     settings: Sequence[str] = (),
+    videos: Sequence[str] | None = None,
 ) -> AutoPlan:
     """Preset `auto`: looks at the videos to learn from, and chooses all settings of a run.
 
@@ -126,21 +128,22 @@ def plan_training(
         split: whose training side is looked at; None takes every video.
         timestamps: the timestamps file, if the run learns from one of its own.
         settings: what is not to be chosen, such as `train.epochs=20`.
+        videos: those of the training side to learn from; None for all of them.
     """
     data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
     config = load_config(BASE, settings=settings)
-    side = data.side(split, "train")
+    side = _side(data, split, videos)
     if not any(parse_setting(one)[0] == "supervision.kind" for one in settings):
         config = config.replaced(**{"supervision.kind": found_supervision(data, side)})
-    samples = _samples(data, config, side, timestamps)
-    _, names, held_out = _parts(samples.videos, data.spec.group_by, split, config.train)
+    samples = samples_of(data, config, side, timestamps)
+    _, names, validation = _parts(samples.videos, data.spec.group_by, split, config.train)
     facts = read_facts(
         data,
         samples.of(names),
         supervision=config.supervision.kind,
         timestamps=timestamps,
-        n_validation=len(held_out),
-        n_folds=len(folds_of(config, names, held_out, data)),
+        n_validation=len(validation),
+        n_folds=len(folds_of(config, names, validation, data)),
     )
     return plan(facts, settings)
 
@@ -157,21 +160,25 @@ def resume_run(
     """Goes on with one model; see `uvast.training.resume` and `train_run`."""
     folder, config, info = RunFolder.open(Path(run))
     check_resumable(run, settings)
-    config = load_config(file=folder.path / "config.toml", settings=settings, of_run=True)
+    config = load_config(file=folder.path / CONFIG_FILE, settings=settings, of_run=True)
     if settings:
         _check_changeable(folder, config)
     chosen = own_device(choose_device(device))
     with join_processes(chosen) as processes, held_alone(folder, processes):
         if settings and processes.is_first:
-            write_text(folder.path / "config.toml", config.as_toml())
+            write_text(folder.path / CONFIG_FILE, config.as_toml())
         data = open_again(info).at_rate(config.train.sampling_rate)
-        samples = _samples(data, config, (*info.train, *info.validation), info.timestamps)
+        if settings or not folder.is_finished():
+            _check_unchanged(data, info)
+        samples = samples_of(data, config, (*info.train, *info.validation), info.timestamps)
         session = open_session(
             folder, config, info, data, samples, device=chosen, processes=processes, watcher=watcher
         )
         inner = InnerRuns(folder, config, info, data, samples, chosen, processes, watcher, jobs)
         if calibrated_by is not None:
-            inner.take_over(calibrated_by)
+            if processes.is_first:
+                inner.take_over(calibrated_by)
+            processes.wait()
         session.run(inner)
     return folder
 
@@ -190,6 +197,26 @@ def open_again(info: RunInfo) -> Dataset:
     return data
 
 
+def _check_unchanged(data: Dataset, info: RunInfo) -> None:
+    """Refuses to go on with other targets, or other frames, than a run was begun with."""
+    by_clicks = info.supervision == "timestamps"
+    names = (*info.train, *info.validation)
+    if has_changed(info.labels, data, names, by_clicks=by_clicks, timestamps=info.timestamps):
+        raise TrainingError(
+            f"the {'timestamps' if by_clicks else 'labels'} of the run's videos have changed since "
+            "the training began",
+            where=data.path,
+            remedy="train anew, or bring the old ones back",
+        )
+    if info.sampling_rate not in (0, data.sampling_rate):
+        raise TrainingError(
+            f"its sampling rate is {data.sampling_rate}, and was {info.sampling_rate} when the "
+            "training began",
+            where=data.path,
+            remedy="train anew, or set it in dataset.toml as it was",
+        )
+
+
 def check_resumable(run: Path | str, settings: Sequence[str]) -> None:
     """Refuses changes of a run that has begun."""
     frozen = [one for one in settings if one.partition("=")[0].strip() not in RESUMABLE]
@@ -199,16 +226,6 @@ def check_resumable(run: Path | str, settings: Sequence[str]) -> None:
             where=run,
             remedy=f"start a new run, or change only {', '.join(RESUMABLE)}",
         )
-
-
-def _samples(
-    dataset: Dataset, config: Config, names: Sequence[str], timestamps: Path | str | None
-) -> Samples:
-    """What a run can learn from, of the videos on its side."""
-    by_clicks = config.supervision.kind == "timestamps"
-    clicks = dataset.timestamps(timestamps, names=names) if by_clicks else None
-    stay_out = config.train.unlabelled != "rest"
-    return find_samples(dataset, names, clicks, bare_stay_out=stay_out)
 
 
 def _side(dataset: Dataset, split: int | None, videos: Sequence[str] | None) -> tuple[str, ...]:
@@ -234,11 +251,11 @@ def _parts(
     if config.validation != "auto":
         share = config.validation
         return (share, *divide(share)) if share else (0.0, names, ())
-    if split is None and not config.folds and len(names) >= LEAST_VIDEOS:
+    if split is None and not config.folds and len(names) >= LEAST_FOR_VALIDATION:
         with suppress(InputError):  # subjects, who stay together, may not be enough
-            train, held_out = divide(HELD_OUT)
-            if len(held_out) <= len(names) / 3:
-                return HELD_OUT, train, held_out
+            train, validation = divide(VALIDATION_SHARE)
+            if len(validation) <= len(names) / 3:
+                return VALIDATION_SHARE, train, validation
     return 0.0, names, ()
 
 

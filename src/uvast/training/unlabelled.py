@@ -100,7 +100,7 @@ def beside(
         timestamps=None,
         shuffle=False,
         bucketing=False,
-        max_fraction=None,
+        chunk_fraction=0.0,
         frame_dropping=0.0,
         augmentation=None,
     )

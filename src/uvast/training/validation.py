@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from uvast.data import Video
 from uvast.evaluation.scoring import score
-from uvast.inference.calibration import calibrate, selection_score
+from uvast.inference.calibration import calibrate
 from uvast.inference.held_out import HeldOut, Truth, hold_out
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ class ValidationPart:
             "acc": first.acc,
             "edit": first.edit,
             **{f"f1@{overlap}": value for overlap, value in first.f1.items()},
-            "score": selection_score(first),
-            "selection": fmean(map(selection_score, (first, *others))),
+            "score": first.selection,
+            "selection": fmean(one.selection for one in (first, *others)),
         }
 
     def calibrated(self, segmenter: Segmenter) -> Priors:

@@ -9,6 +9,40 @@ from uvast.runs import LOG_COLUMNS
 
 
 @dataclass(frozen=True)
+class Part:
+    """What a step or an epoch is of.
+
+    Args:
+        member: counted from 1.
+        fold: its inner run, counted from 1; 0 is the member itself.
+        n_folds: how many inner runs it has.
+    """
+
+    member: int = 1
+    fold: int = 0
+    n_folds: int = 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """An optimiser step that is done.
+
+    Args:
+        stage: 1 or 2.
+        epoch: counted from 1.
+        epochs: of the stage.
+        fraction: of the epoch that is done.
+        part: what it is a step of.
+    """
+
+    stage: int
+    epoch: int
+    epochs: int
+    fraction: float
+    part: Part = Part()
+
+
+@dataclass(frozen=True)
 class EpochReport:
     """What an epoch gave: for the log, the progress bar and a caller's own use."""
 
@@ -19,6 +53,7 @@ class EpochReport:
     learning_rate: float
     losses: dict[str, float]
     validation: dict[str, float] = field(default_factory=dict)
+    part: Part = Part()
 
     def as_row(self) -> dict[str, object]:
         """A row of the log."""
@@ -62,21 +97,6 @@ class Plan:
     transductive: bool = False
 
 
-@dataclass(frozen=True)
-class Part:
-    """What a step or an epoch is of.
-
-    Args:
-        member: counted from 1.
-        fold: its inner run, counted from 1; 0 is the member itself.
-        n_folds: how many inner runs it has.
-    """
-
-    member: int = 1
-    fold: int = 0
-    n_folds: int = 0
-
-
 class Watcher(Protocol):
     """Whoever follows a run: a progress bar, TensorBoard, a caller's own code."""
 
@@ -84,19 +104,12 @@ class Watcher(Protocol):
         """Before the first epoch, when nothing speaks against the run."""
         ...
 
-    def part(self, part: Part) -> None:
-        """Steps and epochs that follow are of this part, until another one is told.
-
-        Parts that are trained side by side take turns.
-        """
-        ...
-
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """While targets are made from timestamps, before the first epoch."""
         ...
 
-    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
-        """After an optimiser step; `epoch` counts from 1, `fraction` of it is done."""
+    def step(self, step: Step) -> None:
+        """After an optimiser step; those of parts that are trained side by side take turns."""
         ...
 
     def epoch(self, report: EpochReport) -> None:
@@ -110,13 +123,10 @@ class Silent:
     def begin(self, plan: Plan) -> None:
         """Says nothing."""
 
-    def part(self, part: Part) -> None:
-        """Says nothing."""
-
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
         """Says nothing."""
 
-    def step(self, stage: int, epoch: int, epochs: int, fraction: float) -> None:
+    def step(self, step: Step) -> None:
         """Says nothing."""
 
     def epoch(self, report: EpochReport) -> None:

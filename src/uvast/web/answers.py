@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import functools
 import sys
 import traceback
@@ -88,15 +87,12 @@ def json_if_new(request: Request, content: Callable[[], bytes], mark: int) -> Re
 
 
 def error_status(error: UvastError) -> int:
-    """The status that stands for an error."""
-    cause = error.__cause__
+    """The status that stands for an error.
+
+    What cannot be written now may be written later, whatever the reason: a 507 is sent again.
+    """
     if isinstance(error, OutputError):
-        full = isinstance(cause, OSError) and cause.errno in (
-            errno.ENOSPC,
-            errno.EDQUOT,
-            errno.EFBIG,
-        )
-        return 507 if full else 409
+        return 507 if isinstance(error.__cause__, OSError) else 409
     kinds = ((ConflictError, 409), (MissingFileError, 404), (TooLargeError, 413), (InputError, 422))
     return next((status for kind, status in kinds if isinstance(error, kind)), 422)
 

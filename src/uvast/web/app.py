@@ -7,6 +7,7 @@ import time
 import traceback
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from uvast.errors import UvastError
@@ -22,7 +23,7 @@ from uvast.web.states import Delta, State, States
 from uvast.web.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from uvast.exchange import FrameTimes
     from uvast.projects import Project
@@ -75,7 +76,8 @@ class App:
         self._changed_at = time.time()
         self._files_changed = threading.Event()
         self._n_rounds = 0
-        self._faults: set[str] = set()
+        self._segmented = threading.Event()
+        self._faults: dict[Callable[[], object], str] = {}
         self._over = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="uvast saver", daemon=True)
 
@@ -90,42 +92,59 @@ class App:
             self._over.set()
             if self._keeper.is_alive():
                 self._keeper.join()
+            if self._segmented.is_set():
+                self._try(self._keep_round)
             self.pseudo.close()
             self.media.close()
             self.store.close()
 
     def _keep(self) -> None:
         """Saves what is new, and looks for what others changed, every second."""
-        duties = (
+        duties: tuple[Callable[[], object], ...] = (
             self.store.refresh,
             partial(self.store.save, rested=True),
             self.jobs.step,
             self._tell_progress,
             self.states.refresh,
-            self._look_at_files,
             self._cut_anew,
         )
         while not self._over.wait(SECONDS_BETWEEN_SAVES):
-            for duty in duties:
+            for duty in chain(duties, self._due()):
                 self._try(duty)
 
+    def _due(self) -> Iterator[Callable[[], object]]:
+        """What is not done every second."""
+        if self._segmented.is_set():
+            self._segmented.clear()
+            yield self._keep_round
+        self._n_rounds += 1
+        if self._files_changed.is_set() or self._n_rounds % ROUNDS_BETWEEN_LOOKS == 0:
+            self._files_changed.clear()
+            yield self._look_at_files
+
     def _try(self, duty: Callable[[], object]) -> None:
-        """What fails keeps nothing else from being done, now or later."""
+        """What fails keeps nothing else from being done, now or later; each fault is told once.
+
+        It is told again if another one, or success, came in between.
+        """
         try:
             duty()
-        except UvastError as error:
-            self.news.tell(encoded({"error": str(error)}))
-        except Exception as error:  # a bug, told once
-            if (text := repr(error)) not in self._faults:
-                self._faults.add(text)
-                traceback.print_exc()
-                self.news.tell(encoded({"error": f"a fault of the app, see its terminal: {text}"}))
+        except Exception as error:  # also a bug
+            is_bug = not isinstance(error, UvastError)
+            text = f"a fault of the app, see its terminal: {error!r}" if is_bug else str(error)
+            if self._faults.get(duty) != text:
+                self._faults[duty] = text
+                if is_bug:
+                    traceback.print_exc()
+                self.news.tell(encoded({"error": text}))
+        else:
+            self._faults.pop(duty, None)
+
+    def _keep_round(self) -> None:
+        keep_round(self)
 
     def _look_at_files(self) -> None:
-        self._n_rounds += 1
-        is_due = self._files_changed.is_set() or self._n_rounds % ROUNDS_BETWEEN_LOOKS == 0
-        self._files_changed.clear()
-        if is_due and self.overview.refresh():
+        if self.overview.refresh():
             self.news.tell(encoded({"project": self.store.number}))
 
     def _cut_anew(self) -> None:
@@ -160,10 +179,11 @@ class App:
             self.news.tell(encoded({"project": note.number, **sentence}))
 
     def _tell_job(self, job: Job) -> None:
+        """Jobs wait meanwhile: what takes long is left to the keeper."""
         self.news.tell(encoded({"job": job.number, "state": job.state}))
         self._files_changed.set()
         if job.kind == "segment" and job.state == "done":
-            keep_round(self)
+            self._segmented.set()
 
     def _tell_progress(self) -> None:
         for job in self.jobs.all:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from uvast.errors import InputError
-from uvast.exchange import BACKGROUND
 from uvast.exchange.records import one_line
-from uvast.report.palette import BACKGROUND as GREY
-from uvast.report.palette import HUES
+from uvast.report.palette import GREY, HUES
+from uvast.vocabulary import BACKGROUND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

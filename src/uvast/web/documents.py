@@ -97,6 +97,8 @@ class Document:
         n_ids: how many ids were given so far.
         touched: the ids of what the last edit changed.
         kept: the items in order, if that is known.
+        looked_changed: the version in which `looked_at` was changed last.
+        looked_by: who did that.
     """
 
     video: str
@@ -107,6 +109,8 @@ class Document:
     n_ids: int = 0
     touched: tuple[str, ...] = field(default=(), compare=False, repr=False)
     kept: Arranged | None = field(default=None, compare=False, repr=False)
+    looked_changed: int = 0
+    looked_by: str = ""
 
     @cached_property
     def arranged(self) -> Arranged:
@@ -171,6 +175,7 @@ class Document:
             )
         if edit.reviewed is not None and edit.reviewed.before != self.reviewed:
             raise ConflictError("its review was changed in the meantime", where=self.video)
+        stays = edit.looked_at is None
         return Document(
             self.video,
             items,
@@ -180,6 +185,8 @@ class Document:
             n_ids,
             edit.ids,
             self.arranged.changed(_named(edit.ids, self.items), _named(edit.ids, items)),
+            self.looked_changed if stays else version,
+            self.looked_by if stays else author,
         )
 
     def changed_since(self, before: Document) -> tuple[list[Item], list[str]]:
@@ -229,6 +236,14 @@ def from_annotations(annotations: VideoAnnotations, like: Document) -> Edit:
         looked_at = ()
     changed = looked_at != like.looked_at
     return Edit(tuple(items), SpansEdit(like.looked_at, looked_at) if changed else None)
+
+
+def imported(annotations: VideoAnnotations, like: Document) -> Edit:
+    """As `from_annotations`; nobody has reviewed events that a file brings or takes away."""
+    edit = from_annotations(annotations, like)
+    if not (like.reviewed and edit.items):
+        return edit
+    return replace(edit, reviewed=FlagEdit(before=True, after=False))
 
 
 def relabelled(document: Document, names: Mapping[str, str]) -> Edit:

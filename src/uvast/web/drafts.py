@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from uvast.exchange import FrameTimes
     from uvast.web.changes import Change, Origin
+    from uvast.web.documents import Spans
 
 
 class Made(NamedTuple):
@@ -167,7 +168,7 @@ class Draft:
             case Merge():
                 self._merge(change)
             case Observed():
-                self._looked_at = None if change.spans is None else as_spans(change.spans)
+                self._observe(None if change.spans is None else as_spans(change.spans))
             case Reviewed():
                 self._reviewed = change.value
             case Accept():
@@ -175,7 +176,8 @@ class Draft:
             case ClicksFrom():
                 click_in_each(self, change)
             case Clear():
-                self._touched.update(dict.fromkeys((*self._document.items, *self._touched)))
+                for id_ in self.events:
+                    self.remove(id_)
 
     def own(self, id_: str, *, segment: bool = False) -> Event:
         """An event that nobody else has touched since the author saw it."""
@@ -184,12 +186,8 @@ class Draft:
             if id_number(id_) <= self._n_ids:
                 raise ConflictError("this event was deleted in the meantime", where=self.video)
             raise InputError(f"no event {id_}", where=self.video, remedy="load the video again")
-        if item is not None and item.changed > self._seen and item.by != self._author:
-            raise ConflictError(
-                f"{event.label!r} at {event.start:.2f} s was changed by {item.by or 'somebody'} "
-                "in the meantime",
-                where=self.video,
-            )
+        if item is not None:
+            self._check_seen(f"{event.label!r} at {event.start:.2f} s", item.changed, item.by)
         if segment and event.is_point:
             raise InputError(
                 f"{event.label!r} at {event.start:.2f} s is a click, not a segment",
@@ -227,6 +225,19 @@ class Draft:
             )
         start, end = self._scene.inside(start, end, self.video)
         return Event(_label(label), start, end, annotator=self._author)
+
+    def _check_seen(self, what: str, changed: int, by: str) -> None:
+        """Refuses to touch what others changed, in a version that the author did not see."""
+        if changed > self._seen and by != self._author:
+            who = by or "somebody"
+            raise ConflictError(f"{what} was changed by {who} in the meantime", where=self.video)
+
+    def _observe(self, spans: Spans | None) -> None:
+        if spans != self._looked_at:
+            before = self._document
+            what = "what counts as looked at"
+            self._check_seen(what, before.looked_changed, before.looked_by)
+            self._looked_at = spans
 
     def _move(self, change: Move) -> None:
         event = self.own(change.id)

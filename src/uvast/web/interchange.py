@@ -7,7 +7,7 @@ import zipfile
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from uvast.errors import InputError, UvastError
+from uvast.errors import InputError, LabelError, UvastError
 from uvast.exchange import (
     ConstantRate,
     Source,
@@ -20,21 +20,39 @@ from uvast.exchange import (
     without_overlaps,
 )
 from uvast.exchange.formats import read, write
-from uvast.projects.exports import exported_names
+from uvast.projects.exports import as_exported, exported_names
+from uvast.projects.imports import joined
 from uvast.web.classes import background_of
+from uvast.web.page_words import page_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from uvast.exchange import Format, FrameTimes, Overlaps, VideoAnnotations
+    from uvast.projects.imports import Existing
     from uvast.web.app import App
 
 
 @dataclass(frozen=True)
 class Incoming:
-    """What a file says of the project's videos, and what of it could not be kept."""
+    """What a file says of the project's videos, and what of it could not be kept.
 
+    Args:
+        name: of the file.
+        videos: one record a video that has events.
+        notes: one sentence each.
+    """
+
+    name: str
     videos: tuple[VideoAnnotations, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """How many videos an import changed, and what was left out or changed on the way."""
+
+    n_changed: int
     notes: tuple[str, ...]
 
 
@@ -54,7 +72,6 @@ def incoming(
     *,
     format_name: str | None = None,
     rate: str | None = None,
-    overlaps: Overlaps = "error",
     video: str | None = None,
 ) -> Incoming:
     """Reads a file that somebody sent.
@@ -65,10 +82,9 @@ def incoming(
         name: of the file; formats that name no video go by it.
         format_name: its format; None goes by the content.
         rate: frames a second, where it counts frames and the video's own are not meant.
-        overlaps: which of several intervals at one time counts.
         video: the video it is of, if it is of one; None goes by the names.
     """
-    source = Source(content, name, _times(app, rate))
+    source = Source(content, name, _times(app, rate, video))
     kind = recognised(source) if format_name is None else format_named(format_name, "format")
     reading = read(kind, source)
     names = [one.video for one in reading.videos]
@@ -78,35 +94,69 @@ def incoming(
         matched = {names[0]: app.project.video(video).name}
     else:
         matched = match_videos(
-            names, app.project.names, files=exported_names(app.project), where=name
+            names,
+            app.project.names,
+            files=exported_names(app.project),
+            paths=source.paths,
+            where=name,
         )
-    ruled = without_overlaps(reading.videos, overlaps)
-    videos = tuple(replace(one, video=matched[one.video]) for one in ruled.videos)
-    for one in videos:
-        native.check(one, Target(name))  # a journal would keep what cannot be saved
+    videos = [replace(one, video=matched[one.video]) for one in reading.videos]
     if len({one.video for one in videos}) < len(videos):
         raise InputError(f"{name} has one video twice", remedy="import one at a time")
-    return Incoming(videos, (*reading.warnings, *ruled.notes))
+    kept = tuple(one for one in videos if one.events)
+    if not kept:
+        raise LabelError("has no annotations to import", where=name, remedy="check the file")
+    left = [f"{one.video}: has no annotations to import" for one in videos if not one.events]
+    return Incoming(name, kept, (*map(page_words, reading.warnings), *left))
+
+
+def take_in_labels(
+    app: App,
+    found: Incoming,
+    author: str,
+    *,
+    existing: Existing = "refuse",
+    overlaps: Overlaps = "error",
+) -> Taken:
+    """Imports what a file says, as one change that can be undone.
+
+    Args:
+        app: the project.
+        found: in the file.
+        author: who does it.
+        existing: what happens to videos that have labels, see `uvast.projects.imports`.
+        overlaps: which of several intervals at one time counts.
+    """
+    notes = list(found.notes)
+
+    def wanted(before: VideoAnnotations, new: VideoAnnotations) -> VideoAnnotations:
+        ruled = without_overlaps([joined(before, new, existing, found.name)], overlaps)
+        notes.extend(ruled.notes)
+        (video,) = ruled.videos
+        native.check(video, Target(found.name))  # a journal would keep what cannot be saved
+        return video
+
+    return Taken(app.store.take_in(found.videos, author, wanted), tuple(notes))
 
 
 def outgoing(app: App, format_name: str, what: str, names: Sequence[str]) -> Outgoing:
     """Labels or predictions of videos in another tool's format; several files come as a zip."""
-    kind = format_named(format_name, "format")
-    videos = [one for name in names if (one := _said(app, name, what)) is not None]
+    kind = format_named(format_name, "format", to_write=True)
+    videos = {name: one for name in names if (one := _said(app, name, what, kind)) is not None}
     if not videos:
         raise InputError(f"there are no {what} to export", remedy="label or segment a video first")
     suffix = kind.suffixes[0]
     stem = f"{app.project.path.resolve().name}-{what}"
     if "videos" in kind.holds or len(videos) == 1:
-        stem = videos[0].video if len(videos) == 1 else stem
-        content, notes = _written(app, kind, videos, f"{stem}{suffix}")
+        stem = next(iter(videos)) if len(videos) == 1 else stem
+        content, notes = _written(app, kind, list(videos.values()), f"{stem}{suffix}")
         return Outgoing(f"{stem}{suffix}", content, notes)
     packed = io.BytesIO()
     all_notes: dict[str, None] = {}
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for one in videos:
-            content, notes = _written(app, kind, [one], f"{one.video}{suffix}")
-            archive.writestr(f"{one.video}{suffix}", content)
+        for name, one in videos.items():
+            content, notes = _written(app, kind, [one], f"{name}{suffix}")
+            archive.writestr(f"{name}{suffix}", content)
             all_notes |= dict.fromkeys(notes)
     return Outgoing(f"{stem}.zip", packed.getvalue(), tuple(all_notes))
 
@@ -115,30 +165,36 @@ def _written(
     app: App, kind: Format, videos: Sequence[VideoAnnotations], place: str
 ) -> tuple[bytes, tuple[str, ...]]:
     background = background_of(app.store.classes)
-    target = Target(place, _times(app, None), overlaps="first")
+    target = Target(place, _times(app), overlaps="first")
     if background:
         target = replace(target, background=background[0])
     written = write(kind, videos, target)
     return written.content, written.warnings
 
 
-def _said(app: App, name: str, what: str) -> VideoAnnotations | None:
+def _said(app: App, name: str, what: str, kind: Format) -> VideoAnnotations | None:
     video = app.project.video(name)
     found = app.store.document(name).annotations
     if what == "predictions":
         found = replace(found, events=app.predictions.events(name), observed=None)
-    if not found.events:
-        return None
-    return replace(found, frame_rate=video.frames_per_second, duration=video.seconds or None)
+    return as_exported(found, video, kind) if found.events else None
 
 
-def _times(app: App, rate: str | None) -> Callable[[str], FrameTimes | None]:
-    """Frames of a file are those of the video; of another rate if one is given."""
+def _times(
+    app: App, rate: str | None = None, video: str | None = None
+) -> Callable[[str], FrameTimes | None]:
+    """Frames of a file are those of the video, whose name it has unless one was chosen.
+
+    They are of another rate if one is given.
+    """
     constant = None if rate is None else ConstantRate(parse_rate(rate, "rate"))
+    chosen = None if video is None else app.project.video(video)
 
     def times_of(name: str) -> FrameTimes | None:
         if constant is not None:
             return constant
+        if chosen is not None:
+            return app.media.source_times(chosen)
         try:
             files = exported_names(app.project)
             matched = match_videos([name], app.project.names, files=files)[name]

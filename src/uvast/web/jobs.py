@@ -53,6 +53,8 @@ class Job:
         video: the video it is about.
         error: why it failed, one sentence.
         stopped: when somebody cancelled it.
+        asked: the command as it was asked for, before a training had its folder; who asks for the
+            same gets the same job.
     """
 
     number: Annotated[int, Field(ge=1, lt=2**31)]
@@ -69,6 +71,7 @@ class Job:
     video: str | None = None
     error: str | None = None
     stopped: float | None = None
+    asked: tuple[str, ...] = ()
 
     @property
     def is_over(self) -> bool:
@@ -122,13 +125,14 @@ class Jobs:
                 raise MissingFileError(f"no job {number}", remedy="load the page again")
             return self._jobs[number]
 
-    def open(self, kind: Kind, video: str | None = None) -> Job | None:
-        """The one of a kind, and of a video if it has one, that is not over yet."""
+    def open(self, kind: Kind, asked: Sequence[str], video: str | None = None) -> Job | None:
+        """The one that was asked for in the same words and is not over yet."""
+        wanted = kind, tuple(asked), video
         with self._lock:
             found = (
                 job
                 for job in self._jobs.values()
-                if not job.is_over and job.kind == kind and job.video == video
+                if not job.is_over and (job.kind, job.asked, job.video) == wanted
             )
             return next(found, None)
 
@@ -141,10 +145,15 @@ class Jobs:
         author: str = "",
         output: str = "",
         video: str | None = None,
+        asked: Sequence[str] | None = None,
     ) -> Job:
-        """Queues a job; one that is the same and not over yet is enough."""
+        """Queues a job; one that is the same and not over yet is enough.
+
+        `asked` is the command by which the same one is known; None if it is `command`.
+        """
+        asked = command if asked is None else asked
         with self._lock:
-            if (same := self.open(kind, video)) is not None:
+            if (same := self.open(kind, asked, video)) is not None:
                 return same
             if sum(not job.is_over for job in self._jobs.values()) >= MOST_WAITING:
                 raise InputError(f"{MOST_WAITING} jobs wait already", remedy="cancel some of them")
@@ -158,6 +167,7 @@ class Jobs:
                 created=time.time(),
                 output=output,
                 video=video,
+                asked=tuple(asked),
             )
             self._keep(job)
         self.step()

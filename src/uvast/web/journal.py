@@ -1,7 +1,7 @@
 """The journal: every acknowledged edit, a line each, on the disk before anybody is told.
 
-A line is written whole or not at all: what a full disk leaves of it is cut off at once, what a
-kill leaves of it when the journal is next opened.
+A line is written whole or not at all: what a full disk leaves of it is cut off at once or before
+the next one, what a kill leaves of it when the journal is next opened.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pydantic
 from pydantic import Field
 
 from uvast.errors import CorruptFileError, OutputError
-from uvast.files import first_fault, read_bytes, unreadable, unwritable, write_bytes
+from uvast.files import first_fault, read_bytes, unwritable, write_bytes
 from uvast.web.classes import ClassesEdit  # noqa: TC001 (pydantic reads both)
 from uvast.web.documents import Edit  # noqa: TC001
 
@@ -85,6 +85,7 @@ class Journal:
         except OSError as error:
             raise unwritable(path, error) from error
         self._n_bytes = os.fstat(self._file).st_size
+        self._is_torn = False
 
     def read(self) -> tuple[Entry, ...]:
         """All entries; a line that was not written to its end was never acknowledged."""
@@ -104,6 +105,8 @@ class Journal:
     def append(self, entry: Entry) -> None:
         """Writes an entry to the disk; if that fails the journal is as it was."""
         line = entry.line
+        if self._is_torn:
+            self._cut(self._n_bytes)
         try:
             left = memoryview(line)
             while left:
@@ -129,12 +132,13 @@ class Journal:
         os.close(self._file)
 
     def _cut(self, n_bytes: int) -> None:
+        self._is_torn = True
         try:
             os.ftruncate(self._file, n_bytes)
             os.fsync(self._file)
         except OSError as error:
-            raise unreadable(self.path, error, remedy="stop the app and check the disk") from error
-        self._n_bytes = n_bytes
+            raise unwritable(self.path, error) from error
+        self._n_bytes, self._is_torn = n_bytes, False
 
 
 def _sync_folder(folder: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from anyio import open_file
 from starlette.responses import Response, StreamingResponse
 
+from uvast.data.spec import SPEC_FILE
 from uvast.errors import CorruptFileError, MissingFileError
 from uvast.exchange import ConstantRate, PresentationTimes, exact_rate
 from uvast.files import unreadable
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from uvast.projects import Project, ProjectVideo
 
     Features = NDArray[np.floating[Any]]
+    Stamp = tuple[int, int]
 
 _N_DECODERS = 2
 
@@ -47,7 +49,7 @@ class Media:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._times: dict[str, tuple[int, FrameTimes | None]] = {}
+        self._times: dict[str, tuple[Stamp, FrameTimes | None]] = {}
         self._cache = project.path / "app" / "cache"
         self.decoders = ThreadPoolExecutor(_N_DECODERS, "uvast pictures")
         self.strips = Strips(self._cache / "strips")
@@ -77,12 +79,18 @@ class Media:
 
     def frame_times(self, video: ProjectVideo) -> FrameTimes | None:
         """The frames on which clicks stand: of the features, which are fewer, else of the video."""
-        features = self._project.features_path(video.name)
-        stamp = features.stat().st_mtime_ns if features.is_file() else 0
+        stamp = self.stamp(video)
+        if stamp is None:
+            return _by_rate(video)
         if self._times.get(video.name, (None, None))[0] != stamp:
-            times = self._project.frame_times(video.name) if stamp else None
-            self._times[video.name] = stamp, times
+            self._times[video.name] = stamp, self._project.frame_times(video.name)
         return self._times[video.name][1] or _by_rate(video)
+
+    def stamp(self, video: ProjectVideo) -> Stamp | None:
+        """Changes with the features of a video and what is said of them; None without features."""
+        features = _changed_at(self._project.features_path(video.name))
+        spec = _changed_at(self._project.path / SPEC_FILE)  # which may tell the rate
+        return (features, spec) if features else None
 
     def seconds(self, video: ProjectVideo) -> float | None:
         """The length of a video; without one, that of its features."""
@@ -151,6 +159,11 @@ class Media:
                 f"browsers cannot play video {name}", remedy="make a proxy of it first"
             )
         return path
+
+
+def _changed_at(path: Path) -> int:
+    """Another number once a file was written again; 0 without one."""
+    return path.stat().st_mtime_ns if path.is_file() else 0
 
 
 def _by_rate(video: ProjectVideo) -> FrameTimes | None:

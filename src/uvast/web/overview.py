@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from uvast.errors import UvastError
 from uvast.web.job_views import job_view, run_views
+from uvast.web.views import mark_of
 
 if TYPE_CHECKING:
     from uvast.projects import ProjectVideo
@@ -24,6 +25,7 @@ N_JOBS = 50
 class _Facts:
     """What the files of a video tell."""
 
+    v: str
     seconds: float | None
     has_video: bool = False
     has_features: bool = False
@@ -44,6 +46,7 @@ class Overview:
         self._app = app
         self._path = app.project.path.resolve()
         self._lock = threading.Lock()
+        self._looking = threading.Lock()
         self._facts: dict[str, _Facts] = {}
         self._rows: dict[str, tuple[Document, _Facts, bytes]] = {}
         self._slow: dict[str, object] = {}
@@ -51,6 +54,10 @@ class Overview:
 
     def refresh(self) -> bool:
         """Looks at the files again; whether anything is different."""
+        with self._looking:  # who looked first tells first
+            return self._refresh()
+
+    def _refresh(self) -> bool:
         facts = {video.name: self._look_at(video) for video in self._app.project.videos}
         slow: dict[str, object] = {
             "runs": run_views(self._app.project.path),
@@ -105,7 +112,7 @@ class Overview:
         try:
             return self._facts_of(video, self._app.store.fault(video.name))
         except (UvastError, OSError) as error:
-            return _Facts(video.seconds or None, error=str(error))
+            return _Facts(mark_of(video), video.seconds or None, error=str(error))
 
     def _facts_of(self, video: ProjectVideo, fault: UvastError | None) -> _Facts:
         app, name = self._app, video.name
@@ -113,6 +120,7 @@ class Overview:
         segments = () if found is None else found.segments
         total = sum(one.uncertainty for one in segments)
         return _Facts(
+            v=mark_of(video),
             seconds=app.media.seconds(video),
             has_video=video.is_video and video.path.is_file(),
             has_features=app.project.features_path(name).is_file(),

@@ -9,7 +9,7 @@ import numpy as np
 
 from uvast.errors import InputError
 from uvast.features.extras import extra
-from uvast.features.frames import packet_times
+from uvast.features.packet_times import packet_times
 from uvast.features.pictures import exact_picture, film_pictures
 from uvast.files import write_bytes
 

@@ -67,7 +67,7 @@ def make_plan(app: App, wanted: JobRequest) -> Plan:
 
 def start_job(app: App, plan: Plan, author: str) -> Job:
     """Queues it; labels are brought to disk first, a new run gets its folder."""
-    if (same := app.jobs.open(plan.kind, plan.video)) is not None:
+    if (same := app.jobs.open(plan.kind, plan.command, plan.video)) is not None:
         return same
     app.store.save()
     command, output = plan.command, plan.output
@@ -82,6 +82,7 @@ def start_job(app: App, plan: Plan, author: str) -> Job:
         author=author,
         output=output,
         video=plan.video,
+        asked=plan.command,
     )
 
 

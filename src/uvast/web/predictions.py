@@ -96,13 +96,17 @@ class Predictions:
 
     def events(self, video: str) -> tuple[Event, ...]:
         """The predicted segments as events in seconds."""
-        found = self.of(video)
-        return () if found is None else tuple(map(_event, timed(found)))
+        return events_of(self.of(video))
 
     def _read(self, video: str) -> PredictionFile | None:
         with suppress(UvastError):
             return read_record(self._folder / f"{video}.json", PredictionFile)
         return None
+
+
+def events_of(found: PredictionFile | None) -> tuple[Event, ...]:
+    """The segments of a prediction as events in seconds."""
+    return () if found is None else tuple(map(_event, timed(found)))
 
 
 def timed(found: PredictionFile) -> list[PredictedSegment]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from uvast.errors import UvastError
 from uvast.evaluation.metrics import count, sum_counts
-from uvast.exchange import BACKGROUND, ConstantRate, Event, VideoAnnotations, frame_labels
+from uvast.exchange import ConstantRate, Event, VideoAnnotations, frame_labels
 from uvast.files import read_record
-from uvast.vocabulary import Vocabulary
+from uvast.vocabulary import BACKGROUND, Vocabulary
 from uvast.web.classes import background_of
 from uvast.web.rounds import Round, round_files, rounds_folder
 

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from uvast.files import read_record, write_json
+from uvast.files.names import MANIFEST
 
 if TYPE_CHECKING:
     from uvast.web.app import App
-
-MANIFEST = "segmentation.json"
-"""As in `uvast.inference.output`, which would bring torch along."""
 
 _Label = Annotated[str, Field(min_length=1, max_length=1000)]
 _Seconds = Annotated[float, Field(ge=0, le=1e9)]

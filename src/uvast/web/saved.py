@@ -17,9 +17,10 @@ from pydantic import Field
 
 from uvast.data.spec import read_spec
 from uvast.errors import ConfigError, UvastError
-from uvast.exchange import BACKGROUND, Event, Span, Target, native
+from uvast.exchange import Event, Span, Target, native
 from uvast.files import is_present, read_bytes, read_record, write_bytes
 from uvast.projects.settings import write_background
+from uvast.vocabulary import BACKGROUND
 from uvast.web.classes import Classes, background_of
 from uvast.web.documents import Document
 from uvast.web.items import Item
@@ -57,6 +58,8 @@ class SavedDocument:
         number: the last entry of the journal that is in it.
         written: the hash of the annotations file that goes with it, empty for no file.
         replaced: the hash of the one that was there before.
+        looked_changed: as in `Document`.
+        looked_by: as in `Document`.
     """
 
     items: tuple[_SavedItem, ...]
@@ -67,6 +70,8 @@ class SavedDocument:
     number: int
     written: _Hash
     replaced: _Hash
+    looked_changed: int = 0
+    looked_by: Annotated[str, Field(max_length=1000)] = ""
 
     def document(self, video: str) -> Document:
         """The document of a video."""
@@ -78,6 +83,8 @@ class SavedDocument:
             self.reviewed,
             self.version,
             self.n_ids,
+            looked_changed=self.looked_changed,
+            looked_by=self.looked_by,
         )
 
 
@@ -151,6 +158,8 @@ class Shelf:
             number,
             content.hash,
             replaced,
+            document.looked_changed,
+            document.looked_by,
         )
         saved = _SAVED.dump_json(record)
         write_bytes(self._documents / f"{document.video}.json", saved)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from uvast.web.cutting import Cutter
     from uvast.web.documents import Document
     from uvast.web.full_pass import NamedModel
-    from uvast.web.media import Media
+    from uvast.web.media import Media, Stamp
+
+T = TypeVar("T")
 
 N_READY = 4
 """Videos whose features are held in memory."""
@@ -34,10 +36,18 @@ SECONDS_A_SEGMENT = 10.0
 
 
 class _Found(NamedTuple):
-    """What was found of a document, and by what."""
+    """What was found of a document, and by what.
+
+    Args:
+        document: whose clicks they are.
+        stamp: of the features; None without, or as long as they were not read.
+        model: of the classes.
+        pseudo: the segments.
+    """
 
     document: Document
-    by: tuple[Cutter | None, NamedModel | None]
+    stamp: Stamp | None
+    model: NamedModel | None
     pseudo: Pseudo
 
 
@@ -56,7 +66,8 @@ class PseudoSegmenter:
         self._tell = tell
         self._lock = threading.Lock()
         self._worker = ThreadPoolExecutor(1, "uvast pseudo")
-        self._cutters: OrderedDict[str, tuple[int, Cutter | None]] = OrderedDict()
+        self._cutters: OrderedDict[str, tuple[Stamp, Cutter]] = OrderedDict()
+        self._asked: dict[str, Stamp] = {}
         self._model: NamedModel | None = None
         self._ids: dict[str, int] = {}
         self._pass = FullPass(project)
@@ -66,17 +77,20 @@ class PseudoSegmenter:
         """By the features if they are at hand, else by midpoints while they are being read."""
         if not document.clicks:
             return Pseudo()
-        cutter = self._cutter(document, video)
-        by = (cutter, self._model)
+        stamp, model = self._media.stamp(video), self._model
+        cutter = self._cutter(video.name, stamp)
         known = self._found.get(video.name)
-        if known is None or known.document is not document or known.by != by:
-            known = _Found(document, by, self._cut(document, video, cutter))
-            with self._lock:
-                self._found[video.name] = known
-                self._found.move_to_end(video.name)
-                while len(self._found) > N_FOUND:
-                    self._found.popitem(last=False)
-        return known.pseudo
+        is_same = known is not None and known.document is document and known.stamp == stamp
+        # without features at hand an earlier model will do: they are not read for a new one alone
+        if known is not None and is_same and (known.model is model or cutter is None):
+            return known.pseudo
+        if cutter is None and stamp is not None:
+            self._ask(document, video, stamp)
+        pseudo = self._cut(document, video, cutter)
+        found = _Found(document, None if cutter is None else stamp, model, pseudo)
+        with self._lock:
+            _put(self._found, video.name, found, N_FOUND)
+        return pseudo
 
     def _cut(self, document: Document, video: ProjectVideo, cutter: Cutter | None) -> Pseudo:
         times = self._media.frame_times(video)
@@ -96,8 +110,7 @@ class PseudoSegmenter:
                 self._ids = {name: number for number, name in enumerate(model.names)}
                 names = list(self._cutters)
                 for _, cutter in self._cutters.values():
-                    if cutter is not None:
-                        cutter.forget()
+                    cutter.forget()
             for name in names:
                 self._tell(name)
 
@@ -123,27 +136,26 @@ class PseudoSegmenter:
         edges = np.clip(times.edges(cuts), span.start, span.end).tolist()
         return segments_of(span, [one for _, one in kept], edges)
 
-    def _cutter(self, document: Document, video: ProjectVideo) -> Cutter | None:
-        """The video's features, if they were read; else they will be."""
-        path = self._project.features_path(video.name)
-        try:
-            stamp = path.stat().st_mtime_ns
-        except OSError:
-            return None
+    def _cutter(self, name: str, stamp: Stamp | None) -> Cutter | None:
+        """A video's features, if they are at hand."""
         with self._lock:
-            known = self._cutters.get(video.name)
-            if known is not None and known[0] == stamp:
-                self._cutters.move_to_end(video.name)
-                return known[1]
-            self._cutters[video.name] = stamp, None
-            while len(self._cutters) > N_READY:
-                self._cutters.popitem(last=False)
+            known = self._cutters.get(name)
+            if known is None or known[0] != stamp:
+                return None
+            self._cutters.move_to_end(name)
+            return known[1]
+
+    def _ask(self, document: Document, video: ProjectVideo, stamp: Stamp) -> None:
+        """Has features read, once: those that cannot be read are not tried again."""
+        with self._lock:
+            if self._asked.get(video.name) == stamp:
+                return
+            self._asked[video.name] = stamp
         usual = (self._media.seconds(video) or 0.0) / SECONDS_A_SEGMENT
         n_segments = max(1, round(usual), len(document.clicks))
         self._worker.submit(self._read, video, stamp, n_segments)
-        return None
 
-    def _read(self, video: ProjectVideo, stamp: int, n_segments: int) -> None:
+    def _read(self, video: ProjectVideo, stamp: Stamp, n_segments: int) -> None:
         from uvast.web.cutting import Cutter  # compiles its loops: not while the app starts
 
         try:
@@ -151,6 +163,15 @@ class PseudoSegmenter:
         except (UvastError, MemoryError):  # midpoints will do
             return
         with self._lock:
-            if self._cutters.get(video.name, (0, None))[0] == stamp:
-                self._cutters[video.name] = stamp, cutter
+            if self._asked.get(video.name) == stamp:
+                del self._asked[video.name]
+            _put(self._cutters, video.name, (stamp, cutter), N_READY)
         self._tell(video.name)
+
+
+def _put(kept: OrderedDict[str, T], name: str, value: T, most: int) -> None:
+    """Puts a value last; the first ones go if there are too many."""
+    kept[name] = value
+    kept.move_to_end(name)
+    while len(kept) > most:
+        kept.popitem(last=False)

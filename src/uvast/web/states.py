@@ -78,10 +78,18 @@ class Delta(NamedTuple):
 
 @dataclass
 class _Kept:
-    """The last state of a video, and the deltas that led there."""
+    """The last state of a video, and the deltas that led there.
+
+    Args:
+        lock: of who brings it up to date.
+        state: None at first.
+        predicted: the stamp of the first state that shows the prediction of now.
+        deltas: the newest last.
+    """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     state: State | None = None
+    predicted: int = 0
     deltas: deque[Delta] = field(default_factory=lambda: deque(maxlen=N_DELTAS))
 
 
@@ -118,6 +126,17 @@ class States:
             deltas = [one.json for one in kept.deltas]
             return state, deltas[places[0] :] if places else None
 
+    def shows(self, name: str, stamp: int, prediction: PredictionFile | None) -> bool:
+        """Whether the state of a stamp shows a prediction; a stamp that is not known does not.
+
+        Waits for nobody, so that it may be asked while documents are locked.
+        """
+        with self._lock:
+            kept = self._kept.get(name)
+        if kept is None or kept.state is None:
+            return False
+        return kept.state.prediction is prediction and kept.predicted <= stamp
+
     def refresh(self, names: Sequence[str] | None = None) -> None:
         """Brings those of these videos up to date that are looked at; None for all."""
         known = self._app.project.names
@@ -145,6 +164,8 @@ class States:
         state = State(next(self._stamps), document, pseudo, prediction, shown)
         if before is not None and before.is_like(state):
             return before
+        if before is None or before.prediction is not prediction:
+            kept.predicted = state.stamp
         kept.state = state
         if before is not None:
             delta = delta_of(before, state)

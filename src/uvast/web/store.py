@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from uvast.web.answered import Answered
 from uvast.web.classes import Classes, ClassesEdit, changed, with_background, with_labels
-from uvast.web.documents import ConflictError, Document, Edit, from_annotations, relabelled
+from uvast.web.documents import ConflictError, Document, Edit, imported, relabelled
 from uvast.web.drafts import Made, apply, repeat
 from uvast.web.journal import Entry, Journal
 from uvast.web.loading import load
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from uvast.web.classes import ClassChange
     from uvast.web.journal import Kind
     from uvast.web.scenes import Scene
+
+    Joined = Callable[[VideoAnnotations, VideoAnnotations], VideoAnnotations]
 
 LARGE_JOURNAL = 16 * 2**20
 
@@ -132,10 +134,19 @@ class Store:
                 self._commit("change", author, edit, edited, key=key, ids=made.ids)
             return made
 
-    def take_in(self, found: Sequence[VideoAnnotations], author: str) -> int:
-        """Imports annotations in place of what there is, as one entry; how many videos changed."""
+    def take_in(self, found: Sequence[VideoAnnotations], author: str, joined: Joined) -> int:
+        """Imports annotations as one entry; how many videos changed.
+
+        Args:
+            found: one record a video.
+            author: who does it.
+            joined: what a video shall have, by what it has and what was found.
+        """
         with self._writing():
-            edits = {one.video: from_annotations(one, self._present(one.video)) for one in found}
+            edits = {}
+            for one in found:
+                document = self._present(one.video)
+                edits[one.video] = imported(joined(document.annotations, one), document)
             edits = {name: edit for name, edit in edits.items() if edit}
             if edits:
                 self._commit("import", author, edits, self._edited(edits, author))

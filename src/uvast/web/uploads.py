@@ -5,19 +5,21 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
 from uvast.errors import InputError, OutputError
-from uvast.features.sources import VIDEO_SUFFIXES
 from uvast.files import atomic_path, is_present, unwritable
+from uvast.files.kinds import VIDEO_SUFFIXES
 from uvast.projects.videos import plain_name
 from uvast.web.answers import TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
+    from typing import BinaryIO
 
     from uvast.errors import UvastError
     from uvast.projects import Project
@@ -73,6 +75,8 @@ def take_in(project: Project, path: Path) -> tuple[str, ...]:
 async def receive(stream: AsyncIterator[bytes], folder: Path, name: str, size: int | None) -> Path:
     """Writes what comes to a new file in a folder; half an upload leaves nothing.
 
+    A file of the same name that comes meanwhile stays.
+
     Args:
         stream: the bytes.
         folder: made if it does not exist.
@@ -81,21 +85,45 @@ async def receive(stream: AsyncIterator[bytes], folder: Path, name: str, size: i
     """
     path = folder / name
     if is_present(path):
-        raise OutputError("is there already", where=name, remedy="rename the file and try again")
+        raise _is_there(name)
     if (size or 0) > LARGEST_VIDEO:
         raise _too_large()
     _check_room(folder, size or 0)
-    with atomic_path(path) as temporary:
-        n_bytes = 0
-        with temporary.open("wb") as file:
-            async for piece in stream:
-                n_bytes += len(piece)
-                if n_bytes > LARGEST_VIDEO:
-                    raise _too_large()
-                await to_thread.run_sync(file.write, piece)
-        if size is not None and n_bytes != size:
-            raise InputError(f"{n_bytes} of {size} bytes arrived", remedy="send it again")
+    with ExitStack() as undo:
+        with atomic_path(path) as temporary:
+            n_bytes = await _write(stream, temporary)
+            if size is not None and n_bytes != size:
+                raise InputError(f"{n_bytes} of {size} bytes arrived", remedy="send it again")
+            _reserve(path)
+            undo.callback(path.unlink, missing_ok=True)
+        undo.pop_all()
     return path
+
+
+async def _write(stream: AsyncIterator[bytes], path: Path) -> int:
+    """The bytes of a stream to a file; how many they are."""
+    n_bytes = 0
+    with path.open("wb") as file:
+        async for piece in stream:
+            n_bytes += len(piece)
+            if n_bytes > LARGEST_VIDEO:
+                raise _too_large()
+            await to_thread.run_sync(file.write, piece)
+        await to_thread.run_sync(_to_disk, file)  # minutes for gigabytes
+    return n_bytes
+
+
+def _to_disk(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _reserve(path: Path) -> None:
+    """An empty file, by whoever is the first: the whole one takes its place in a moment."""
+    try:
+        path.touch(exist_ok=False)
+    except FileExistsError:
+        raise _is_there(path.name) from None
 
 
 def _check_room(folder: Path, size: int) -> None:
@@ -107,6 +135,10 @@ def _check_room(folder: Path, size: int) -> None:
     if free < size + SPARE:
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         raise unwritable(folder, full) from full
+
+
+def _is_there(name: str) -> OutputError:
+    return OutputError("is there already", where=name, remedy="rename the file and try again")
 
 
 def _too_large() -> TooLargeError:

@@ -23,6 +23,7 @@ def about(app: App, video: ProjectVideo, document: Document, pseudo: Pseudo) -> 
     looked_at = document.looked_at
     return {
         "name": video.name,
+        "v": mark_of(video),
         "version": document.version,
         "seconds": app.media.seconds(video),
         "frames_per_second": video.frames_per_second,
@@ -38,6 +39,11 @@ def about(app: App, video: ProjectVideo, document: Document, pseudo: Pseudo) -> 
         "has_features": app.project.features_path(video.name).is_file(),
         "has_video": video.is_video and video.path.is_file(),
     }
+
+
+def mark_of(video: ProjectVideo) -> str:
+    """Stands in the addresses of its pictures: browsers keep them, also for another project."""
+    return video.fingerprint[:16]
 
 
 def prediction_view(found: PredictionFile) -> dict[str, object]:
@@ -59,7 +65,7 @@ def prediction_view(found: PredictionFile) -> dict[str, object]:
 def _address(playable: Path, video: ProjectVideo) -> str:
     """Where the player gets it; another one once there is a proxy."""
     kind = "o" if playable == video.path else "p"
-    return f"/media/{quote(video.name, safe='')}?v={video.fingerprint[:16]}{kind}"
+    return f"/media/{quote(video.name, safe='')}?v={mark_of(video)}{kind}"
 
 
 def _proxy(app: App, name: str) -> dict[str, object] | None:

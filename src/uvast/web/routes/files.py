@@ -15,8 +15,9 @@ from uvast.errors import InputError, MissingFileError
 from uvast.exchange import FORMATS
 from uvast.web.answers import body, in_thread, query, read_body
 from uvast.web.classes import ClassChange
-from uvast.web.interchange import Outgoing, incoming, outgoing
+from uvast.web.interchange import Outgoing, incoming, outgoing, take_in_labels
 from uvast.web.live import encoded
+from uvast.web.page_words import in_page_words
 from uvast.web.routes.videos import app_of, author_of
 from uvast.web.uploads import receive, safe_name, take_in
 
@@ -46,6 +47,7 @@ class ImportQuery:
     format: Annotated[str, Field(max_length=100)] | None = None
     rate: Annotated[str, Field(max_length=100)] | None = None
     overlaps: Literal["error", "first", "last", "longest"] = "error"
+    existing: Literal["refuse", "add", "replace"] = "refuse"
     video: _Name | None = None
 
 
@@ -84,26 +86,31 @@ async def post_import(request: Request) -> Response:
     name = _file_name(request)
     content = await read_body(request, LARGEST_ANNOTATIONS)
 
-    def take_in() -> dict[str, object]:
-        found = incoming(
-            app,
-            content,
-            name,
-            format_name=wanted.format,
-            rate=wanted.rate,
-            overlaps=wanted.overlaps,
-            video=wanted.video,
-        )
-        n_changed = app.store.take_in(found.videos, author_of(app, wanted.author))
-        names = [one.video for one in found.videos]
+    def import_it() -> dict[str, object]:
+        with in_page_words():
+            found = incoming(
+                app,
+                content,
+                name,
+                format_name=wanted.format,
+                rate=wanted.rate,
+                video=wanted.video,
+            )
+            done = take_in_labels(
+                app,
+                found,
+                author_of(app, wanted.author),
+                existing=wanted.existing,
+                overlaps=wanted.overlaps,
+            )
         return {
-            "videos": names,
-            "changed": n_changed,
-            "notes": found.notes,
+            "videos": [one.video for one in found.videos],
+            "changed": done.n_changed,
+            "notes": done.notes,
             "number": app.store.number,
         }
 
-    return JSONResponse(await in_thread(take_in))
+    return JSONResponse(await in_thread(import_it))
 
 
 async def post_export(request: Request) -> Response:

@@ -28,14 +28,13 @@ REPORT_POLICY = (
 async def get_jobs(request: Request) -> Response:
     """All, the newest first."""
     app = app_of(request)
-    return JSONResponse([job_view(app, job) for job in app.jobs.all])
+    return JSONResponse(await in_thread(lambda: [job_view(app, job) for job in app.jobs.all]))
 
 
 async def get_job(request: Request) -> Response:
     """One, with log and curves."""
-    app = app_of(request)
-    job = app.jobs.job(_number(request))
-    return JSONResponse(await in_thread(job_view, app, job, whole=True))
+    app, number = app_of(request), _number(request)
+    return JSONResponse(await in_thread(lambda: job_view(app, app.jobs.job(number), whole=True)))
 
 
 async def post_job(request: Request) -> Response:
@@ -58,9 +57,8 @@ async def post_plan(request: Request) -> Response:
 
 async def post_cancel(request: Request) -> Response:
     """Ends one."""
-    app = app_of(request)
-    job = await in_thread(app.jobs.cancel, _number(request))
-    return JSONResponse(job_view(app, job))
+    app, number = app_of(request), _number(request)
+    return JSONResponse(await in_thread(lambda: job_view(app, app.jobs.cancel(number))))
 
 
 async def get_report(request: Request) -> Response:

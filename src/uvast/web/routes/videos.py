@@ -14,6 +14,7 @@ from uvast.exchange.records import one_line
 from uvast.web.answers import body, in_thread, json_answer, json_if_new, query
 from uvast.web.changes import MOST_CHANGES, Change
 from uvast.web.documents import ConflictError
+from uvast.web.predictions import events_of
 from uvast.web.scenes import Scene
 
 if TYPE_CHECKING:
@@ -98,11 +99,12 @@ def _change(app: App, name: str, wanted: ChangeRequest) -> Response:
     author = author_of(app, wanted.author)
     status, head = 200, dict[str, object]()
     try:
-        scene = scene_of(app, name)
+        scene = scene_of(app, name, wanted.stamp)
         made = app.store.change(
             name, wanted.changes, author, seen=wanted.version, scene=scene, key=wanted.key
         )
         head["ids"] = made.ids
+        head["made"] = made.document.version if made.edit else None
     except ConflictError as conflict:
         status, head["error"] = 409, str(conflict)
     state, deltas = app.states.since(name, wanted.stamp)
@@ -111,13 +113,25 @@ def _change(app: App, name: str, wanted: ChangeRequest) -> Response:
     return json_answer(json.dumps(head).encode()[:-1] + b", " + rest + b"}", status)
 
 
-def scene_of(app: App, name: str) -> Scene:
-    """What changes of a video have to know."""
+def scene_of(app: App, name: str, stamp: int | None = None) -> Scene:
+    """What changes of a video have to know.
+
+    Args:
+        app: the project.
+        name: the video.
+        stamp: of the state that the person sees, whose prediction must be the one of now; None
+            for whoever takes any.
+    """
     video = app.project.video(name)
 
     def origins(origin: Origin) -> Sequence[Event]:
         if origin == "prediction":
-            return app.predictions.events(name)
+            found = app.predictions.of(name)
+            if stamp is not None and not app.states.shows(name, stamp, found):
+                raise ConflictError(
+                    "the model's segments are new", where=name, remedy="look at them first"
+                )
+            return events_of(found)
         return app.pseudo.of(app.store.known(name), video).segments
 
     return Scene(app.media.frame_times(video), app.media.seconds(video), origins)
@@ -136,11 +150,14 @@ async def post_redo(request: Request) -> Response:
 async def _undo_or_redo(request: Request, *, undo: bool) -> Response:
     app, wanted = app_of(request), await body(request, UndoRequest)
     call = app.store.undo if undo else app.store.redo
-    entry = await in_thread(call, author_of(app, wanted.author), wanted.video, key=wanted.key)
-    versions = {name: app.store.document(name).version for name in entry.videos}
-    return JSONResponse(
-        {"number": app.store.number, "of": entry.number, "kind": entry.kind, "videos": versions}
-    )
+
+    def turn() -> dict[str, object]:
+        entry = call(author_of(app, wanted.author), wanted.video, key=wanted.key)
+        versions = {name: app.store.document(name).version for name in entry.videos}
+        number = app.store.number
+        return {"number": number, "of": entry.number, "kind": entry.kind, "videos": versions}
+
+    return JSONResponse(await in_thread(turn))
 
 
 async def get_events(request: Request) -> Response:

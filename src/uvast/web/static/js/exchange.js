@@ -26,6 +26,10 @@ export async function importLabels(store, notices) {
       ["longest", "Keep the longest"],
     ],
   );
+  const existing = select(
+    "Existing labels",
+    [["refuse", "Refuse the file"], ["add", "Keep both"], ["replace", "Replace them"]],
+  );
   const rate = h(
     "input",
     { type: "text", placeholder: "as the video says", "aria-label": "Frames per second" },
@@ -33,7 +37,11 @@ export async function importLabels(store, notices) {
   const fault = h("p", { class: "fault", role: "alert" });
   const send = async () => {
     if (!file.files.length) return fill(fault, "Choose a file first.");
-    const query = new URLSearchParams({ author: store.author, overlaps: overlaps.value });
+    const query = new URLSearchParams({
+      author: store.author,
+      overlaps: overlaps.value,
+      existing: existing.value,
+    });
     for (const [name, field] of Object.entries({ format, video, rate })) {
       if (field.value) query.set(name, field.value);
     }
@@ -57,6 +65,7 @@ export async function importLabels(store, notices) {
     field("Format", format),
     field("Video", video),
     field("Overlapping labels", overlaps),
+    field("Existing labels", existing),
     field("Frames per second", rate),
     fault,
     h("footer", {}, textButton("Import", send, { class: "main" })),

@@ -5,7 +5,8 @@ import { COMMANDS } from "./commands.js";
 import { fill, h, textButton } from "./dom.js";
 import { bindings, keyName, keyText, rebind, resetKeys } from "./keys.js";
 
-export function showHelp() {
+/** @param {{name: string, key: string}[]} classes whose keys are taken */
+export function showHelp(classes) {
   const groups = h("div", { class: "key-groups" });
   const update = (fault = null) => {
     const all = bindings();
@@ -17,7 +18,7 @@ export function showHelp() {
           "section",
           {},
           h("h3", {}, name),
-          COMMANDS.filter((one) => one.group === name).map((one) => row(one, all[one.id], update)),
+          COMMANDS.filter((one) => one.group === name).map((one) => row(one, all[one.id], classes, update)),
         ),
       ),
     );
@@ -52,7 +53,7 @@ export function showHelp() {
   update();
 }
 
-function row(command, keys, update) {
+function row(command, keys, classes, update) {
   const change = textButton(keys.map(keyText).join("  or  "), () => {
     change.textContent = "press a key";
     change.focus();
@@ -62,7 +63,8 @@ function row(command, keys, update) {
       event.preventDefault();
       event.stopPropagation();
       end.abort();
-      const holder = key === "Escape" && command.id !== "escape" ? null : rebind(command.id, key);
+      const isLeft = key === "Escape" && command.id !== "escape";
+      const holder = isLeft ? null : rebind(command.id, key, classes);
       update(holder && `That key belongs to “${holder}”. Give that one another key first.`);
     }, { signal: end.signal });
   }, {

@@ -18,6 +18,9 @@ export class JobsView {
     Object.assign(this, { store, notices, first });
     /** @type {Map<number, any>} jobs with their curves */
     this.whole = new Map();
+    /** @type {Map<number, number>} which question about a job the last answer was to */
+    this.answered = new Map();
+    this.asked = 0;
     /** @type {number | null | undefined} the job that somebody opened; undefined: the newest */
     this.opened = undefined;
     /** @type {Map<number, JobRow>} */
@@ -79,8 +82,12 @@ export class JobsView {
   }
 
   async #fetch(number) {
+    const question = ++this.asked;
     const job = await get(`/api/jobs/${number}`).catch(() => null);
-    if (job) this.whole.set(number, job);
+    if (job && question > (this.answered.get(number) ?? 0)) { // a later one may be quicker
+      this.answered.set(number, question);
+      this.whole.set(number, job);
+    }
     this.#later();
   }
 

@@ -64,13 +64,15 @@ export function titleOf(id) {
 /**
  * Gives a command another key.
  * @param {string} id @param {string} key
- * @returns {string | null} the title of the command that has the key already; nothing is changed
- *   then
+ * @param {{name: string, key: string}[]} classes with Shift, their keys relabel
+ * @returns {string | null} the command or class that has the key already; nothing is changed then
  */
-export function rebind(id, key) {
+export function rebind(id, key, classes) {
   const all = bindings();
   const holder = COMMANDS.find((one) => one.id !== id && all[one.id].includes(key));
-  if (holder) return holder.title;
+  const plain = key.replace(/^Shift\+/, "").toLowerCase();
+  const taken = classes.find((one) => one.key && one.key.toLowerCase() === plain);
+  if (holder || taken) return holder?.title ?? taken.name;
   remember("keys", { ...recall("keys", {}), [id]: [key] });
   return null;
 }

@@ -1,18 +1,33 @@
-/** News from the server: a stream of events that comes back by itself after a break. */
+/**
+ * News from the server: a stream of events that comes back by itself after a break. A tab that
+ * nobody sees has none: a browser has six connections to a host, and a seventh tab would get none.
+ */
+
+const SECONDS_TO_RETRY = 3;
 
 /**
  * @param {(news: any) => void} onnews
- * @param {(connected: boolean) => void} onconnection
+ * @param {(connected: boolean) => void} onconnection true at every begin: what was before is missed
  */
 export function listen(onnews, onconnection) {
-  const stream = new EventSource("/api/events");
-  stream.onmessage = (event) => onnews(JSON.parse(event.data));
-  stream.onopen = () => onconnection(true);
-  stream.onerror = () => {
-    onconnection(false);
-    // a refusal closes the stream for good; the token may be right again after a restart
-    if (stream.readyState === EventSource.CLOSED) {
-      setTimeout(() => listen(onnews, onconnection), 3000);
-    }
+  let [stream, timer] = [null, 0];
+  const close = () => {
+    clearTimeout(timer);
+    stream?.close();
   };
+  const open = () => {
+    close();
+    stream = new EventSource("/api/events");
+    stream.onmessage = (event) => onnews(JSON.parse(event.data));
+    stream.onopen = () => onconnection(true);
+    stream.onerror = () => {
+      onconnection(false);
+      // a refusal closes the stream for good; the token may be right again after a restart
+      if (stream.readyState === EventSource.CLOSED) {
+        timer = setTimeout(open, SECONDS_TO_RETRY * 1000);
+      }
+    };
+  };
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  if (!document.hidden) open();
 }

@@ -14,23 +14,28 @@ import { applyTheme, turnTheme } from "./theme.js";
 import { VideosView } from "./videos.js";
 
 const VIEWS = { videos: VideosView, annotate: AnnotateView, jobs: JobsView, review: ReviewView };
+const SECONDS_TO_RETRY = 3;
 const TITLES = { videos: "Videos", annotate: "Annotate", jobs: "Train", review: "Review" };
 
 class Page {
   constructor() {
     this.store = new Store();
     this.notices = new Notices(this.store);
-    this.nav = h("nav", { "aria-label": "Views" });
+    this.badge = h("span", { class: "badge", hidden: true });
+    this.links = Object.entries(TITLES).map(([view, title]) => (
+      h("a", { "data-view": view, hidden: true }, title, view === "jobs" ? this.badge : null)
+    ));
+    this.nav = h("nav", { "aria-label": "Views" }, this.links);
     this.project = h("span", { class: "project" });
     this.author = textButton(
       "",
       () => this.#askAuthor(),
       { class: "quiet author", title: "Your name stands at each of your changes" },
     );
-    this.main = h("main", {});
-    this.notices.present = () => this.view?.workspace?.name;
+    this.main = h("main", { tabindex: "-1" });
+    this.store.present = () => this.view?.workspace?.name;
     const turn = button("Light or dark", () => this.#turn(), icon("theme"));
-    const help = button("Help and keys (?)", showHelp, icon("help"));
+    const help = button("Help and keys (?)", () => this.#help(), icon("help"));
     [turn, help].forEach((one) => one.classList.add("quiet"));
     const top = h(
       "header",
@@ -48,13 +53,10 @@ class Page {
   }
 
   async begin() {
-    try {
-      await this.store.load();
-    } catch (error) {
-      fill(this.main, sorry("The project cannot be shown", error.message));
-      return;
+    await this.store.listen();
+    while (!(await this.#load())) {
+      await new Promise((go) => setTimeout(go, SECONDS_TO_RETRY * 1000));
     }
-    this.store.listen();
     this.store.on("project", () => this.#head());
     this.#head();
     window.addEventListener("hashchange", () => this.#route());
@@ -64,6 +66,17 @@ class Page {
       () => this.view?.recolour?.(),
     );
     this.#route();
+  }
+
+  /** @returns {Promise<boolean>} whether the project is there */
+  async #load() {
+    try {
+      await this.store.load();
+      return true;
+    } catch (error) {
+      fill(this.main, sorry("The project cannot be shown", error.message));
+      return false;
+    }
   }
 
   #head() {
@@ -78,18 +91,15 @@ class Page {
     const running = project.jobs.filter(
       (one) => one.state === "running" || one.state === "queued",
     ).length;
-    fill(this.nav, Object.keys(VIEWS).map((view) => {
-      const target = view === "annotate"
-        ? last && annotateAddress(last)
-        : `#/${view}`;
-      if (!target) return null;
-      return h(
-        "a",
-        { href: target, "aria-current": view === present ? "page" : null },
-        TITLES[view],
-        view === "jobs" && running ? h("span", { class: "badge" }, running) : null,
-      );
-    }));
+    this.badge.textContent = String(running);
+    this.badge.hidden = !running;
+    for (const link of this.links) { // news come while somebody presses one
+      const { view } = link.dataset;
+      link.href = view === "annotate" && last ? annotateAddress(last) : `#/${view}`;
+      link.hidden = view === "annotate" && !last;
+      if (view === present) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
     document.title = `${TITLES[present]}${name ? `: ${name}` : ""} – ${project.name}`;
   }
 
@@ -107,6 +117,8 @@ class Page {
     if (view === "annotate") this.last = path[0];
     this.view = new VIEWS[view](this.store, path, this.notices);
     fill(this.main, this.view.element);
+    // from here on Enter and Space are the view's
+    if (this.nav.contains(document.activeElement)) this.main.focus({ preventScroll: true });
     this.#head();
     await this.view.mount?.();
   }
@@ -117,6 +129,10 @@ class Page {
       { value: this.store.author, label: "It stands at each of your changes", okay: "Save" },
     );
     if (name !== null) this.store.author = name.trim();
+  }
+
+  #help() {
+    showHelp(this.store.project?.classes ?? []);
   }
 
   #turn() {
@@ -135,7 +151,7 @@ class Page {
   }
 
   #command(id) {
-    if (id === "help") showHelp();
+    if (id === "help") this.#help();
     else if (id === "undo" || id === "redo") this.store.turn(id);
     else return Boolean(this.view?.command?.(id));
     return true;

@@ -13,13 +13,15 @@ export class Notices {
     this.conflicts = h("div", { role: "alert" });
     this.notes = h("div", { class: "notes", role: "status" });
     this.saved = h("span", { class: "saved", role: "status" });
-    this.element = h("div", { class: "notices" }, this.trouble, this.conflicts, this.notes);
+    const bars = [this.trouble, this.conflicts, store.uploads.element];
+    this.element = h("div", { class: "notices" }, bars, this.notes);
     store.on("status", () => this.#status());
+    store.on("note", (sentence) => this.note(sentence));
     store.on("problem", (problem) => this.#problem(problem));
-    /** @type {() => string | undefined} the video that is looked at */
-    this.present = () => undefined;
     store.on("turned", (answer) => this.#turned(answer));
-    window.addEventListener("beforeunload", (event) => store.outbox.n && event.preventDefault());
+    window.addEventListener("beforeunload", (event) => {
+      if (store.outbox.n || store.uploads.isBusy) event.preventDefault();
+    });
   }
 
   /** Says something that passes. @param {string} sentence @param {string} [kind] */
@@ -33,7 +35,7 @@ export class Notices {
   /** What happened elsewhere is named: it is not seen here. */
   #turned({ what, kind, videos }) {
     const names = Object.keys(videos);
-    const isHere = !names.length || names.includes(this.present());
+    const isHere = !names.length || names.includes(this.store.present());
     const where = isHere ? "" : ` in ${names.length > 1 ? count(names.length, "video") : names[0]}`;
     this.note(`${what === "undo" ? "Undone" : "Redone"}: ${kind}${where}`, where ? "" : "short");
   }

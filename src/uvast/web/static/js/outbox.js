@@ -16,6 +16,7 @@ const TRIES_OF_A_FAULT = 3;
  * @property {(answer: any) => void} done
  * @property {(error: ApiError) => void} refused
  * @property {string} [video]
+ * @property {boolean} [isOnce] whether the server would do it twice if it came twice
  */
 
 export class Outbox {
@@ -81,7 +82,7 @@ export class Outbox {
       answer = await parcel.send();
     } catch (fault) {
       const error = fault instanceof ApiError ? fault : new ApiError(String(fault), 500);
-      if (this.#isWorthAnotherTry(error)) {
+      if (!parcel.isOnce && this.#isWorthAnotherTry(error)) {
         this.#wait(error);
         return false;
       }

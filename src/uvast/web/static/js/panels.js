@@ -3,7 +3,7 @@
 import { button, h, icon, renew, setStyle, textButton } from "./dom.js";
 import { editClasses } from "./classes.js";
 import { keyText } from "./keys.js";
-import { clock, count, span } from "./times.js";
+import { clock, count, exactly } from "./times.js";
 
 /** A class's colour. @param {string} colour */
 export function swatch(colour) {
@@ -49,8 +49,11 @@ export class ClassPanel {
   }
 
   #row(one, n, on) {
+    const does = this.workspace.hints
+      ? "drop it here; with Shift, relabel what is selected"
+      : "what is selected becomes this";
     const row = button(
-      `${one.name}: drop it here; with Shift, relabel what is selected`,
+      `${one.name}: ${does}`,
       (event) => this.choose(one.name, event),
       swatch(one.colour),
       h("span", { class: "name" }, one.name),
@@ -67,6 +70,7 @@ const HINTS = {
   clicks: "Play, and press a class's key once in each action.",
   segments: "Press a class's key where an action begins, and again where it ends.",
 };
+const REVIEW_HINT = "Choose a segment of the list, or of the timeline.";
 const SUGGESTED = {
   prediction: "Model's segment",
   pseudo: "Segment from clicks",
@@ -93,7 +97,8 @@ export class Inspector {
     const { classes } = workspace.store.project;
     renew(this.element, [item, draft, workspace.mode, classes], () => {
       if (draft) return this.#about(draft, SUGGESTED[draft.from], this.#draftButtons());
-      if (!item) return h("p", { class: "hint" }, HINTS[workspace.mode]);
+      const hint = workspace.hints ? HINTS[workspace.mode] : REVIEW_HINT;
+      if (!item) return h("p", { class: "hint" }, hint);
       return this.#about(item, item.end === null ? "Click" : "Segment", this.#itemButtons(item));
     });
   }
@@ -116,7 +121,7 @@ export class Inspector {
     });
     const times = one.end === null
       ? clock(one.start)
-      : `${clock(one.start)} – ${clock(one.end)}, ${span(one.end - one.start)}`;
+      : `${clock(one.start)} – ${clock(one.end)}, ${exactly(one.end - one.start)}`;
     const who = one.author ? `, ${one.author}` : "";
     const pending = one.pending ? ", not saved yet" : "";
     return [

@@ -9,6 +9,8 @@ import { clock, count } from "./times.js";
 import { isOf, Workspace } from "./workspace.js";
 
 const MOST_SHOWN = 200;
+/** So many the server sends at most. */
+const MOST_SENT = 500;
 
 export class ReviewView {
   /**
@@ -18,10 +20,12 @@ export class ReviewView {
    */
   constructor(store, _path, notices) {
     Object.assign(this, { store, notices, queue: [], place: -1 });
+    /** @type {Map<string, any>} what the model said of the videos that were shown */
+    this.predictions = new Map();
     this.workspace = new Workspace(store, () => this.#panels(), false);
     this.classes = new ClassPanel(this.workspace, (label) => this.classKey(label));
     this.inspector = new Inspector(this.workspace, () => this.#accept());
-    this.list = h("div", { class: "queue", role: "list" }, h("p", { class: "hint" }, "Looking…"));
+    this.list = h("div", { class: "queue" }, h("p", { class: "hint" }, "Looking…"));
     this.title = h("h1", {}, "Review");
     this.buttons = h("div", { class: "row" });
     this.curve = h("div", { class: "curve" });
@@ -42,11 +46,14 @@ export class ReviewView {
         this.curve,
       ),
       this.workspace.timeline.element);
-    this.leave = store.on("video", (name) => this.#tick(name));
+    this.leave = [
+      store.on("video", (name) => this.#heard(name)),
+      store.on("job", (news) => this.#isNewPrediction(news) && this.#renew()),
+    ];
   }
 
   close() {
-    this.leave();
+    this.leave.forEach((stop) => stop());
     this.workspace.close();
   }
 
@@ -107,6 +114,7 @@ export class ReviewView {
       }
     }
     if (this.queue[this.place] !== wanted || !workspace.isReady) return;
+    if (!this.#isForeseen(wanted.video)) this.#renew();
     workspace.suggest(wanted.segment, "prediction");
     workspace.timeline.focus(wanted.segment.start, wanted.segment.end);
     workspace.goTo(wanted.segment.start);
@@ -137,6 +145,47 @@ export class ReviewView {
     this.#go(next);
   }
 
+  /** Whether the model says of a video what it said when it was shown last. */
+  #isForeseen(name) {
+    const { prediction } = this.store.documents.get(name).server;
+    const isKnown = !this.predictions.has(name) || this.predictions.get(name) === prediction;
+    this.predictions.set(name, prediction);
+    return isKnown;
+  }
+
+  /** Whether all videos have other segments now. */
+  #isNewPrediction({ job, state }) {
+    const { jobs } = this.store.project;
+    return state === "done" && jobs.find((one) => one.number === job)?.kind === "segment";
+  }
+
+  #heard(name) {
+    this.#tick(name);
+    if (!this.#isForeseen(name)) this.#renew();
+  }
+
+  /** The queue of the newest model; stays at its segment if that is still there, or corrected. */
+  async #renew() {
+    const mine = (this.renewing = {});
+    await this.store.outbox.settled();
+    const found = await this.#fetch().catch(() => null);
+    const { workspace, queue, place } = this;
+    if (!found || !queue.length || workspace.isClosed || this.renewing !== mine) return;
+    if (!found.length) {
+      workspace.select(null);
+      this.#nothing("The newest model has no segment that nobody has looked at.");
+      return;
+    }
+    const present = queue[place];
+    this.queue = found;
+    this.place = found.findIndex((one) => present && nameOf(one) === nameOf(present));
+    for (const name of this.predictions.keys()) this.#tick(name);
+    const isSame = this.queue[this.place]?.segment.label === present?.segment.label;
+    const { draft, isReady } = workspace;
+    const isCorrected = isReady && draft && !isOf(draft, draft);
+    if (!(isSame && isReady) && !isCorrected) await this.#go(Math.max(0, this.place));
+  }
+
   /** Makes the suggestion a label, and goes on; if it was not that of the queue, back to it. */
   #accept() {
     const { workspace } = this;
@@ -144,7 +193,7 @@ export class ReviewView {
     if (!draft || !isReady) return;
     workspace.acceptDraft();
     const present = this.queue[this.place];
-    if (present.done || isOf(draft, present.segment)) this.#next();
+    if (!present || present.done || isOf(draft, present.segment)) this.#next();
     else this.#go(this.place);
   }
 
@@ -169,13 +218,15 @@ export class ReviewView {
       const middle = (one.segment.start + one.segment.end) / 2;
       one.done = reviewed || labels.at(middle) !== null;
     }
-    if (this.queue[this.place]) this.#draw();
+    if (this.queue.length) this.#draw();
   }
 
   #draw() {
     const left = this.queue.filter((one) => !one.done).length;
-    const { video, why } = this.queue[this.place];
-    const about = `${count(left, "segment")} left. ${video}: ${why}`;
+    const present = this.queue[this.place];
+    const more = this.queue.length < MOST_SENT ? "" : " or more";
+    const what = present ? ` ${present.video}: ${present.why}` : "";
+    const about = `${count(left, "segment")}${more} left.${what}`;
     fill(this.title, "Review ", h("small", { title: about }, about));
     renew(this.buttons, "all", () => [
       textButton("Accept", () => this.#accept(), { class: "main", title: "Enter" }),
@@ -201,7 +252,7 @@ export class ReviewView {
       () => this.#go(place),
       {
         class: place === this.place ? "on" : one.done ? "done" : "",
-        role: "listitem",
+        "aria-current": place === this.place ? "true" : null,
         title: one.why,
       },
     );

@@ -9,6 +9,7 @@ import { HeatMap } from "./heat.js";
 import { SilentPlayer, VideoPlayer } from "./player.js";
 
 const NOT_PLAYED = "This browser does not play the video; these are single pictures.";
+const NOT_EXACT = "Frames are counted at an even rate until you load the page again";
 const CUT_OFF = "The video was cut off; these are single pictures until the app answers again.";
 
 export class Screen {
@@ -40,10 +41,14 @@ export class Screen {
   async show(state) {
     const media = state.media ?? (state.has_video ? "pictures" : "features");
     const isSame = state.name === this.name;
-    if (this.isClosed || (isSame && media === this.media)) return;
+    if (this.isClosed) return;
+    if (isSame && media === this.media) {
+      this.onproxy?.(state.proxy);
+      return;
+    }
     if (!isSame) this.table = null;
     Object.assign(this, { name: state.name, media });
-    const table = this.table ?? (await frameTable(state));
+    const table = this.table ?? (await this.#tableOf(state));
     if (this.isClosed || this.name !== state.name || this.media !== media) return;
     this.table = table;
     this.#replace(() => {
@@ -53,11 +58,24 @@ export class Screen {
     });
   }
 
+  /** The moments of the frames: from the server, or even ones, which it says. */
+  async #tableOf(state) {
+    if (!state.has_video) return evenTable(state);
+    try {
+      const bytes = await getBytes(addressOf("times", state.name, { v: state.v }));
+      if (bytes.byteLength) return new FrameTable(new Float64Array(bytes), state.seconds ?? 0);
+    } catch (error) {
+      this.store.tell("problem", { sentence: `${NOT_EXACT}: ${error.message}` });
+    }
+    return evenTable(state);
+  }
+
   /** Another player, which goes on where the last one of this video was. */
   #replace(build) {
     const { table, frame, rate, loop } = this.player ?? {};
     this.player?.close();
     this.stopListening?.();
+    this.onproxy = null;
     build();
     if (table === this.table) Object.assign(this.player, { frame, rate, loop });
     this.player.onchange();
@@ -67,7 +85,7 @@ export class Screen {
     return (index) => addressOf(
       "frame",
       state.name,
-      { index, width: Math.min(1280, state.width || 1280) },
+      { index, width: Math.min(1280, state.width || 1280), v: state.v },
     );
   }
 
@@ -155,6 +173,7 @@ export class Screen {
       again,
     );
     let number = state.proxy?.job;
+    let failure = null;
     const start = async () => {
       fill(
         message,
@@ -174,12 +193,15 @@ export class Screen {
       if (news.job !== number) return;
       if (news.progress !== null && news.progress !== undefined) bar.value = news.progress;
       if (news.state === "done") await this.store.refetch(state.name).catch(() => {});
-      if (news.state === "failed" || news.state === "cancelled") failed("the view Train shows its log.");
     });
-    if (state.proxy?.state === "failed" || state.proxy?.state === "cancelled") {
-      failed(state.proxy.error);
-    }
-    else await start();
+    this.onproxy = (proxy) => { // comes with the state of the video, also after a break
+      const isOver = proxy?.state === "failed" || proxy?.state === "cancelled";
+      if (!isOver || proxy.job !== number || failure === number) return;
+      failure = number;
+      failed(proxy.error ?? "the view Train shows its log.");
+    };
+    this.onproxy(state.proxy);
+    if (failure === null) await start();
   }
 
   /** As wide as it may be without cropping. @param {any} state */
@@ -188,13 +210,9 @@ export class Screen {
   }
 }
 
-/** The moments of the frames: from the server, or even ones. */
-async function frameTable(state) {
+/** Frames as if each were as long as the others. */
+function evenTable(state) {
   const seconds = state.seconds ?? 0;
-  if (state.has_video) {
-    const bytes = await getBytes(addressOf("times", state.name)).catch(() => null);
-    if (bytes?.byteLength >= 8) return new FrameTable(new Float64Array(bytes), seconds);
-  }
   const rate = state.frames_per_second || 25;
   return FrameTable.even(state.n_frames || Math.ceil(seconds * rate), rate, seconds);
 }

@@ -9,6 +9,10 @@ import { VideoDocument } from "./documents.js";
 import { Outbox } from "./outbox.js";
 import { listen } from "./live.js";
 import { recall, remember } from "./memory.js";
+import { Uploads } from "./uploads.js";
+
+const LONGEST_WAIT = 2000;
+const UNSEEN = "The model's segments are new; look at them first";
 
 export class Store {
   constructor() {
@@ -18,13 +22,18 @@ export class Store {
     this.documents = new Map();
     this.listeners = new Map();
     this.outbox = new Outbox(() => this.tell("status"));
-    this.connected = true;
-    /** @type {Map<string, any>} rows of the list that are not shown yet */
+    this.uploads = new Uploads(this);
+    /** @type {() => string | undefined} the video that is looked at */
+    this.present = () => undefined;
+    this.connected = false;
+    this.loads = 0;
+    this.loaded = 0;
+    /** @type {Map<string, any>} the newest rows of the list that were heard of */
     this.rows = new Map();
   }
 
   /**
-   * Calls back on news of a topic: project, video, job, status, problem.
+   * Calls back on news of a topic: project, video, job, status, note, problem.
    * @returns {() => void} to stop it
    */
   on(topic, listener) {
@@ -54,9 +63,22 @@ export class Store {
   }
 
   async load() {
-    this.project = await get("/api/project");
+    const number = ++this.loads;
+    const project = await get("/api/project");
+    if (number < this.loaded) return; // a later one was quicker
+    this.loaded = number;
+    this.project = this.#withRows(project);
     this.byName = null;
     this.tell("project");
+  }
+
+  /** With the rows that are newer than the answer: news may overtake it. */
+  #withRows(project) {
+    const newer = (one) => {
+      const row = this.rows.get(one.name);
+      return row?.version > one.version ? row : one;
+    };
+    return { ...project, videos: project.videos.map(newer) };
   }
 
   /**
@@ -73,22 +95,35 @@ export class Store {
     return next;
   }
 
+  /** Hears news from here on: what is loaded later lacks none. Does not wait long for that. */
   listen() {
-    listen((news) => this.#hear(news), (connected) => this.#connection(connected));
+    return new Promise((go) => {
+      setTimeout(go, LONGEST_WAIT);
+      listen((news) => this.#hear(news), (connected) => {
+        this.#connection(connected);
+        go();
+      });
+    });
   }
 
   #connection(connected) {
-    if (connected && !this.connected) {
+    if (connected && this.project) {
+      this.rows.clear(); // another server may count otherwise
       this.outbox.retry();
       this.#reload();
-    }
+    } else if (connected && this.loads) this.#projectSoon(); // the answer on its way may be older
     this.connected = connected;
     this.tell("status");
   }
 
   #hear(news) {
+    if (!this.project) {
+      this.#projectSoon(); // the answer on its way may be older
+      return;
+    }
     if (news.reload) this.#reload();
     if (news.error) this.tell("problem", { sentence: news.error });
+    if (news.note) this.tell("note", news.note);
     if (news.video) this.#heardOf(news.video, news);
     if (news.row) this.#rowSoon(news.row);
     if (news.job) this.tell("job", news);
@@ -103,23 +138,21 @@ export class Store {
   }
 
   #rowSoon(row) {
-    this.rows.set(row.name, row);
+    if (!(this.rows.get(row.name)?.version > row.version)) this.rows.set(row.name, row);
     this.rowsSoon ??= setTimeout(() => {
       this.rowsSoon = null;
-      const newer = (one) => {
-        const row = this.rows.get(one.name);
-        return row?.version > one.version ? row : one;
-      };
-      const videos = this.project.videos.map(newer);
-      this.rows.clear();
-      this.project = { ...this.project, videos };
+      this.project = this.#withRows(this.project);
       this.tell("project");
     }, 250);
   }
 
+  /** All that is looked at, or waits; other videos are brought up to date when they are opened. */
   async #reload() {
-    await this.load().catch(() => {});
-    for (const name of this.documents.keys()) await this.refetch(name).catch(() => {});
+    const isWanted = (name) => name === this.present() || this.documents.get(name).waiting.length;
+    const names = [...this.documents.keys()].filter(isWanted);
+    await Promise.all([this.load(), ...names.map((name) => this.refetch(name))].map(
+      (one) => one.catch(() => {}),
+    ));
   }
 
   #heardOf(name, news) {
@@ -146,6 +179,7 @@ export class Store {
     else {
       const state = await get(addressOf("api/videos", name), LONG);
       if (!this.documents.has(name)) this.documents.set(name, new VideoDocument(state));
+      this.refetch(name).catch(() => {}); // news that came meanwhile found nobody
     }
     return this.documents.get(name);
   }
@@ -172,11 +206,12 @@ export class Store {
    */
   change(name, changes) {
     const found = this.documents.get(name);
-    const batch = changes.map(
+    const batch = changes.map((one) => renamed(one, found.names)).map(
       (one) => (one.do === "add" || one.do === "split" ? { ...one, as: newId() } : one),
     );
     if (!batch.length) return batch;
-    found.waiting.push(batch);
+    const { version: seen, prediction } = found.server;
+    found.waiting.push({ changes: batch, seen, prediction, author: this.author });
     found.cached = null;
     let body = null; // the same at every try
     this.outbox.add({
@@ -195,21 +230,23 @@ export class Store {
   /** What the server gets of the first batch that waits. @param {VideoDocument} found */
   #bodyOf(found) {
     const [batch] = found.waiting;
-    if (batch.some(isOrphan)) {
+    const { changes, seen, author } = batch;
+    if (changes.some(isOrphan)) {
       throw new ApiError("That event was not made, so it cannot be changed.", 422);
     }
+    if (found.isUnseen(batch)) throw new ApiError(UNSEEN, 409);
     return {
-      version: found.server.version,
+      version: seen,
       stamp: found.server.stamp,
-      author: this.author,
-      changes: batch.map(sendable),
+      author,
+      changes: changes.map(sendable),
       key: newKey(),
     };
   }
 
   #acknowledged(name, found, answer) {
-    const names = namesGiven(found.waiting.shift(), answer.ids);
-    found.waiting = found.waiting.map((other) => other.map((one) => renamed(one, names)));
+    const names = namesGiven(found.waiting[0].changes, answer.ids);
+    found.acknowledge(answer.made, names);
     found.take(answer);
     if (names.size) this.tell("renamed", names);
     this.tell("video", name);
@@ -219,12 +256,14 @@ export class Store {
   #refused(name, found, error) {
     const batch = found.waiting.shift();
     found.take(error.answer ?? {});
-    const again = error.status === 409 ? () => this.change(name, batch.map(sendable)) : null;
+    const mayRepeat = error.status === 409 && !found.isUnseen(batch);
+    const again = mayRepeat ? () => this.change(name, batch.changes.map(sendable)) : null;
     this.tell(
       "problem",
       { sentence: error.message, conflict: error.status === 409, again, video: name },
     );
     this.tell("video", name);
+    if (found.isBehind) this.refetch(name).catch(() => {});
   }
 
   /**
@@ -251,20 +290,25 @@ export class Store {
   }
 
   /**
-   * Changes the table of classes.
+   * Changes the table of classes, after what was done before and before what is done later.
    * @param {object} change
    * @returns {Promise<boolean>} whether it was made
    */
-  async changeClasses(change) {
-    try {
-      const answer = await post("/api/classes", { author: this.author, ...change });
-      this.project = { ...this.project, classes: answer.classes };
-      this.byName = null;
-      this.tell("project");
-      return true;
-    } catch (error) {
-      this.tell("problem", { sentence: error.message });
-      return false;
-    }
+  changeClasses(change) {
+    const body = { author: this.author, ...change };
+    return new Promise((over) => this.outbox.add({
+      isOnce: true,
+      send: () => post("/api/classes", body),
+      done: ({ classes }) => {
+        over(true);
+        this.project = { ...this.project, classes };
+        this.byName = null;
+        this.tell("project");
+      },
+      refused: (error) => {
+        over(false);
+        this.tell("problem", { sentence: error.message });
+      },
+    }));
   }
 }

@@ -9,9 +9,9 @@ const AT_ONCE = 1; // single pictures, which somebody waits for, go first
 const SECONDS_TO_RETRY = 5;
 
 export class Strip {
-  /** @param {string} name of the video @param {number} seconds @param {() => void} onload */
-  constructor(name, seconds, onload) {
-    Object.assign(this, { name, seconds, onload });
+  /** @param {any} state of the video @param {() => void} onload */
+  constructor({ name, v, seconds }, onload) {
+    Object.assign(this, { name, v, seconds: seconds ?? 0, onload });
     /** @type {Map<string, {image: HTMLImageElement, ready: boolean}>} */
     this.tiles = new Map();
     this.queue = [];
@@ -56,7 +56,7 @@ export class Strip {
       const [start, n, end] = key.split(" ");
       const tile = this.tiles.get(key);
       this.n_loading++;
-      tile.image.src = addressOf("strip", this.name, { start, end, n, width: 112 });
+      tile.image.src = addressOf("strip", this.name, { start, end, n, width: 112, v: this.v });
       const over = (ready) => {
         this.n_loading--;
         tile.ready = ready;

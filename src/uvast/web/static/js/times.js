@@ -47,6 +47,11 @@ export function span(seconds) {
   return `${(seconds / 3600).toFixed(1)} hours`;
 }
 
+/** How long, to a hundredth: `0.04 s`, `1:30.00`. @param {number} seconds */
+export function exactly(seconds) {
+  return seconds < 59.995 ? `${seconds.toFixed(2)} s` : clock(seconds);
+}
+
 /** `1 click`, `2 clicks`. @param {number} n @param {string} what */
 export function count(n, what) {
   return `${n} ${what}${n === 1 ? "" : "s"}`;

@@ -1,7 +1,7 @@
 /** Files on their way to the server. */
 
 import { upload } from "./api.js";
-import { fill, h } from "./dom.js";
+import { fill, h, textButton } from "./dom.js";
 
 /** @param {string} accept @param {(files: File[]) => void} chosen */
 export function chooseFiles(accept, chosen) {
@@ -29,27 +29,51 @@ export function dropTarget(element, dropped) {
   });
 }
 
-/** Videos, one after the other, with their progress. */
+/** Videos, one after the other, with their progress, whatever view is shown. */
 export class Uploads {
-  /** @param {import("./store.js").Store} store @param {import("./notices.js").Notices} notices */
-  constructor(store, notices) {
-    Object.assign(this, { store, notices });
-    this.element = h("div", { class: "uploads", role: "status" });
+  /** @param {import("./store.js").Store} store */
+  constructor(store) {
+    this.store = store;
+    /** @type {File[]} since none was on its way */
+    this.files = [];
+    this.isBusy = false;
+    this.words = h("span", { role: "status" });
+    this.bar = h("progress", { max: 1 });
+    this.progress = h("div", { class: "notice", hidden: true }, this.words, this.bar);
+    this.faults = h("div", { role: "alert" });
+    this.element = h("div", { class: "uploads" }, this.progress, this.faults);
   }
 
   /** @param {File[]} files */
   async send(files) {
-    for (const [place, file] of files.entries()) {
-      const bar = h("progress", { max: 1, value: 0, "aria-label": file.name });
-      const which = files.length > 1 ? ` (${place + 1} of ${files.length})` : "";
-      fill(this.element, h("span", {}, `Adding ${file.name}${which}`), bar);
-      try {
-        await upload("/api/videos", file, (share) => (bar.value = share));
-      } catch (error) {
-        this.notices.note(`${file.name}: ${error.message}`, "bad");
-      }
-      await this.store.load().catch(() => {});
-    }
-    fill(this.element);
+    this.files.push(...files);
+    if (this.isBusy) return;
+    this.isBusy = true;
+    for (let place = 0; place < this.files.length; place++) await this.#send(place);
+    this.files = [];
+    this.isBusy = false;
+    this.progress.hidden = true;
+  }
+
+  async #send(place) {
+    const file = this.files[place];
+    const show = (share) => {
+      const n = this.files.length;
+      fill(this.words, `Adding ${file.name}${n > 1 ? ` (${place + 1} of ${n})` : ""}`);
+      this.bar.value = share;
+    };
+    show(0);
+    this.bar.setAttribute("aria-label", file.name);
+    this.progress.hidden = false;
+    await upload("/api/videos", file, show).catch((error) => this.#failed(file, error));
+    await this.store.load().catch(() => {});
+  }
+
+  /** Stays until somebody has read it: a hundred files take a while. */
+  #failed(file, error) {
+    const sentence = h("span", {}, `${file.name}: ${error.message}`);
+    const dismiss = textButton("Dismiss", () => bar.remove());
+    const bar = h("div", { class: "notice fault" }, sentence, dismiss);
+    this.faults.append(bar);
   }
 }

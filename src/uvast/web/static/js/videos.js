@@ -5,7 +5,7 @@ import { fill, h, renew, setStyle, textButton } from "./dom.js";
 import { exportLabels, importLabels, select } from "./exchange.js";
 import { annotateAddress, guide, nextStep } from "./guide.js";
 import { clock, count } from "./times.js";
-import { chooseFiles, dropTarget, Uploads } from "./uploads.js";
+import { chooseFiles, dropTarget } from "./uploads.js";
 
 const STATES = {
   new: "new",
@@ -48,7 +48,6 @@ export class VideosView {
    */
   constructor(store, _path, notices) {
     Object.assign(this, { store, notices, filter: "", order: "next" });
-    this.uploads = new Uploads(store, notices);
     this.guide = h("section", { class: "panel guide", "aria-label": "What to do next" });
     this.grid = h("div", { class: "video-grid" });
     this.summary = h("p", { class: "hint" });
@@ -57,19 +56,26 @@ export class VideosView {
       "section",
       { class: "view videos" },
       this.tools,
-      this.uploads.element,
       this.guide,
       this.summary,
       this.grid,
     );
-    dropTarget(this.element, (files) => this.uploads.send(files));
-    this.leave = store.on("project", () => this.update());
+    dropTarget(this.element, (files) => store.uploads.send(files));
+    this.leave = store.on("project", () => this.#later());
     this.update();
     store.proposal().catch(() => {}); // the box on top says where to go: as it is now
   }
 
   close() {
     this.leave();
+    clearTimeout(this.timer);
+  }
+
+  /** News do not take away a card that somebody is pressing: they wait until that is over. */
+  #later() {
+    clearTimeout(this.timer);
+    if (this.grid.matches(":active")) this.timer = setTimeout(() => this.#later(), 250);
+    else this.update();
   }
 
   #tools() {
@@ -93,7 +99,7 @@ export class VideosView {
   }
 
   #add(kind) {
-    const send = () => chooseFiles(VIDEO_TYPES, (files) => this.uploads.send(files));
+    const send = () => chooseFiles(VIDEO_TYPES, (files) => this.store.uploads.send(files));
     return textButton("Add videos", send, { class: kind });
   }
 
@@ -143,7 +149,7 @@ function card(one) {
         src: addressOf(
           "frame",
           one.name,
-          { seconds: ((one.seconds ?? 0) / 2).toFixed(2), width: 320 },
+          { seconds: ((one.seconds ?? 0) / 2).toFixed(2), width: 320, v: one.v },
         ),
         loading: "lazy",
         alt: "",

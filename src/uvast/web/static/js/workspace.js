@@ -32,13 +32,15 @@ export class Workspace {
     /** "clicks" or "segments" */
     this.mode = recall("mode", "clicks") === "segments" ? "segments" : "clicks";
     this.open = null;
+    /** @type {{hit: import("./geometry.js").Hit, to: number} | null} what is dragged where */
+    this.drag = null;
     this.classOf = (label) => store.classOf(label);
     this.screen = new Screen(store, () => this.onFrame());
     this.timeline = new Timeline({
       seek: (seconds) => this.player?.seek(seconds),
       select: (hit) => this.#onHit(hit),
       drag: (hit, seconds, over) => this.#onDrag(hit, seconds, over),
-      cancel: () => this.refresh(),
+      cancel: () => ((this.drag = null), this.refresh()),
       menu: (hit, x, y) => this.#onMenu(hit, x, y),
     });
     this.controls = new Controls(this);
@@ -96,10 +98,11 @@ export class Workspace {
     try {
       const opened = await this.store.open(name);
       if (isOver()) return;
-      Object.assign(this, { name, document: opened, selected: null, draft: null, open: null });
+      Object.assign(this, { name, document: opened, selected: null, draft: null });
+      Object.assign(this, { open: null, drag: null });
       this.screen.shape(this.state);
       this.strip = this.state.has_video
-        ? new Strip(name, this.state.seconds ?? 0, () => this.timeline.redraw())
+        ? new Strip(this.state, () => this.timeline.redraw())
         : null;
       await this.screen.show(this.state);
     } finally {
@@ -114,12 +117,13 @@ export class Workspace {
   refresh() {
     if (!this.document) return;
     this.screen.show(this.state);
-    this.#draw(this.state);
+    this.#draw();
     this.controls.update();
     this.onchange();
   }
 
-  #draw(state) {
+  /** With what is dragged where the pointer has it, whatever news come. */
+  #draw() {
     const more = {
       selected: this.selected,
       draft: this.open ? this.#opened : this.draft,
@@ -128,7 +132,7 @@ export class Workspace {
       classes: this.store.project.classes,
       hints: this.hints,
     };
-    this.timeline.show(state, more);
+    this.timeline.show(applied(this.state, this.#moved), more);
   }
 
   /** After a change of the frame, the loop or the playing. */
@@ -136,7 +140,7 @@ export class Workspace {
     if (!this.player || !this.document) return;
     this.timeline.setHead(this.now, this.player.loop, this.player.playing);
     this.screen.element.dataset.busy = this.player.settled ? "no" : "yes";
-    if (this.open) this.#draw(this.state);
+    if (this.open) this.#draw();
     this.controls.tick();
   }
 
@@ -165,6 +169,7 @@ export class Workspace {
   }
 
   #onDrag(hit, seconds, over) {
+    this.drag = null;
     if (!this.isReady) return;
     const { table } = this.player;
     const to = hit.kind === "edge" ? table.edgeAt(seconds) : table.start(table.frameAt(seconds));
@@ -173,13 +178,23 @@ export class Workspace {
       if (moved.start < moved.end) this.select(null, moved);
       return;
     }
-    const item = this.document.shown.events.find((one) => one.id === hit.item.id);
-    if (!item) return;
-    const { events, seconds: length } = this.state;
-    const changes = moveTo(events, { ...hit, item }, to, this.frame, length ?? Infinity);
-    if (over) this.change(changes);
-    else this.#draw(applied(this.state, changes));
-    if (hit.kind !== "body") this.player.seek(to);
+    this.drag = { hit, to };
+    const changes = this.#moved;
+    if (over) {
+      this.drag = null;
+      this.change(changes);
+    } else this.#draw();
+    if (changes.length && hit.kind !== "body") this.player.seek(to);
+  }
+
+  /** What letting go of the dragged event would do; nothing if somebody took it away. */
+  get #moved() {
+    if (!this.drag || !this.isReady) return [];
+    const { hit, to } = this.drag;
+    const { events, seconds } = this.state;
+    const id = this.document.nameOf(hit.item.id);
+    const item = events.find((one) => one.id === id);
+    return item ? moveTo(events, { ...hit, item }, to, this.frame, seconds ?? Infinity) : [];
   }
 
   #onMenu(hit, x, y) {

@@ -1,0 +1,92 @@
+"""The scores of a cell, and what they are scores of: a file in its run folder."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from uvast.benchmark.cell import Cell  # noqa: TC001 - a record's field types are read
+from uvast.benchmark.decoded_scores import ScoreColumns  # noqa: TC001 - the same
+from uvast.data.label_digest import has_changed
+from uvast.errors import DataError
+from uvast.files import is_present, read_record, write_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from uvast.data import Dataset
+
+SCORES_FILE = "scores.json"
+
+
+@dataclass(frozen=True)
+class CellScores:
+    """The content of a cell's file of scores, and what they are of.
+
+    Args:
+        cell: what was trained and decoded.
+        scores: by decoding.
+        videos: that were scored.
+        labels: a digest of theirs.
+        background: the classes that Edit and F1 left out; None if an earlier version wrote this.
+    """
+
+    cell: Cell
+    scores: dict[str, ScoreColumns]
+    videos: tuple[str, ...] = ()
+    labels: str = ""
+    background: tuple[str, ...] | None = None
+
+    def is_of(self, dataset: Dataset, videos: tuple[str, ...]) -> bool:
+        """Whether these videos, with the labels they have now, were scored."""
+        if self.videos != videos or has_changed(self.labels, dataset, videos):
+            return False
+        return self.background in (None, dataset.vocabulary.background)
+
+    def of(self, cell: Cell) -> dict[str, ScoreColumns]:
+        """The scores of the decodings that mean the same to `cell`, or that it does not name."""
+        return {
+            name: self.scores[name]
+            for name, changes in self.cell.decodings.items()
+            if name in self.scores and cell.decodings.get(name, changes) == changes
+        }
+
+    def write(self, path: Path) -> None:
+        """Writes it; a reader sees all or nothing."""
+        write_json(path, asdict(self))
+
+
+def _read(path: Path) -> CellScores:
+    return read_record(
+        path, CellScores, remedy="remove this file: the run is scored again, without training"
+    )
+
+
+def read_scores(cell: Cell, out: Path) -> CellScores | None:
+    """What a cell's file of scores holds; None if there is none."""
+    path = out / cell.key / SCORES_FILE
+    return _read(path) if is_present(path) else None
+
+
+def is_finished(cell: Cell, out: Path) -> bool:
+    """Whether a cell has all its scores."""
+    record = read_scores(cell, out)
+    return record is not None and not set(cell.decodings) - set(record.of(cell))
+
+
+def finished_scores(cell: Cell, out: Path) -> dict[str, ScoreColumns]:
+    """The scores that a cell has already, by decoding; a file that cannot be read has none."""
+    with suppress(DataError):  # of which the cell's outcome tells
+        if record := read_scores(cell, out):
+            return record.of(cell)
+    return {}
+
+
+def earlier_cells(out: Path) -> tuple[Cell, ...]:
+    """The cells of a benchmark's folder that have scores; files that cannot be read have none."""
+    found = []
+    for path in sorted(out.glob(f"*/*/*/{SCORES_FILE}")):
+        with suppress(DataError):
+            found.append(_read(path).cell)
+    return tuple(found)

@@ -1,0 +1,167 @@
+"""Trains a cell of a benchmark and scores it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uvast.benchmark.cell import Cell, settings_of, with_decodings
+from uvast.benchmark.cell_scores import (
+    SCORES_FILE,
+    CellScores,
+    finished_scores,
+    is_finished,
+    read_scores,
+)
+from uvast.benchmark.decoded_scores import ScoreColumns, score_decodings
+from uvast.data import Dataset
+from uvast.data.label_digest import has_changed, label_digest
+from uvast.errors import OutputError, UvastError
+from uvast.inference import load
+from uvast.runs import RunFolder, is_run
+from uvast.training import resume, train
+from uvast.training.samples import samples_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from uvast.runs import RunInfo
+
+
+def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreColumns]:
+    """Trains, or goes on training, then scores the test side, or the fold, where it has no score.
+
+    Videos are encoded once for all decodings. One that fails does not keep the others from their
+    scores. The cell is an ordinary run folder below `out`, the benchmark's.
+
+    Returns:
+        Decoding to scores.
+    """
+    check_cell(cell, out)
+    if is_finished(cell, out):
+        return finished_scores(cell, out)
+    folder = _trained(cell, out, device)
+    record = read_scores(cell, out) or CellScores(cell, {})
+    dataset = Dataset.open(cell.dataset)
+    videos = _scored(cell, dataset)
+    record = CellScores(
+        with_decodings(cell, record.cell),
+        record.of(cell),
+        videos,
+        label_digest(dataset, videos),
+        dataset.vocabulary.background,
+    )
+    failed: dict[str, UvastError] = {}
+    scored: Iterable[tuple[str, ScoreColumns | UvastError]] = ()
+    missing = {name: one for name, one in cell.decodings.items() if name not in record.scores}
+    if missing:
+        model = load(folder, device=device)
+        scored = score_decodings(model, dataset, videos, missing)
+    for name, found in scored:
+        if isinstance(found, UvastError):
+            failed[name] = found
+        else:
+            record.scores[name] = found
+            record.write(folder / SCORES_FILE)
+    record.write(folder / SCORES_FILE)
+    if failed:
+        raise _together(failed)
+    return record.of(cell)
+
+
+def _trained(cell: Cell, out: Path, device: str) -> Path:
+    """The folder of its run, trained to the end from wherever it stands."""
+    folder = out / cell.key
+    first = None if cell.calibrated_by is None else out / cell.calibrated_by
+    if first is not None and not RunFolder(first).is_finished():
+        raise OutputError(
+            f"waits for {cell.calibrated_by}, whose inner runs choose how it decodes",
+            where=folder,
+            remedy="run the same command again when that is finished",
+        )
+    if is_run(folder):
+        resume(folder, device=device, calibrated_by=first)
+        return folder
+    train(
+        cell.dataset,
+        folder,
+        config=cell.training,
+        split=cell.split,
+        videos=None if cell.fold is None else cell.fold.train,
+        timestamps=cell.timestamps,
+        device=device,
+        held_out=None if cell.fold is None else cell.fold.held_out,
+        calibrated_by=first,
+    )
+    return folder
+
+
+def _together(failed: Mapping[str, UvastError]) -> UvastError:
+    """The first error, with the names of all decodings that have one."""
+    first = next(iter(failed.values()))
+    what = f"no scores for {', '.join(failed)} ({first.what})"
+    return type(first)(what, where=first.where, remedy=first.remedy)
+
+
+def check_cell(cell: Cell, out: Path) -> None:
+    """Refuses a place that holds a run with other settings, finished or not."""
+    folder = out / cell.key
+    if not is_run(folder):
+        return
+    _, config, info = RunFolder.open(folder)
+    theirs, ours = settings_of(info, config), settings_of(cell, cell.training)
+    other = next((name for name in ours if ours[name] != theirs[name]), None)
+    if other is not None:
+        raise OutputError(
+            "holds a run with other settings "
+            f"({other} is {theirs[other]} there, {ours[other]} here)",
+            where=folder,
+            remedy="choose another --out",
+        )
+    _check_videos(cell, info, out)
+
+
+def _check_videos(cell: Cell, info: RunInfo, out: Path) -> None:
+    """Refuses a run, or scores, of other videos: the split or the labels have changed since."""
+    folder, dataset = out / cell.key, Dataset.open(cell.dataset)
+    learned, wanted = {*info.train, *info.validation}, _to_learn(cell, dataset)
+    if learned != wanted:
+        name = min(learned ^ wanted)
+        did, should = ("did", "would not") if name in learned else ("did not", "would")
+        raise OutputError(
+            f"holds a run of other videos: it {did} learn from {name}, now it {should}",
+            where=folder,
+            remedy="choose another --out, or remove this folder",
+        )
+    rate = dataset.at_rate(cell.config.train.sampling_rate).sampling_rate
+    if info.sampling_rate not in (0, rate):
+        raise OutputError(
+            f"holds a run at a sampling rate of {info.sampling_rate}, and the dataset's is {rate}",
+            where=folder,
+            remedy="choose another --out, or remove this folder",
+        )
+    by_clicks = cell.config.supervision.kind == "timestamps"
+    if has_changed(info.labels, dataset, learned, by_clicks=by_clicks, timestamps=cell.timestamps):
+        raise OutputError(
+            "holds a run of labels that have changed since",
+            where=folder,
+            remedy="choose another --out, or remove this folder",
+        )
+    record, scored = read_scores(cell, out), _scored(cell, dataset)
+    if record is not None and record.videos and not record.is_of(dataset, scored):
+        raise OutputError(
+            "has scores of other videos, labels or background classes than are to be scored now",
+            where=folder / SCORES_FILE,
+            remedy="remove this file: the run is scored again, without training",
+        )
+
+
+def _to_learn(cell: Cell, dataset: Dataset) -> set[str]:
+    """The videos that a cell trained today would learn from."""
+    side = dataset.side(cell.split, "train") if cell.fold is None else cell.fold.train
+    return set(samples_of(dataset, cell.config, side, cell.timestamps).videos)
+
+
+def _scored(cell: Cell, dataset: Dataset) -> tuple[str, ...]:
+    """What a cell is scored on: its fold, or its split's test side."""
+    return dataset.side(cell.split, "test") if cell.fold is None else cell.fold.held_out
