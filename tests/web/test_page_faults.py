@@ -265,6 +265,37 @@ def test_news_leave_the_table_of_classes_to_who_types_in_it(app: Served, opened:
     expect(background).to_be_focused()
 
 
+def test_news_wait_for_who_presses_or_types(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach", "pour")
+    page = opened("annotate/even")
+    page.get_by_role("button", name="Add and edit classes").click()
+    background = page.get_by_label("pour is background")
+    background.focus()
+    page.keyboard.down("Space")
+    add_classes(app, "wipe")  # while the key is down, somebody adds a class
+    until(page, "document.querySelectorAll('.class-list button').length == 3")
+    page.keyboard.up("Space")
+    until(page, "document.querySelector('[aria-label=\"pour is background\"]').checked")
+    expect(page.get_by_label("Key of wipe")).to_be_visible()
+    edges = background.bounding_box()
+    assert edges is not None
+    page.mouse.move(edges["x"] + 5, edges["y"] + 5)
+    page.mouse.down()
+    add_classes(app, "cut")
+    until(page, "document.querySelectorAll('.class-list button').length == 4")
+    page.mouse.up()
+    until(page, "!document.querySelector('[aria-label=\"pour is background\"]').checked")
+    key = page.get_by_label("Key of pour")
+    key.fill("x")
+    add_classes(app, "stir")
+    until(page, "document.querySelectorAll('.class-list button').length == 5")
+    expect(key).to_have_value("x")
+    key.press("Enter")
+    expect(page.get_by_label("Key of stir")).to_be_visible()
+    expect(key).to_have_value("x")
+    expect(page.locator(".class-list button", has_text="pour").locator("kbd")).to_have_text("X")
+
+
 def test_the_log_of_a_job_grows_in_place(app: Served, opened: Opener) -> None:
     code = "import time\nfor i in range(90): print('step', i, flush=True); time.sleep(0.5)"
     number = app.app.jobs.add("segment", (sys.executable, "-c", code), plan=("Does it.",)).number

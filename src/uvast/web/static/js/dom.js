@@ -1,5 +1,7 @@
 /** Small helpers to build and change the page; the strict policy allows no markup in strings. */
 
+import { whenFree } from "./hands.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** @typedef {Node | string | number | null | undefined | false | Child[]} Child */
@@ -49,15 +51,18 @@ export function fill(element, ...children) {
 }
 
 /**
- * Fills an element only when what it shows has changed, and leaves the keyboard where it was:
- * news of others come at any time.
+ * Fills an element only when what it shows has changed, when nobody presses or types in it, and
+ * leaves the keyboard where it was: news of others come at any time.
  * @param {Element} element
  * @param {any} shown everything that the children depend on
  * @param {() => Child} build
  */
 export function renew(element, shown, build) {
   const key = JSON.stringify(shown);
-  if (element.shown === key) return;
+  whenFree(element, () => element.shown !== key && refill(element, key, build));
+}
+
+function refill(element, key, build) {
   element.shown = key;
   const name = (one) => one.getAttribute("aria-label") ?? one.textContent;
   const active = element.contains(document.activeElement) ? name(document.activeElement) : null;
