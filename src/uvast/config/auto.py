@@ -1,6 +1,6 @@
 """Preset `auto`: settings chosen by looking at the data, each with a sentence that says why.
 
-It starts from preset `small`, whose numbers were found with 21 videos of GTEA (docs/results.md),
+It starts from preset `small`, whose numbers were found with 21 videos of GTEA (docs/choices.md),
 and brings other data to what `small` had there: typical actions of a few dozen frames, and about
 as many looks at videos.
 """

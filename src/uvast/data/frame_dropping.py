@@ -1,4 +1,4 @@
-"""Frames dropped at random in training (docs/method.md, Alignment decoder)."""
+"""Frames dropped at random in training (docs/method.md, "Augmentation")."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 if TYPE_CHECKING:
@@ -40,6 +39,9 @@ def fit_temperature(
     """
     if not len(labels) or log_probabilities.shape[1] < 2:
         return 1.0
+    # half a second to import, for every command that loads a model and few that fit one
+    from scipy.optimize import minimize_scalar
+
     logs = np.maximum(log_probabilities.astype(np.float64), -1e4)
     rows = np.arange(len(labels))
 

@@ -2,7 +2,7 @@
 
 Two rules keep luck out. A value is judged with its neighbours on the grid, so that the middle of a
 plateau beats a spike. And the default stays unless the best beats it by more than two standard
-errors of their difference over the videos: with one, luck cost GTEA a point (docs/results.md,
+errors of their difference over the videos: with one, luck cost GTEA a point (docs/choices.md,
 Weights of `best`), and real gains are larger than either.
 """
 
