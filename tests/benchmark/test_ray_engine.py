@@ -142,7 +142,7 @@ def test_videos_are_segmented_as_on_one_machine(
     cell = make_cell()
     list(run_cells([cell], tmp_path, RayEngine(Cluster("auto"))))
     start = ("segment", tmp_path / cell.key, tiny_path, "--batch-size", 3, "--json")
-    there = uvast(*start, "--out", tmp_path / "a", "--engine", "ray", "--address", nodes.address)
+    there = uvast_here(*start, "--out", tmp_path / "a", "--engine", "ray")
     assert there.returncode == 0, there.stderr
     here = uvast_here(*start, "--out", tmp_path / "b")
     assert len(json.loads(here.stdout)["videos"]) == 8

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from in_process import uvast
 from uvast.features import generate_videos, presentation_times
-
-
-def uvast(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "uvast", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ def assert_agrees(videos, background, protocol, n_classes):
     assert {key: found[key] for key in expected} == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=1200, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(random_videos(), st.sampled_from(["standard", "legacy"]))
 @example(([([0], [0])], set(), 1), "legacy")
 @example(([([0, 1], [0, 1])], {0}, 2), "legacy")
@@ -42,7 +42,7 @@ def test_agrees_with_plain_python(case, protocol):
     assert_agrees(videos, background, protocol, n_classes)
 
 
-@settings(max_examples=1200, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(blurred_videos(), st.sampled_from(["standard", "legacy"]))
 def test_agrees_with_plain_python_on_blurred_truth(video, protocol):
     """Predictions near the truth, where overlaps lie around the thresholds."""

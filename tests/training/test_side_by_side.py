@@ -100,31 +100,38 @@ def test_broken_off_in_a_later_member_they_go_on(
     assert same(run, in_turn[0])
 
 
-def test_broken_off_in_an_inner_run_they_go_on(
-    in_turn: tuple[Path, Story], tiny_path: Path, config: Config, tmp_path: Path
-) -> None:
-    run, watcher = tmp_path / "run", StopAfter(1)
+@pytest.fixture(scope="module")
+def broken_off(
+    tiny_path: Path, config: Config, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Path]:
+    """A dataset and a run on it that ended in an inner run."""
+    folder = tmp_path_factory.mktemp("broken-off")
+    data, run = folder / "data", folder / "run"
+    shutil.copytree(tiny_path, data)
     with pytest.raises(StopError):
-        train(tiny_path, run, config=config, split=1, watcher=watcher, jobs=2)
+        train(data, run, config=config, split=1, watcher=StopAfter(1), jobs=2)
+    return data, run
+
+
+def test_classes_that_change_meanwhile_are_an_error(broken_off: tuple[Path, Path]) -> None:
+    data, run = broken_off
+    mapping = data / "mapping.txt"
+    before = mapping.read_text()
+    mapping.write_text(f"{before}{len(before.splitlines())} a-new-one\n")
+    with pytest.raises(TrainingError, match=r"classes have changed .* \(a-new-one\); train anew"):
+        resume(run)
+    mapping.write_text(before)
+
+
+def test_broken_off_in_an_inner_run_they_go_on(
+    in_turn: tuple[Path, Story], broken_off: tuple[Path, Path]
+) -> None:
+    _, run = broken_off
     resume(run)
     first = in_turn[0] / "members" / "1"
     weights = "folds/weights.json"
     assert (run / weights).read_bytes() == (first / weights).read_bytes()
     assert contents(run / "last.safetensors") == contents(first / "last.safetensors")
-
-
-def test_classes_that_change_meanwhile_are_an_error(
-    tiny: Dataset, config: Config, tmp_path: Path
-) -> None:
-    data = tmp_path / "data"
-    shutil.copytree(tiny.path, data)
-    run, watcher = tmp_path / "run", StopAfter(1)
-    with pytest.raises(StopError):
-        train(data, run, config=config, split=1, watcher=watcher, jobs=2)
-    lines = (data / "mapping.txt").read_text().splitlines()
-    (data / "mapping.txt").write_text("\n".join([*lines, f"{len(lines)} a-new-one"]) + "\n")
-    with pytest.raises(TrainingError, match=r"classes have changed .* \(a-new-one\); train anew"):
-        resume(run)
 
 
 def test_a_spec_of_its_own_needs_one_process(tiny: Dataset, config: Config, tmp_path: Path) -> None:
