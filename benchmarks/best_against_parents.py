@@ -4,13 +4,13 @@
     python benchmarks/best_against_parents.py RUN … --weights INNER …
 
 Each run is scored on the test side of its split with the usual weights and with those that its
-inner runs chose (`train.folds`), or those that the runs after `--weights` chose, one for each: a
-model that was trained without folds can be judged so. Inner runs alone, without the run itself:
+inner runs chose (`train.folds`), or those that the runs after `--weights` chose, one for each: so a
+model trained without folds can be judged, too. To train inner runs alone, without the run itself:
 
     uvast train DATA --split 1 --preset small --stage 1 --set train.epochs=1 \
         --set train.fold_epochs=150 --set train.folds=3 --out INNER
 
-Prints Acc, Edit and F1@10/25/50, means over the runs. Nothing is chosen by these numbers.
+Prints Acc, Edit and F1@10/25/50 as means over the runs. Nothing is chosen by these numbers.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def scores(run: Path, weights_of: Path) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    """Prints a row for each decoding, with either weights."""
+    """Prints one row per decoding and kind of weights."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--weights", nargs="+", type=Path, default=None)

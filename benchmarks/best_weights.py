@@ -4,9 +4,9 @@
         --set train.validate_every=150 --set train.alignment_epochs=1 --out val
     python benchmarks/best_weights.py val/gtea/small-full/*
 
-Prints the mean over the videos of what calibration raises, the mean of Acc, Edit and F1@50: for
-each vote of the frames and of the decoder the best over the other weights; then both pure
-decodings, `best` with its default weights, and `best` with the weights that would be chosen.
+Prints what calibration maximises, the mean of Acc, Edit and F1@50, averaged over the videos: for
+each vote of the frames and of the decoder the best over the other weights; then for both pure
+decodings, for `best` with its default weights, and for `best` with the weights it would choose.
 
     python benchmarks/best_weights.py --chosen gtea-runs/*
 

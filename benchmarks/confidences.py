@@ -2,8 +2,8 @@
 
     python benchmarks/confidences.py RUN …
 
-For each run the test side of its split, in percent: frame by frame (the likeliest class), and with
-every frame as sure as its segment in the model's own decoding, as reports have it.
+For the test side of each run's split, in percent: frame by frame (the likeliest class), and with
+every frame as confident as its segment in the model's own decoding, as in reports.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from uvast.runs import RunFolder
 
 
 def errors(run: Path, temperature: float | None) -> tuple[float, float]:
-    """Of frames, and of segments; None takes the model's own temperature."""
+    """The errors of frames and of segments; None takes the model's own temperature."""
     info = RunFolder.open(run).info
     model = uvast.load(run)
     if temperature is not None:
@@ -52,7 +52,7 @@ def _pooled(pairs: list[tuple[np.ndarray, np.ndarray]]) -> float:
 
 
 def main() -> None:
-    """Prints a line for each run."""
+    """Prints one line per run."""
     print("frames  segments | without temperature")
     for run in map(Path, sys.argv[1:]):
         own, plain = errors(run, None), errors(run, 1.0)

@@ -3,8 +3,8 @@
     python benchmarks/decoding.py
 
 Inputs are generated at the sizes of the three datasets; networks have random weights and write as
-many actions as a video has. The published code was measured before (2 cores, 2 threads); Viterbi is
-theirs at the paper's coarser sampling and ours at every frame.
+many actions as a video has. The published code was measured earlier (2 cores, 2 threads). Its
+Viterbi runs at the paper's coarser sampling, ours at every frame.
 """
 
 from __future__ import annotations
@@ -163,13 +163,13 @@ def measure_noise() -> None:
 
 
 def print_peak() -> None:
-    """The peak memory of this process."""
+    """Prints the peak memory of this process."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"  peak memory of the process: {peak:.0f} MB  {'ok' if peak < 1000 else 'MISS'}")
 
 
 def random_segmenter(shape: Shape) -> Segmenter:
-    """A UVAST of random weights that writes exactly `n_segments` tokens."""
+    """A UVAST model with random weights that writes exactly `n_segments` tokens."""
     import torch
 
     from uvast.config import Config
@@ -232,7 +232,7 @@ def measure_network(shape: Shape) -> None:
 def main() -> None:
     """Prints the table."""
     print(f"{'':32} {'shape':10} {'ours, ms':>10} {'published':>12} {'ratio':>11} {'limit, ms':>9}")
-    for alone in (LONG, NOISE):  # in processes of their own, for their memory
+    for alone in (LONG, NOISE):  # in their own processes, to measure their memory
         subprocess.run([sys.executable, __file__, alone], check=True)
     for shape in SHAPES:
         measure_durations(shape)

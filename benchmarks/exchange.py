@@ -2,9 +2,9 @@
 
     python benchmarks/exchange.py [N]
 
-Annotations are generated: 20 labels, intervals of a second on two tiers, in videos of 10,000 (one
-video for formats that hold one). Formats that are only read are left out but for those that this
-script can write itself. At the end a table of as many annotations is imported into a project.
+Annotations are generated: 20 labels, one-second intervals on two tiers, 10,000 per video (one video
+for formats that hold only one). Read-only formats are left out, except those that this script can
+write itself. At the end, a table of as many annotations is imported into a project.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RATE = ConstantRate(Fraction(25))
 
 
 def generate(n_events: int, n_videos: int) -> list[VideoAnnotations]:
-    """Intervals in a row, all held by every format."""
+    """Consecutive intervals that every format can hold."""
     each = n_events // n_videos
     return [
         VideoAnnotations(
@@ -71,7 +71,7 @@ def clock(seconds: float) -> str:
 
 
 def cvat(videos: Sequence[VideoAnnotations]) -> bytes:
-    """A track an event, on for 20 frames."""
+    """One track per event, visible for 20 frames."""
     tracks = "".join(
         f'<track id="{i}" label="{event.label}"><box frame="{i * 25}" outside="0"/>'
         f'<box frame="{i * 25 + 20}" outside="1"/></track>'
@@ -141,7 +141,7 @@ def measure(kind: Format, n_events: int) -> tuple[float, float, float]:
 
 
 def measure_import(n_events: int) -> float:
-    """CPU seconds to import a CSV table into a project of videos that are not there."""
+    """CPU seconds to import a CSV table into a project whose video files do not exist."""
     videos = generate(n_events, max(1, n_events // A_VIDEO))
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -159,7 +159,7 @@ def measure_import(n_events: int) -> float:
 
 
 def main() -> None:
-    """Prints a row a format."""
+    """Prints one row per format."""
     n_events = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     print(f"{n_events} annotations\n{'format':26}{'write s':>9}{'MB':>8}{'read s':>9}")
     for kind in sorted(FORMATS, key=lambda one: one.name):

@@ -1,12 +1,12 @@
-"""Features from a 640x480 video: frames a second beside raw decoding, and beside GEMM speed.
+"""Features from a 640x480 video: frames per second beside raw decoding, and beside GEMM speed.
 
     python benchmarks/extraction.py [--models pixels,appearance,i3d] [--seconds 20] [--video FILE]
     python benchmarks/extraction.py --hours 2 [--models pixels]
 
-`times real time` is of the features' 15 frames a second, from the file to `NAME.npy`; `of GEMM` is
-the network alone, its operations counted by torch, beside a matrix product in the same run.
-`appearance` has to be 4 times faster than real time with 2 cores, `i3d` to reach 30 % of GEMM.
-With --hours the video is looped, and the peak memory is shown beside that of a short one.
+`times real time` is at 15 features per second, from the file to `NAME.npy`; `of GEMM` compares the
+network alone, its operations counted by torch, with a matrix product in the same run.
+`appearance` has to be 4 times faster than real time with 2 cores, `i3d` has to reach 30 % of GEMM.
+With --hours the video is looped, and its peak memory is shown beside that of a short one.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _speeds(video: Path, folder: Path, names: str) -> int:
     failed = False
     for model in parse_models(names):
         order = Order(video, folder / model.kind, (model,), RATE, n_threads=2)
-        model.make(Request(RATE, info.frames_per_second))  # weights are loaded once
+        model.make(Request(RATE, info.frames_per_second))  # loads the weights, untimed
         start = time.perf_counter()
         outcome = extract(order)
         seconds = time.perf_counter() - start
@@ -96,7 +96,7 @@ def _speeds(video: Path, folder: Path, names: str) -> int:
 
 
 def _share_of_gemm(extractor: Extractor, info: VideoInfo, gemm: float) -> float | None:
-    """The network's operations a second as a share of a matrix product's."""
+    """The network's operations per second as a share of a matrix product's."""
     if extractor.name not in ("appearance", "i3d"):
         return None
     size = extractor.view.picture
@@ -111,7 +111,7 @@ def _share_of_gemm(extractor: Extractor, info: VideoInfo, gemm: float) -> float 
 
 
 def _memory(video: Path, folder: Path, hours: float, names: str) -> int:
-    """Peak memory of a short and of a looped video; flat is within a tenth."""
+    """Peak memory of a short and of a looped video, which may differ by a tenth."""
     seconds = video_info(video).seconds
     failed = False
     for model in parse_models(names):

@@ -1,8 +1,8 @@
-"""Where FIFA starts, on the shared GTEA confidences, no network: equal lengths, or the runs' own.
+"""FIFA on the shared GTEA confidences, no network: start from equal lengths, or the runs' own?
 
     python benchmarks/fifa_gtea.py [DATASET]
 
-Transcripts are read off the frame labels, plain and after a mode filter of 25 frames. FIFA has the
+Transcripts are read off the frame labels, plain and after a mode filter of 25 frames. FIFA uses the
 settings of preset `gtea`. Scores are means over the splits' test sides.
 """
 
@@ -25,7 +25,7 @@ OPTIONS = load_config("gtea").decode
 
 
 def recut(frames: np.ndarray, runs: Segmentation, start: np.ndarray) -> Segmentation:
-    """FIFA's durations by frame scores `(T, C)`, from the lengths `start` `(S,)`."""
+    """FIFA's durations for frame scores `(T, C)`, starting from the lengths `start` `(S,)`."""
     found = fifa(
         frames,
         runs.transcript,
@@ -60,7 +60,7 @@ def score_split(dataset: Dataset, split: int, width: int) -> dict[str, Scores]:
 
 
 def main() -> None:
-    """Prints a row for each start, without and with the filter."""
+    """Prints one row per start, without and with the filter."""
     path = Path(sys.argv[1] if len(sys.argv) > 1 else "/work/shared/data/gtea")
     dataset = Dataset.open(path, spec=replace(read_spec(path), background=("background",)))
     for width in (1, 25):

@@ -1,12 +1,12 @@
-"""Weights of `best` chosen by some folds and scored on the others: the runs of `uvast compare`.
+"""Weights of `best` chosen by some folds and scored on the others, from runs of `uvast compare`.
 
     uvast compare DATA --set train.folds=0 --out inner
     python benchmarks/fold_weights.py inner/DATA/small-*-full/split1-fold*
 
-The runs are one for each fold of a training side. Prints the mean of Acc, Edit and F1@50 over the
-held-out videos: of both parents, of `best` with the usual weights and with those that all folds
-choose; then of weights that the other folds choose for each fold, by how many standard errors a
-choice has to beat the usual weights. No test side is opened.
+There is one run per fold of a training side. Prints the mean of Acc, Edit and F1@50 over the
+held-out videos: for both parents, and for `best` with the usual weights and with those that all
+folds choose; then with weights that the other folds choose for each fold, one line for each number
+of standard errors by which a choice has to beat the usual weights. No test side is opened.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ THRESHOLDS = (0.0, 1.0, 2.0, 3.0)
 
 
 def held_out(runs: list[Path]) -> list[list[HeldOut]]:
-    """What each run makes of the videos that only the others have learned from."""
+    """What each run makes of the videos that only the others learned from."""
     infos = [RunFolder.open(run).info for run in runs]
     every = sorted({name for info in infos for name in info.train})
     found = []
@@ -43,7 +43,7 @@ def held_out(runs: list[Path]) -> list[list[HeldOut]]:
 
 
 def out_of_fold(folds: list[list[HeldOut]]) -> float:
-    """The score of every video by the weights that the other folds choose."""
+    """The mean score of all videos with the weights that the other folds choose."""
     scores = []
     for place, fold in enumerate(folds):
         others = [one for other, rest in enumerate(folds) if other != place for one in rest]

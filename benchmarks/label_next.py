@@ -1,22 +1,22 @@
-"""Label next: does a model learn sooner from the videos that it asks for?
+"""Label next: does a model learn faster from the videos that it asks for?
 
     OMP_NUM_THREADS=1 python benchmarks/label_next.py DATA [--splits 3,4] [--rounds 6]
         [--seeds 0,1,2] [--sampling-rate 1] [--out FILE.json] [--plot FILE.png]
 
-A person has clicked every action of two videos of a split's training side. In each round there is
-more to learn from, a model learns from all there is, and it is scored on the test side. Who says
-what is clicked:
+At first, a person has clicked every action of two videos of a split's training side. Each round
+adds clicks, trains a model on all of them, and scores it on the test side. Who chooses what to
+click:
 
 - `label next`: the app's rule, `uvast.proposals`: every action of one more video.
 - `random video`: every action of one more video, a random one.
 - `random moment`: as many clicks as a video has on average. Each names what happens in the middle
   of the predicted segment at a random moment; its middle half becomes a labelled stretch.
 
-The person is the ground truth and never errs. In a video the clicks are the same, whoever chose
-it. What training makes of them is the app's way, too: `label_video`, then pseudo-labels inside
-labelled stretches. The model is small, so that hundreds of rounds take minutes: softmax regression
-of moving averages of the features, decoded by the semi-Markov search with lengths and transitions
-of the labels so far. Finished runs are kept in FILE.json, and a second call goes on from there.
+The person is the ground truth and never errs. A video gets the same clicks, whoever chose it.
+Training uses them as the app does: `label_video`, then pseudo-labels inside labelled stretches. The
+model is small, so that hundreds of rounds take minutes: softmax regression on moving averages of
+the features, decoded by the semi-Markov search with lengths and transitions of the labels so far.
+Finished runs are kept in FILE.json, and a second call goes on from there.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 N_FIRST_VIDEOS = 2
 SECONDS = (0.3, 1.5, 5.0)
-"""Of the moving averages."""
+"""The widths of the moving averages."""
 ALPHA = 0.5
 PENALTY = 3e-3
 N_STEPS = 40
@@ -85,13 +85,13 @@ class World:
         return np.concatenate([*parts, np.ones((len(rows), 1))], axis=1)
 
     def label_at(self, name: str, frame: int) -> str:
-        """What happens there."""
+        """The true label of a frame."""
         return self.vocabulary.names[self.truth[name].labels[frame]]
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Weights `(3 F + 1, C)`, and what decoding knows of lengths and order."""
+    """Weights `(3 F + 1, C)`, and what decoding knows about lengths and order."""
 
     weights: np.ndarray
     lengths: LengthModel
@@ -105,7 +105,7 @@ class Model:
 
 
 def learn(world: World, said: Said) -> Model:
-    """A model of everything that was said."""
+    """A model trained on everything said so far."""
     samples = _samples(world, said)
 
     def read(key: str) -> np.ndarray:
@@ -182,14 +182,14 @@ def _regression(inputs: np.ndarray, labels: np.ndarray, n_classes: int) -> np.nd
 
 
 def scores_of(world: World, model: Model) -> dict[str, float]:
-    """On the test side."""
+    """Scores on the test side."""
     pairs = [(model.predict(world.inputs[name])[1], world.truth[name]) for name in world.test]
     found = score(pairs, world.vocabulary)
     return dict(zip(SCORES, (found.acc, found.edit, found.f1[50]), strict=True))
 
 
 def predicted(world: World, model: Model, name: str, said: Said) -> tuple[Predicted, Segmentation]:
-    """What the app would know of a video after segmenting it, and its segments."""
+    """What the app would know about a video after segmenting it, and its segments."""
     logs, segmentation = model.predict(world.inputs[name])
     doubts = Doubts.of(logs.astype(np.float32), segmentation)
     sums = np.add.reduceat(world.features[name], segmentation.starts)
@@ -237,7 +237,7 @@ def ask(world: World, model: Model, said: Said, strategy: str, seeds: tuple[int,
 
 
 def clicks(world: World, names: list[str], seed: int) -> Said:
-    """One in each action of videos, anywhere in it."""
+    """One click anywhere in each action of the videos."""
     found: Said = {}
     for name in names:
         rng = np.random.default_rng([seed, world.train.index(name)])

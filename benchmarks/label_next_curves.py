@@ -23,9 +23,9 @@ N_GRID = 50
 
 
 def curves(table: Table) -> dict[str, np.ndarray]:
-    """Of each strategy: clicks and scores of every run and round `(n_runs, n_rounds, 4)`.
+    """Strategy to clicks and scores of every run and round `(n_runs, n_rounds, 4)`.
 
-    Runs of one split and seed have the same place.
+    Runs of the same split and seed have the same index.
     """
     return {
         strategy: np.array(
@@ -49,9 +49,9 @@ def print_table(found: Mapping[str, np.ndarray]) -> None:
 
 
 def print_differences(found: Mapping[str, np.ndarray]) -> None:
-    """How far label next is ahead, run by run: means over equally many clicks, standard errors.
+    """How far label next is ahead, run by run: means over equal clicks, with standard errors.
 
-    Runs of one split and seed start from the same clicks, which makes most of what differs.
+    Runs of the same split and seed are compared: their first clicks cause most of the spread.
     """
     ours = found["label next"]
     for strategy in STRATEGIES[1:]:

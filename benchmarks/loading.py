@@ -4,8 +4,8 @@
 
 The published implementation takes 55 ms; ours has to stay below 5 ms. Three costs, medians:
 `video` maps the file, `batch` makes a padded batch of it, and `batch, every value read` adds the
-sum over all values, so that no cost of reading hides behind the mapping. The first reading of a
-video in a process also looks for NaN and infinite values; `first batch` is that one.
+sum over all values, so that no cost of reading hides behind the mapping. When a process first reads
+a video, it also looks for NaN and infinite values; `first batch` measures that.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ N_RUNS = 41
 
 
 def milliseconds(call: Callable[[], object]) -> tuple[float, float]:
-    """The median and the fastest of many calls; far apart, the machine is busy."""
+    """The median and the fastest of many calls; if they are far apart, the machine is busy."""
     times = []
     for _ in range(N_RUNS):
         start = time.perf_counter()

@@ -23,7 +23,7 @@ GEMM_SIZE = 2048
 
 @dataclass(frozen=True)
 class Times:
-    """Milliseconds of repeated calls; median and fastest far apart say that the machine is busy."""
+    """Milliseconds of repeated calls; if median and fastest are far apart, the machine is busy."""
 
     median: float
     fastest: float
@@ -58,7 +58,7 @@ def count_flop(call: Callable[[], object]) -> int:
 
 
 def _product_flop(out: torch.Size, first: torch.Size, _: torch.Size, **options: object) -> int:
-    """Of `out += first @ second`, from their shapes."""
+    """The operations of `out += first @ second`, from their shapes."""
     del options
     return 2 * out.numel() * first[-1]
 

@@ -2,12 +2,11 @@
 
     python benchmarks/model_steps.py [--threads N] [--kinds ms-tcn,asrf] [--calls 9] [--count]
 
-Each kind with its preset's settings on one video of GTEA's size (1060 frames, 2048 features, 11
-classes, 33 segments; beside it another one, unlabelled, for a kind that learns from such): forward,
-losses, backward, optimiser. The work is counted as the products are
-called, two operations for each multiplication, and is compared with a 2048 x 2048 product timed
-right before. Run it on an idle machine. `--count` counts and measures nothing. The exit code is 1
-if a kind stays under 15 %.
+Each kind runs with its preset's settings on one video of GTEA's size (1060 frames, 2048 features,
+11 classes, 33 segments), and on an unlabelled one if it learns from such: forward, losses,
+backward, optimiser. The work is counted as the products are called, two operations per
+multiplication, and compared with a 2048 x 2048 product timed right before. Run it on an idle
+machine. `--count` only counts. The exit code is 1 if a kind stays under 15 %.
 """
 
 from __future__ import annotations
@@ -63,14 +62,14 @@ def training_step(config: Config, n_features: int, n_classes: int) -> Callable[[
 
 
 def n_parameters(config: Config) -> int:
-    """Of the model that learns, at GTEA's size."""
+    """The number of parameters of the trained model at GTEA's size."""
     with torch.device("meta"):
         model = build_model(config.model, n_features=N_FEATURES, n_classes=GTEA.n_classes)
     return sum(one.numel() for one in model.parameters())
 
 
 def main() -> int:
-    """Prints a row for each kind; exit code 1 if one is under the least share."""
+    """Prints one row per kind; exit code 1 if one is under the least share."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--kinds", default=",".join(BUILDERS), help="separated by commas")
@@ -100,7 +99,7 @@ def main() -> int:
 
 
 def share_of_gemm(gflop: float, times: Times, gemm: float) -> float:
-    """Percent of the speed `gemm`, GFLOP/s, that a step of this work reaches in the median."""
+    """The median speed of a step with this work, as a percentage of `gemm`, in GFLOP/s."""
     return 100 * gflop / (times.median / 1000) / gemm
 
 

@@ -4,8 +4,8 @@
 
 Prints how many seeks showed the right frame and how many of them needed the server's picture, and
 the main thread's time for each frame while a two-hour timeline is zoomed, scrolled and played. The
-time by the clock is worth something on an idle machine only; that of the processor comes from the
-browser's own trace. `timeline` leaves the seeks out.
+time by the clock means something only on an idle machine; processor time comes from the browser's
+own trace. `timeline` skips the seeks.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def measure_seeks(page: Page, app: Served, video: str, n_frames: int) -> None:
 
 
 def measure_timeline(browser: Browser, page: Page) -> None:
-    """Zooms and scrolls two hours, then plays, in frames of the browser."""
+    """Zooms and scrolls through two hours, then plays, one browser frame at a time."""
     page.evaluate(SHOW, N_SEGMENTS)
     for what, playing in (("zooming and scrolling", False), ("playing", True)):
         browser.start_tracing(page=page, categories=TRACED)
@@ -99,7 +99,7 @@ def measure_timeline(browser: Browser, page: Page) -> None:
 
 
 def frame_tasks(trace: bytes) -> np.ndarray[Any, Any]:
-    """Milliseconds of processor time of each task of the main thread that drew a frame."""
+    """Milliseconds of processor time of each main-thread task that drew a frame."""
     events = json.loads(trace)["traceEvents"]
     frames = [one for one in events if one["name"] == "FireAnimationFrame"]
     tasks = [one for one in events if one["name"] == "RunTask" and "tdur" in one]

@@ -3,8 +3,8 @@
     OMP_NUM_THREADS=1 python benchmarks/pseudo_labels.py [DATASET]
 
 First a generated video of 50Salads' size, 11,500 frames of 2048 features and 20 timestamps, twice:
-clear segments, and a random walk, where cuts move for many iterations. Goal: 3 s and 1 GB each by
-k-medoids, 10 s by class models, which read the video up to 11 times.
+clear segments, and a random walk, where cuts move for many iterations. Goal: 3 s and 1 GB each with
+k-medoids, 10 s with class models, which read the video up to 11 times.
 Then every video of DATASET, with its own timestamps. Goal: GTEA in 5 s.
 """
 
@@ -37,7 +37,7 @@ N_FRAMES, N_FEATURES, N_SEGMENTS = 11_500, 2048, 20
 
 
 def timed(name: str, work: Callable[[], str]) -> None:
-    """Prints what a piece of work took; memory is the process's peak so far."""
+    """Prints the time of a piece of work, and the process's peak memory so far."""
     start = time.perf_counter()
     remark = work()
     seconds = time.perf_counter() - start
@@ -61,7 +61,7 @@ def generated(kind: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def class_models(features: np.ndarray, timestamps: np.ndarray, metric: MetricName) -> str:
-    """Seven classes take turns."""
+    """Class models, for seven classes that take turns."""
     entry = Timestamps(timestamps, np.arange(N_SEGMENTS) % 7)
     readings: list[int] = []
     class_model_durations(
@@ -76,12 +76,12 @@ def class_models(features: np.ndarray, timestamps: np.ndarray, metric: MetricNam
 def k_medoids(
     features: np.ndarray, timestamps: np.ndarray, metric: MetricName, prior: float
 ) -> str:
-    """The paper's, with a prior."""
+    """The paper's k-medoids, with a prior."""
     return f"{constrained_k_medoids(features, timestamps, metric, prior).iterations} iterations"
 
 
 def whole(dataset: Dataset, options: PseudoLabelOptions) -> str:
-    """All videos of a dataset."""
+    """Pseudo-labels of all videos of a dataset."""
     clicks = dataset.timestamps()
     return f"{len(pseudo_segmentations(dataset, dataset.names, clicks, options))} videos"
 

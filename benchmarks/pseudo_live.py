@@ -1,12 +1,12 @@
-"""How soon the pseudo-segmentation of a long video follows a click.
+"""How fast the pseudo-segmentation of a long video follows a click.
 
     python benchmarks/pseudo_live.py [--features 2048] [--clicks 60] [--repeats 20]
 
-Makes a project with one video of 9,000 feature vectors, as ten minutes at 15 a second have, and
-asks its app, in this process, as the page does: the time from a change to the answer with the new
+Makes a project with one video of 9,000 feature vectors (ten minutes at 15 per second) and asks its
+app, in this process, as the page does. Measures the time from a change to the answer with the new
 segments. Prints the median and the worst of each kind, in milliseconds of CPU and by the clock;
 the CPU time is the one to compare on a busy machine. The limit is 100 ms for two clicks over the
-whole video (all of it is looked at again) and for one of many that moves.
+whole video (all of it is looked at again) and for moving one of many clicks.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ N_CLASSES = 8
 
 
 def make_project(folder: Path, n_features: int, n_segments: int) -> Project:
-    """A video that is listed and not there; its features change with the actions."""
+    """A project that lists one missing video; its features change with the actions."""
     folder.mkdir()
     seconds = N_FRAMES / RATE
     video = ProjectVideo(
@@ -57,7 +57,7 @@ def make_project(folder: Path, n_features: int, n_segments: int) -> Project:
 
 
 def click(seconds: float, label: int) -> dict[str, object]:
-    """A new one."""
+    """The change that adds a click."""
     return {"do": "add", "kind": "click", "label": f"action {label}", "start": seconds}
 
 
@@ -78,7 +78,7 @@ def timed(client: Client, *changes: dict[str, object]) -> tuple[float, float]:
 
 
 def say(what: str, rows: list[tuple[float, float]]) -> None:
-    """One line."""
+    """Prints one line."""
     cpu, clock = np.array(rows).T
     verdict = "below" if cpu.max() < LIMIT else "ABOVE"
     print(

@@ -1,4 +1,4 @@
-"""Scoring labels of Breakfast's size: is reading and scoring all of it below 10 s?
+"""Scoring labels of Breakfast's size: does it take less than 10 s to read and score them all?
 
     python benchmarks/scoring.py
 
@@ -54,7 +54,7 @@ def moved(true: Segmentation, generator: np.random.Generator) -> Segmentation:
 
 
 def with_noise(segmentation: Segmentation, generator: np.random.Generator) -> Segmentation:
-    """Two frames of a hundred get any class."""
+    """Gives two frames in a hundred a random class."""
     labels = segmentation.labels
     wrong = generator.random(len(labels)) < 0.02
     labels[wrong] = generator.integers(0, N_CLASSES, int(wrong.sum()))
@@ -62,7 +62,7 @@ def with_noise(segmentation: Segmentation, generator: np.random.Generator) -> Se
 
 
 def write_folder(folder: Path, videos: list[Segmentation], classes: Vocabulary) -> None:
-    """One label a line; written plainly, the benchmark is about reading."""
+    """Writes one label per line, in the simplest way: the benchmark is about reading."""
     folder.mkdir(parents=True)
     for name, segmentation in zip(video_names(), videos, strict=True):
         text = "\n".join(classes.decode(segmentation.labels.tolist()))
@@ -90,7 +90,7 @@ def write_dataset(folder: Path, truth: list[Segmentation], classes: Vocabulary) 
 
 
 def main() -> int:
-    """Prints seconds and scores; 1 if scoring through files takes too long."""
+    """Prints seconds and scores; returns 1 if scoring through files takes too long."""
     generator = np.random.default_rng(0)
     classes = Vocabulary(tuple(f"pour_action_{index:02}" for index in range(N_CLASSES)))
     truth = draw_truth(generator)

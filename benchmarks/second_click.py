@@ -3,18 +3,18 @@
     OMP_NUM_THREADS=1 python benchmarks/second_click.py DATA… [--seeds 0,1,2] [--shares 0.25,1]
         [--sampling-rate 1]
 
-A person clicks once in each action, anywhere in it, and class models cut between the clicks. Then
-there are more clicks, in a share of the gaps between two clicks. The person says which of the two
-actions it still, or already, is, and never errs. Where they are:
+A person clicks once anywhere in each action, and class models cut between the clicks. Then the
+person clicks again in a share of the gaps between two clicks, naming which of the two actions it
+is, and never errs. Where the new clicks are:
 
 - `random`: random gaps, a random frame of each.
 - `middle`: the same gaps, the frame half-way.
-- `longest`: the longest gaps, the frame half-way; what length alone would tell.
+- `longest`: the longest gaps, the frame half-way: what length alone would choose.
 - `least sure`: the gaps whose cut is least certain, and the frame that is as likely before the cut
   as after it.
 
-Nothing is trained: the scores are those of the pseudo-labels of all videos, against their labels,
-as mean and standard deviation over the seeds.
+Nothing is trained: the scores compare the pseudo-labels of all videos with their labels, as mean
+and standard deviation over the seeds.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ WAYS = ("random", "middle", "longest", "least sure")
 
 @dataclass(frozen=True)
 class Gap:
-    """The frames between two clicks, and what is known of the cut there.
+    """The frames between two clicks, and what is known about the cut there.
 
     Args:
-        video: which one.
+        video: the video's name.
         start: the first frame after the left click.
         end: the right click.
         doubt: entropy of the cut, in nats.
@@ -63,7 +63,7 @@ class Gap:
 
 
 def find_gaps(cuts: Mapping[str, CutPosterior]) -> list[Gap]:
-    """All gaps of videos that have a frame to ask about."""
+    """All gaps that have a frame to ask about."""
     return [
         gap
         for name, one in cuts.items()
@@ -73,10 +73,10 @@ def find_gaps(cuts: Mapping[str, CutPosterior]) -> list[Gap]:
 
 
 def _gap(name: str, first: int, shares: np.ndarray) -> Gap | None:
-    """Frames from `first` on may be the start of what follows; the last of these was clicked."""
+    """A gap whose cut may be at `first` or later; the last possible frame was clicked."""
     if len(shares) < 2:
         return None
-    before = 1 - np.cumsum(shares)[:-1]  # that the cut comes after each frame
+    before = 1 - np.cumsum(shares)[:-1]  # the probability that the cut comes after each frame
     doubt = -(shares * np.log(np.maximum(shares, 1e-300))).sum()
     balance = first + int(np.abs(before - 0.5).argmin())
     return Gap(name, first, first + len(shares) - 1, float(doubt), balance)
@@ -117,7 +117,7 @@ def answered(
 
 
 def first_clicks(truths: Mapping[str, Segmentation], seed: int) -> dict[str, Timestamps]:
-    """One in each action, anywhere in it."""
+    """One click anywhere in each action."""
     found = {}
     for number, (name, truth) in enumerate(truths.items()):
         generator = np.random.default_rng([seed, number])

@@ -3,7 +3,7 @@
     python benchmarks/semi_markov_gtea.py [DATASET]
 
 The features' rows 11..21 are class confidences. They are clipped, normalised, and decoded with
-lengths and transitions fitted on the train side of each split; scores are means over the splits.
+lengths and transitions fitted on the training side of each split; scores are means over the splits.
 """
 
 from __future__ import annotations

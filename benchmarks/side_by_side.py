@@ -3,7 +3,7 @@
     python benchmarks/side_by_side.py [--jobs 2] [--epochs 12] [--frames 1060]
 
 Preset `small` on 12 generated videos: three inner runs, then three members. Prints the seconds of
-both commands, the start of every process included, and their ratio. Run it on an idle machine.
+both commands, with the start of every process, and their ratio. Run it on an idle machine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MEMBERS = 3
 
 
 def seconds(data: Path, out: Path, epochs: int, jobs: int) -> float:
-    """Of one training."""
+    """The seconds of one training."""
     settings = (f"train.epochs={epochs}", "train.alignment_epochs=0")
     command = [sys.executable, "-m", "uvast", "train", str(data), "--preset", "small"]
     command += [word for one in settings for word in ("--set", one)]

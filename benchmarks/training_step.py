@@ -6,7 +6,7 @@ For the three datasets' shapes (batch 1, feature width 2048): stage-1 and stage-
 losses, backward, Adam), the share of this machine's GEMM speed that stage 1 reaches with the work
 of the published step, loading of a video from its file, and peak memory. Then time and memory of
 training and of the encoder alone from 1,000 to 100,000 frames, and a batch of 8. Every memory
-figure is the peak of a process of its own, Python and libraries included. `--quick` stops at 20,000
+figure is the peak of a separate process, Python and libraries included. `--quick` stops at 20,000
 frames.
 """
 
@@ -45,7 +45,7 @@ LENGTHS = (1_000, 3_000, 10_000, 20_000, 50_000, 100_000)
 
 @dataclass(frozen=True)
 class Shape:
-    """A dataset's typical video and settings, and what the published code was measured to take."""
+    """A dataset's typical video and settings, and the published code's measured costs."""
 
     name: str
     n_frames: int
@@ -144,7 +144,7 @@ def loading(shape: Shape) -> Times:
 
 
 def measure_alone(task: str, shape: Shape, n_frames: int, n_calls: int) -> dict[str, float]:
-    """What a process of its own prints: time of a call, and its peak memory."""
+    """What a separate process prints: the time of a call, and its own peak memory."""
     batch = make_batch(shape, [n_frames])
     if task == "encoder":
         model, _ = make_model(shape)
@@ -158,7 +158,7 @@ def measure_alone(task: str, shape: Shape, n_frames: int, n_calls: int) -> dict[
 
 
 def print_shapes(run: Callable[[str, Shape, int, int], dict[str, float]]) -> list[str]:
-    """The three shapes beside the published code; returns the targets that are missed."""
+    """Prints the three shapes beside the published code; returns the missed targets."""
     print(f"\n{'':10}{'T':>6} {'ms':>7} {'fastest':>8} {'published':>10} {'ratio':>6}")
     missed = []
     for shape in SHAPES.values():
@@ -190,7 +190,7 @@ def print_shapes(run: Callable[[str, Shape, int, int], dict[str, float]]) -> lis
 def print_growth(
     run: Callable[[str, Shape, int, int], dict[str, float]], lengths: Sequence[int]
 ) -> list[str]:
-    """Time and memory against T; returns the targets that are missed."""
+    """Prints time and memory against T; returns the missed targets."""
     shape = SHAPES["50salads"]
     print("\ngrowth with T, 50salads' model: ms (us a frame), MB (KB a frame beyond the first row)")
     missed = []
@@ -213,7 +213,7 @@ def print_growth(
 
 
 def print_batch_of_eight() -> None:
-    """Frames a second of stage 1, one video a step and eight padded ones."""
+    """Prints frames per second of stage 1, with one video per step and with eight padded ones."""
     shape = SHAPES["breakfast"]
     lengths = np.random.default_rng(1).integers(1500, 2700, 8).tolist()
     print("\nstage 1, Breakfast-sized videos of 1500 to 2700 frames, frames a second")

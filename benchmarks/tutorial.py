@@ -3,8 +3,8 @@
     python benchmarks/tutorial.py [--pictures docs/images] [--epochs 60]
 
 From an empty folder and generated video files to a trained model and corrected labels in ELAN's
-format. The steps press what the tutorial says; only the moments of the clicks come from the truth
-of the generated videos. `--pictures` takes the pictures of the docs on the way.
+format. The steps press what the tutorial says; only the times of the clicks come from the truth of
+the generated videos. `--pictures` also takes the docs' pictures.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Walk:
     """One walk: the page, the pictures, the times.
 
     Args:
-        page: of the browser.
+        page: the browser's page.
         pictures: where pictures go; None for none.
     """
 
@@ -56,13 +56,13 @@ class Walk:
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
-        """Says how long it took."""
+        """Prints how long a step took."""
         began = time.monotonic()
         yield
         print(f"{time.monotonic() - began:7.1f} s  {what}", flush=True)
 
     def picture(self, name: str) -> None:
-        """What the page shows, small."""
+        """Saves what the page shows, at a smaller size."""
         if self.pictures is None:
             return
         self.page.mouse.move(1, 1)
@@ -73,22 +73,22 @@ class Walk:
         )
         if name.endswith(".webp"):
             content.save(self.pictures / name, quality=80)
-        else:  # noise needs few colours, and would take all of them
+        else:  # noise needs few colours, but would take all of them
             few = content.quantize(256, Image.Quantize.MAXCOVERAGE, 1, dither=Image.Dither.NONE)
             few.save(self.pictures / f"{name}.png", optimize=True)
 
     def button(self, name: str) -> None:
-        """Presses it."""
+        """Presses a button."""
         self.page.get_by_role("button", name=name, exact=True).click()
 
     def guided(self, title: str) -> None:
-        """Goes where the page says to go next, which has to be this."""
+        """Takes the next step that the page suggests, which must have this title."""
         self.page.get_by_role("link", name="Videos", exact=True).click()
         expect(self.page.locator(".guide h2")).to_have_text(title)
         self.page.locator(".guide .button.main").click()
 
     def job(self) -> None:
-        """Starts what the plan says, and waits for its end."""
+        """Starts the planned job and waits until it is done."""
         expect(self.page.locator("dialog .plan li").first).to_be_visible()
         n_jobs = self.page.locator(".job").count()
         self.button("Start")
@@ -98,7 +98,7 @@ class Walk:
 
 
 def add_videos(walk: Walk, videos: Path) -> None:
-    """The first minute."""
+    """Adds the videos to the new project."""
     expect(walk.page.locator(".welcome")).to_be_visible()
     walk.picture("app-new")
     with walk.page.expect_file_chooser() as chooser:
@@ -109,7 +109,7 @@ def add_videos(walk: Walk, videos: Path) -> None:
 
 
 def add_classes(walk: Walk) -> None:
-    """By keyboard; the dialog is open for the next name."""
+    """Adds classes by keyboard; the dialog stays open for the next name."""
     walk.button("Add the first class")
     for name in MOTIONS:
         walk.page.keyboard.type(name)
@@ -121,7 +121,7 @@ def add_classes(walk: Walk) -> None:
 
 
 def click_actions(walk: Walk, truth: Segmentation) -> None:
-    """Once in the middle of each."""
+    """Clicks once in the middle of each action."""
     until(walk.page, f"{SCENE}?.seconds > 0")
     start = 0
     for action, length in zip(truth.transcript, truth.durations, strict=True):
@@ -133,7 +133,7 @@ def click_actions(walk: Walk, truth: Segmentation) -> None:
 
 
 def show_everything(walk: Walk, name: str) -> None:
-    """A video with clicks, and what the model says: the picture at the top of the docs."""
+    """Shows a video's clicks and the model's prediction: the picture at the top of the docs."""
     walk.page.get_by_role("link", name="Videos", exact=True).click()
     walk.page.locator(".video-card", has_text=name).click()
     until(walk.page, f"{SCENE}?.scene.prediction.items.length > 0")
@@ -143,7 +143,7 @@ def show_everything(walk: Walk, name: str) -> None:
 
 
 def review(walk: Walk) -> None:
-    """Accepts some, and corrects one by its key and its edge."""
+    """Accepts some segments, and corrects one: its class by key, then its edge."""
     walk.guided("Review what the model is least sure of")
     expect(walk.page.locator(".queue button.on")).to_be_visible()
     walk.picture("app-review")
@@ -157,7 +157,7 @@ def review(walk: Walk) -> None:
 
 
 def export(walk: Walk, folder: Path) -> Path:
-    """Labels for ELAN."""
+    """Exports the labels for ELAN."""
     walk.page.get_by_role("link", name="Videos", exact=True).click()
     walk.button("Export")
     walk.page.get_by_label("Format").select_option("elan")
@@ -170,7 +170,7 @@ def export(walk: Walk, folder: Path) -> Path:
 
 
 def take(walk: Walk, link: str, folder: Path, truths: dict[str, Segmentation], epochs: int) -> None:
-    """All steps."""
+    """Takes all steps."""
     page = walk.page
     with walk.step("the page is there"):
         page.goto(link)

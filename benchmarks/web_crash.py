@@ -2,9 +2,9 @@
 
     python benchmarks/web_crash.py PROJECT [--kills 10] [--edits 200]
 
-PROJECT is a project with a video of at least six seconds; it gets clicks. Every round starts the
+PROJECT is a project with a video of at least six seconds, which gets clicks. Every round starts the
 server, edits the first video without a pause, kills the server (SIGKILL) at a random moment and
-starts it again. One edit may be on its way when the kill comes; all others have to be there.
+starts it again. One edit may be in flight when the kill comes; all others have to be there.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from uvast.projects import Project
 
 
 def events_of(client: object, video: str) -> dict[str, float]:
-    """What the server has, by id."""
+    """The server's events: id to start."""
     found = client.get(f"/api/videos/{video}").json()["events"]  # type: ignore[attr-defined]
     return {one["id"]: one["start"] for one in found}
 
 
 def main() -> None:
-    """Kills, compares, and prints a line a round."""
+    """Kills, compares, and prints one line per round."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("project", type=Path)
     parser.add_argument("--kills", type=int, default=10)

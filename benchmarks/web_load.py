@@ -2,20 +2,20 @@
 
     python benchmarks/web_load.py [--clients 50] [--videos 500] [--segments 5000] [--seconds 30]
 
-Makes a project of so many videos, one of them two hours long with so many segments, and serves it
-on loopback. Every client is a page: it listens to the news, and about once a second (evenly spread
-between half and one and a half `--pause`) it makes one request, in turn
+Makes a project of `--videos` videos, one of them two hours long with `--segments` segments, and
+serves it on loopback. Every client acts as a page: it listens to the news, and about once a second
+(evenly spread between half and one and a half `--pause`) it makes one of these requests in turn:
 
 - `change`: moves the end of a segment of its own in the long video, and gets the delta;
 - `look`: asks what is new in the long video since the state it has;
 - `open`: opens the whole long video, with all segments, as a new page does;
 - `small`: opens one of the short videos;
-- `list`: asks for the list of all videos, with the mark of the list it has;
+- `list`: asks for the list of all videos, with the ETag of the list it has;
 - `picture`: asks for a film strip of six pictures that another client may have seen.
 
-When the news say that the list is new it asks for it, once in a quarter of a second at most, as the
-page does; that counts as `list`. Prints the 50th, 95th and 99th percentile of each kind, the CPU
-time of the server, and whether the 95th percentile of all stays below 100 ms.
+When the news says that the list has changed, it asks for it, at most once in a quarter of a second,
+as the page does; that counts as `list`. Prints the 50th, 95th and 99th percentile of each kind, the
+CPU time of the server, and whether the 95th percentile of all stays below 100 ms.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ N_STRIPS = 20
 
 
 def make_project(folder: Path, n_videos: int, n_segments: int) -> Project:
-    """Videos that are listed and not there, but for the first clip, which has pictures."""
+    """A project that lists missing videos, except for the first clip, which has pictures."""
     folder.mkdir()
     names = ["long", *(f"clip {number:03d}" for number in range(1, n_videos))]
     videos = [
@@ -91,8 +91,8 @@ class Page:
 
     Args:
         client: its connections.
-        number: of the client.
-        n_segments: of the long video.
+        number: the client's number.
+        n_segments: the segments of the long video.
     """
 
     def __init__(self, client: httpx.AsyncClient, number: int, n_segments: int) -> None:
@@ -108,7 +108,7 @@ class Page:
         self.n_heard = 0
 
     async def work(self, until: float, pause: float) -> None:
-        """Requests in turn."""
+        """Makes requests in turn."""
         kinds = (self._change, self._look, self._open, self._small, self._list, self._picture)
         await asyncio.sleep(self._chance.random() * pause)
         await self._open()
@@ -119,7 +119,7 @@ class Page:
             await asyncio.sleep(pause * self._chance.uniform(0.5, 1.5))
 
     async def listen(self) -> None:
-        """Hears the news until it is cancelled."""
+        """Listens to the news until it is cancelled."""
         async with self._client.stream("GET", "/api/events", timeout=None) as news:
             async for line in news.aiter_lines():
                 if line.startswith("data: "):
@@ -128,7 +128,7 @@ class Page:
                         self._list_is_old.set()
 
     async def follow(self) -> None:
-        """Asks for the list when it is new, until it is cancelled."""
+        """Asks for the list when it has changed, until it is cancelled."""
         while True:
             await self._list_is_old.wait()
             await asyncio.sleep(0.25)
@@ -157,7 +157,7 @@ class Page:
         self._take((await self._timed("look", "GET", address)).json())
 
     async def _open(self) -> None:
-        # not read: 5,000 segments of JSON would keep this process busy, not the server
+        # not parsed: 5,000 segments of JSON would keep this process busy, not the server
         answer = await self._timed("open", "GET", "/api/videos/long")
         self._stamp = int(answer.headers["etag"].strip('"'))
 
@@ -182,7 +182,7 @@ class Page:
 async def measure(
     address: str, token: str, n_clients: int, seconds: float, pause: float, n_segments: int
 ) -> list[Page]:
-    """All clients at once."""
+    """Runs all clients at once."""
     limits = httpx.Limits(max_connections=3 * n_clients)
     headers = {"x-uvast-token": token}
     async with httpx.AsyncClient(
@@ -201,13 +201,13 @@ async def measure(
 
 
 def cpu_seconds(process: int) -> float:
-    """What a process has used so far."""
+    """The CPU time that a process has used so far."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def say(pages: list[Page], seconds: float, cpu: float) -> None:
-    """A line a kind, and the verdict."""
+    """Prints one line per kind, and the verdict."""
     rows = [row for page in pages for row in page.found]
     for kind in sorted({kind for kind, _, _ in rows}):
         taken = [1000 * one for other, one, _ in rows if other == kind]

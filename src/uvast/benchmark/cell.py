@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from uvast.runs import RunInfo
 
 EARLIER_BEAM_WIDTH = 5
-"""Of `best`, in runs whose settings have it written out."""
+"""The beam width of `best` in runs of earlier versions, which wrote it out."""
 
 _Number = Annotated[int, Field(ge=0, lt=2**63)]
 _Setting = bool | int | float | str | list[float]
@@ -49,14 +49,15 @@ class Cell:
     Args:
         model: a name for the table.
         dataset: the dataset's folder, absolute.
-        split: the training side it learns from; its test side is scored, unless `fold` is given.
-        seed: of training.
+        split: the split whose training side it learns from; the test side is scored, unless `fold`
+            is given.
+        seed: the training seed.
         config: all settings; the seed replaces the config's own.
-        decodings: name to changes of the config's `decode` section: `{"durations": "fifa"}`.
+        decodings: name to changes to the config's `decode` section: `{"durations": "fifa"}`.
         timestamps: the timestamps file; None finds the dataset's own.
-        fold: the part of the training side that is scored, another to learn from; the test side
-            is never seen then.
-        calibrated_by: the key of the cell whose inner runs choose how this one decodes, too; None
+        fold: the parts of the training side to learn from and to score; the test side is then
+            never seen.
+        calibrated_by: the key of the cell whose inner runs also choose how this one decodes; None
             for inner runs of its own.
     """
 
@@ -89,20 +90,20 @@ class Cell:
 
     @property
     def settings(self) -> dict[str, object]:
-        """All that makes it, but for its split and its seed."""
+        """Everything that defines it, except its split and its seed."""
         own = settings_of(self, self.config)
         return {name: own[name] for name in own if name not in ("split", "train.seed")}
 
     @property
     def training(self) -> Config:
-        """The config with the cell's seed; what it scores is what it holds out."""
+        """The config with the cell's seed; `auto` holds out no videos beyond those it scores."""
         validation = self.config.train.validation
         share = 0.0 if validation == "auto" else validation
         return self.config.replaced(**{"train.seed": self.seed, "train.validation": share})
 
 
 def settings_of(run: RunInfo | Cell, config: Config) -> dict[str, object]:
-    """All that makes a run; those of earlier versions have the width of their beam written out."""
+    """Everything that defines a run; a default beam width that earlier versions wrote out is 0."""
     own = EARLIER_BEAM_WIDTH if config.decode.transcript == "best" else 1
     width = 0 if config.decode.beam_width == own else config.decode.beam_width
     return {
@@ -115,5 +116,5 @@ def settings_of(run: RunInfo | Cell, config: Config) -> dict[str, object]:
 
 
 def with_decodings(cell: Cell, before: Cell) -> Cell:
-    """The cell with the decodings that were asked for earlier, too."""
+    """The cell, with the decodings that were asked for earlier as well."""
     return replace(cell, decodings={**before.decodings, **cell.decodings})

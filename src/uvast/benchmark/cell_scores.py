@@ -1,4 +1,4 @@
-"""The scores of a cell, and what they are scores of: a file in its run folder."""
+"""The scores of a cell, and what was scored: a file in its run folder."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SCORES_FILE = "scores.json"
 
 @dataclass(frozen=True)
 class CellScores:
-    """The content of a cell's file of scores, and what they are of.
+    """The content of a cell's scores file.
 
     Args:
         cell: what was trained and decoded.
         scores: by decoding.
-        videos: that were scored.
-        labels: a digest of theirs.
+        videos: the videos that were scored.
+        labels: a digest of their labels.
         background: the classes that Edit and F1 left out; None if an earlier version wrote this.
     """
 
@@ -64,7 +64,7 @@ def _read(path: Path) -> CellScores:
 
 
 def read_scores(cell: Cell, out: Path) -> CellScores | None:
-    """What a cell's file of scores holds; None if there is none."""
+    """The content of a cell's scores file; None if there is none."""
     path = out / cell.key / SCORES_FILE
     return _read(path) if is_present(path) else None
 
@@ -77,7 +77,7 @@ def is_finished(cell: Cell, out: Path) -> bool:
 
 def finished_scores(cell: Cell, out: Path) -> dict[str, ScoreColumns]:
     """The scores that a cell has already, by decoding; a file that cannot be read has none."""
-    with suppress(DataError):  # of which the cell's outcome tells
+    with suppress(DataError):  # the cell's outcome reports it
         if record := read_scores(cell, out):
             return record.of(cell)
     return {}

@@ -1,4 +1,4 @@
-"""Scores of a comparison's runs to one table: means, and paired differences with intervals."""
+"""One table of a comparison's scores: means, and paired differences with intervals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SCORE = "score"
 JUDGED = ("acc", "edit", "f1@50")
-"""What `score` is the mean of, as in `Scores.selection`."""
+"""The columns that `score` averages, as in `Scores.selection`."""
 
 SHOWN: Mapping[str, str] = MappingProxyType(
     {**{column: HEADINGS[column] for column in JUDGED}, SCORE: "mean"}
@@ -48,12 +48,12 @@ class ComparedRow:
 
     Args:
         dataset, supervision, model, change, decoding: their names.
-        n_runs: the runs in the means; of a change, those whose base is finished, too.
+        n_runs: the runs in the means; for a change, those whose base is finished, too.
         n_runs_wanted: the runs asked for.
         means: column to mean.
-        differences: column to paired difference to the base; empty for the base itself.
+        differences: column to paired difference from the base; empty for the base itself.
         folders: where its runs are, relative to the comparison's folder.
-        note: what a reader must know of the model, such as `transductive`.
+        note: what a reader must know about the model, such as `transductive`.
     """
 
     dataset: str
@@ -121,7 +121,7 @@ class ComparedTable:
 
 
 def compared_rows(variants: Sequence[Variant], out: Path) -> tuple[ComparedRow, ...]:
-    """The rows of what is finished; with several datasets, their mean follows."""
+    """The rows of finished runs; with several datasets, their mean follows."""
     bases = {
         (one.dataset, one.supervision, one.model): one for one in variants if one.change == BASE
     }
@@ -176,7 +176,7 @@ def _paired(variant: Variant, base: Variant, out: Path) -> Iterator[_Paired]:
 
 
 def _scores(variant: Variant, out: Path) -> dict[str, Pairs]:
-    """Decoding to what is finished."""
+    """Decoding to the scores of finished runs."""
     found: dict[str, Pairs] = defaultdict(dict)
     for cell in variant.cells:
         assert cell.fold is not None, "a comparison has folds"
@@ -191,7 +191,7 @@ def _scores(variant: Variant, out: Path) -> dict[str, Pairs]:
 
 
 def _over_datasets(several: Sequence[_Paired]) -> ComparedRow:
-    """The mean of the rows of all datasets, which count alike."""
+    """The mean of the rows of all datasets, with equal weights."""
     rows = [one.row for one in several]
     columns = [one for one in rows[0].means if all(one in row.means for row in rows)]
     paired = [one for one in columns if all(one in found.differences for found in several)]
@@ -213,7 +213,7 @@ def _over_datasets(several: Sequence[_Paired]) -> ComparedRow:
 
 
 def compared_tables(rows: Sequence[ComparedRow]) -> tuple[ComparedTable, ...]:
-    """A table for each dataset, supervision and model; the variants of a decoding together."""
+    """One table per dataset, supervision and model, with the variants of a decoding together."""
     groups: dict[tuple[str, str, str], dict[str, list[ComparedRow]]] = defaultdict(dict)
     for row in rows:
         group = groups[row.dataset, row.supervision, row.model]
@@ -241,7 +241,7 @@ def few_pairs(rows: Sequence[ComparedRow]) -> str | None:
 
 
 def write_comparison(out: Path, rows: Sequence[ComparedRow]) -> None:
-    """`comparison.csv`, `comparison.json` and `comparison.md`."""
+    """Writes `comparison.csv`, `comparison.json` and `comparison.md`."""
     values = [row.as_dict() for row in rows]
     write_text(out / "comparison.csv", as_csv(values))
     write_json(out / "comparison.json", values)
@@ -249,7 +249,7 @@ def write_comparison(out: Path, rows: Sequence[ComparedRow]) -> None:
 
 
 def write_comparison_figure(out: Path, rows: Sequence[ComparedRow]) -> tuple[Path, ...]:
-    """`comparison.png` and `.svg`, the differences of every change; none without matplotlib."""
+    """Writes `comparison.png` and `.svg`, the differences; nothing without matplotlib."""
     lines = [
         Compared(
             f"{row.dataset}, {row.model}, {row.decoding}: {row.change}",

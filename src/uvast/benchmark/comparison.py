@@ -1,8 +1,8 @@
-"""Settings compared with a base by cross-validation inside of training sides.
+"""Settings compared with a base by cross-validation inside training sides.
 
 A training side is cut into folds; every variant is trained on all but one of them and scored on
 that one, for every fold and seed. The test side is never opened. Variants that differ in decoding
-alone share their runs, and so do comparisons of equal settings in one folder.
+alone share their runs, and so do comparisons with equal settings in one folder.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LEFT_OUT = ("transcript", "fifa", "frames + fifa")
 others take as long as a short training."""
 
 NAMING = ("transcript", "durations")
-"""Decoding settings that make a decoding another one."""
+"""Settings that decide which decoding it is."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Change:
     """Settings that differ from the base.
 
     Args:
-        text: as tables name it.
+        text: its name in tables.
         settings: name to value.
     """
 
@@ -54,9 +54,9 @@ class Change:
     settings: Mapping[str, object]
 
     def apply(self, config: Config) -> tuple[Config, dict[str, Any]]:
-        """The settings of training, and the changes of the `decode` section, without a prefix.
+        """The training settings, and the changes to the `decode` section, without a prefix.
 
-        Decoding is part of training where a validation part chooses the epoch by it.
+        Decoding is part of training if a validation part chooses the epoch with it.
         """
         whole = config.replaced(**self.settings)
         if whole.train.validation not in ("auto", 0.0):
@@ -78,7 +78,7 @@ class Variant:
         dataset, supervision, model: what it is a variant of.
         change: `base`, or the settings that differ.
         decodings: a decoding's name to what the cells call it.
-        cells: its runs, one for each split, fold and seed.
+        cells: its runs, one per split, fold and seed.
     """
 
     dataset: str
@@ -104,7 +104,7 @@ class Comparison:
     n_folds: int = N_FOLDS
 
     def cells(self) -> tuple[Cell, ...]:
-        """What is to be trained, each once, with the decodings of all its variants."""
+        """The cells to train, each once, with the decodings of all its variants."""
         found: dict[str, Cell] = {}
         for variant in self.variants:
             for cell in variant.cells:
@@ -113,7 +113,7 @@ class Comparison:
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:
-        """The base first, then the changes, of each dataset, supervision and model."""
+        """For each dataset, supervision and model, the base and then the changes."""
         changes = (Change(BASE, {}), *map(parse_change, self.changes))
         check_once("changes", [one.text for one in changes])
         bases: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)

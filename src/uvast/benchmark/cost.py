@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def cells_to_train(cells: Sequence[Cell], out: Path) -> tuple[Cell, ...]:
-    """Those whose training has not ended."""
+    """The cells whose training has not finished."""
     return tuple(
         cell
         for cell in cells
@@ -31,9 +31,9 @@ def cells_to_train(cells: Sequence[Cell], out: Path) -> tuple[Cell, ...]:
 
 
 def seconds_to_train(cells: Sequence[Cell], device: str) -> float:
-    """What training them one after the other will take, about.
+    """Roughly how long it takes to train them one after the other.
 
-    Each setting on each dataset is measured once, for a second or so; its other cells take as long.
+    Each setting is measured once per dataset, for a second or so; its other cells count the same.
     """
     first: dict[tuple[object, ...], Cell] = {}
     counts: Counter[tuple[object, ...]] = Counter()
@@ -46,7 +46,7 @@ def seconds_to_train(cells: Sequence[Cell], device: str) -> float:
 
 
 def _seconds(cell: Cell, device: str) -> float:
-    """The time of one, inner runs included; reads labels, or clicks, of what it learns from."""
+    """The time of one cell with its inner runs; reads the labels or clicks that it learns from."""
     dataset = Dataset.open(cell.dataset)
     videos = dataset.side(cell.split, "train") if cell.fold is None else cell.fold.train
     no_folds = cell.training.train.validation or cell.calibrated_by is not None

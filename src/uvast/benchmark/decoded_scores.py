@@ -1,4 +1,4 @@
-"""Videos scored by every decoding that fits a model, each encoded once."""
+"""Videos scored with every decoding that fits a model, each encoded once."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def score_decodings(
     names: Sequence[str],
     decodings: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[tuple[str, ScoreColumns | UvastError]]:
-    """Scores videos by several decodings; each video is encoded once.
+    """Scores videos with several decodings; each video is encoded once.
 
-    Videos without labels stay out.
+    Videos without labels are left out.
 
     Yields:
         The name of a decoding and its scores, or why it has none.
@@ -61,7 +61,7 @@ def score_decodings(
     for name, predictions in found.items():
         try:
             scored = score_sides(truths, {None: predictions}, {None: side}, dataset.vocabulary)
-        except InputError as error:  # a bare transcript of a video that is labelled in part
+        except InputError as error:  # a bare transcript of a partly labelled video
             yield name, error
         else:
             yield name, scored.scores.columns()

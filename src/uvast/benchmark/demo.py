@@ -1,4 +1,4 @@
-"""The whole journey on generated videos, one command after the other, and what it is worth."""
+"""The whole journey on generated videos, one command after the other, and its scores."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Step:
 
 @dataclass(frozen=True)
 class DemoResult:
-    """What the journey is worth.
+    """The scores at the end of the journey.
 
     Args:
         pseudo_labels: method to scores against the true labels of the videos learned from.
@@ -79,7 +79,7 @@ def steps_to_predictions(
 
 
 def steps_to_look(place: DemoPlace, run: Path, *, device: str = "auto") -> Iterator[Step]:
-    """What a person looks at; the truth has to be there."""
+    """The commands whose output a person looks at; they need the truth."""
     video = min(place.new_videos.iterdir())
     prediction = place.predictions / f"{video.stem}.json"
     on_device = () if device == "auto" else ("--device", device)
@@ -105,13 +105,13 @@ def compare_models(
     fast: bool = False,
     device: str = "auto",
 ) -> DemoResult:
-    """Scores of the run by the truth, beside models that were told every frame's label.
+    """Scores the run against the truth, beside models trained on every frame's label.
 
     Args:
-        place: of a journey that is over.
+        place: the files of a finished journey.
         run: the model trained from clicks.
-        watch: makes someone who follows a training, by the model's name.
-        seed: of the trainings.
+        watch: makes a watcher of a training from the model's name.
+        seed: the training seed.
         fast: train less, for tests.
         device: where to train.
     """

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 MARK = ".uvast-demo"
 SPLIT = 1
-"""Of the truth: trained on is what lies in `videos`, tested on what lies in `new-videos`."""
+"""The truth's split: `videos` is its training side, `new-videos` its test side."""
 
 
 @dataclass(frozen=True)
 class WorldSize:
-    """How much there is to see: so many videos to learn from and new ones, of so many seconds."""
+    """How much is generated: videos to learn from, new videos, and the size of each video."""
 
     n_videos: int = 16
     n_new: int = 4
@@ -67,12 +67,12 @@ class DemoPlace:
 
     @property
     def project(self) -> Path:
-        """As `uvast init` makes it."""
+        """The project that `uvast init` makes."""
         return self.out / "project"
 
     @property
     def predictions(self) -> Path:
-        """Of the new videos."""
+        """Predictions of the new videos."""
         return self.out / "predictions"
 
     @property
@@ -82,13 +82,13 @@ class DemoPlace:
 
     @property
     def report(self) -> Path:
-        """The page."""
+        """The report page."""
         return self.out / "report.html"
 
 
 def clear_place(out: Path, *, overwrite: bool) -> None:
     """Makes sure that a demo can begin here; only an earlier demo is ever removed."""
-    extra("av")  # told before anything is removed
+    extra("av")  # fails before anything is removed
     if not out.exists() or not any(out.iterdir()):
         return
     if not overwrite or not (out / MARK).exists():
@@ -101,7 +101,7 @@ def clear_place(out: Path, *, overwrite: bool) -> None:
 
 
 def make_videos(place: DemoPlace, size: WorldSize, *, seed: int) -> dict[str, Segmentation]:
-    """Writes the videos, and the clicks on those to learn from; returns what happens in all."""
+    """Writes the videos, and the clicks on those to learn from; returns the truth of all."""
     write_text(place.out / MARK, "made by uvast demo\n")
     truths = generate_videos(
         place.videos,
@@ -120,7 +120,7 @@ def make_videos(place: DemoPlace, size: WorldSize, *, seed: int) -> dict[str, Se
 
 
 def write_truth(place: DemoPlace, truths: Mapping[str, Segmentation]) -> None:
-    """Writes the dataset `place.truth`, once all features are there."""
+    """Writes the dataset `place.truth`, once all features exist."""
     sides: dict[str, list[str]] = {"train": [], "test": []}
     for side, folder in (("train", place.project), ("test", place.predictions)):
         for features in sorted((folder / "features").glob("*.npy")):
@@ -147,7 +147,7 @@ def _seen(truth: Segmentation, features: Path) -> list[int]:
 
 
 def _clicks_csv(truths: Mapping[str, Segmentation], generator: np.random.Generator) -> str:
-    """A random moment of each action, in seconds."""
+    """A random moment in each action, in seconds."""
     lines = ["video,time,label"]
     for name, truth in truths.items():
         frames = truth.sampled_timestamps(generator).tolist()

@@ -1,4 +1,4 @@
-"""Where cells run: in this process, in local processes; `ray_engine` has the cluster."""
+"""Where cells run: in this process or in local processes; `ray_engine` has the cluster."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class Engine(Protocol):
 
 
 def run_cells(cells: Sequence[Cell], out: Path, engine: Engine) -> Iterator[CellOutcome]:
-    """Runs what is not finished; places that hold other settings are refused before any starts.
+    """Runs unfinished cells; refuses folders with other settings before any cell starts.
 
-    Cells that others are calibrated by come first.
+    Cells that calibrate others come first.
     """
     if out.exists() and not out.is_dir():
         raise OutputError("is a file", where=out, remedy="choose a folder")
@@ -50,7 +50,7 @@ def run_cells(cells: Sequence[Cell], out: Path, engine: Engine) -> Iterator[Cell
                 known.append(CellOutcome(cell))
             else:
                 left.append(cell)
-        except (DataError, CheckpointError) as error:  # what lies there cannot be read
+        except (DataError, CheckpointError) as error:  # the folder cannot be read
             known.append(CellOutcome(cell, str(error)))
     yield from known
     others = [cell for cell in left if cell.calibrated_by is not None]
@@ -61,7 +61,7 @@ def run_cells(cells: Sequence[Cell], out: Path, engine: Engine) -> Iterator[Cell
 
 @dataclass(frozen=True)
 class SerialEngine:
-    """One cell after the other in this process: for cells that take less than a start of Python."""
+    """One cell after the other in this process, for cells that run faster than Python starts."""
 
     device: str = "auto"
 
@@ -73,7 +73,7 @@ class SerialEngine:
 
 @dataclass(frozen=True)
 class LocalEngine:
-    """A process for each cell, `jobs` at a time, each with its share of the cores."""
+    """One process per cell, `jobs` at a time, each with its share of the cores."""
 
     jobs: int = 1
     device: str = "auto"
@@ -87,7 +87,7 @@ class LocalEngine:
 
 @dataclass(frozen=True)
 class _Task:
-    """What the process of a cell is told."""
+    """The input of a cell's process."""
 
     cell: Cell
     out: str
@@ -95,7 +95,7 @@ class _Task:
 
 
 def failure(cell: Cell, out: Path, device: str) -> str | None:
-    """Runs a cell; why it failed, or None."""
+    """Runs a cell; returns why it failed, or None."""
     run = partial(run_cell, cell, out, device=device)
     return reason_of_failure(run, out / cell.key / "error.txt")
 

@@ -1,4 +1,4 @@
-"""Seeds of one model scored together, as an ensemble: nothing is trained for it."""
+"""Seeds of one model scored together, as an ensemble, without further training."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class EnsembleCell:
 
 
 def ensemble_cells(cells: Sequence[Cell], n_members: int) -> tuple[EnsembleCell, ...]:
-    """Every `n_members` seeds of a model and split, in their order; 1 makes none.
+    """One ensemble for every `n_members` seeds of a model and split, in order; 1 makes none.
 
     An ensemble is called `small x 3`, and its seed is that of its first member.
     """
@@ -51,9 +51,9 @@ def ensemble_cells(cells: Sequence[Cell], n_members: int) -> tuple[EnsembleCell,
 
 
 def with_shared_folds(cells: Sequence[Cell], groups: Sequence[EnsembleCell]) -> tuple[Cell, ...]:
-    """The inner runs of an ensemble's first member choose how the others decode, too.
+    """Lets the inner runs of an ensemble's first member choose how the others decode, too.
 
-    As in `uvast train --members`: they train a third as long.
+    As in `uvast train --members`: the others then train a third as long.
     """
     first = {one.key: group.members[0].key for group in groups for one in group.members[1:]}
     return tuple(

@@ -1,7 +1,7 @@
 """Tables as the paper prints them: our numbers and published ones, side by side, never mixed up.
 
-Every line of a table with published numbers says whose it holds, in text, markdown and LaTeX; in
-CSV and JSON every line does.
+In text, Markdown and LaTeX, each line of a table with published numbers says whose numbers it
+holds; in CSV and JSON, each line of any table does.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Printed(Protocol):
 
     @property
     def title(self) -> str:
-        """What it is."""
+        """The table's title."""
         ...
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The headings of the columns of words, which come first."""
+        """The headings of the text columns, which come first."""
         ...
 
     @property
@@ -46,7 +46,7 @@ class Printed(Protocol):
 
     @property
     def citation(self) -> str:
-        """Where published numbers are from; empty without any."""
+        """Where published numbers come from; empty if there are none."""
         ...
 
     def cells(self) -> list[list[str]]:
@@ -92,11 +92,11 @@ class Layout:
     """A table of one dataset.
 
     Args:
-        title: what it is.
+        title: the table's title.
         dataset: the dataset's name.
         columns: the scores it shows.
         lines: in the order of the paper, ours below the published line of the same method.
-        citation: where published numbers are from; empty without any.
+        citation: where published numbers come from; empty if there are none.
     """
 
     title: str
@@ -112,7 +112,7 @@ class Layout:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The headings of the columns of words; without published numbers, all are ours."""
+        """The headings of the text columns; `numbers` is there only beside published numbers."""
         return ("method", "numbers") if self.citation else ("method",)
 
     def cells(self) -> list[list[str]]:
@@ -141,7 +141,7 @@ class Layout:
         ]
 
     def figure(self) -> dict[str, Any]:
-        """What a bar chart of it needs, for JSON: a series for each line."""
+        """The data of a bar chart, for JSON: one series per line."""
         return {
             "title": self.title,
             "dataset": self.dataset,
@@ -168,9 +168,9 @@ def laid_out(
     dataset: str,
     ours: Mapping[str, Sequence[Line]],
 ) -> Layout:
-    """Puts our lines below the published ones, which appear if `dataset` is a published one's name.
+    """Puts our lines below published ones, which appear if `dataset` names a published dataset.
 
-    `ours` is row of the paper's table to our lines of it; those of other rows follow at the end.
+    `ours` maps a row of the paper's table to our lines for it; lines of other rows come last.
     """
     name = dataset.lower()
     lines: list[Line] = []
@@ -187,7 +187,7 @@ def laid_out(
 
 
 def as_text(layout: Printed) -> str:
-    """A table for the terminal. It never folds: whose numbers they are stays on every line."""
+    """A table for the terminal. Rows never wrap, so each line shows whose numbers it holds."""
     rows = [list(layout.header), *layout.cells()]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rows.insert(1, ["─" * width for width in widths])
@@ -236,5 +236,5 @@ def as_latex(layout: Layout) -> str:
 
 
 def _sources(layout: Printed) -> str:
-    """Where numbers are from; some published scores end the last segment a frame early."""
+    """Where the numbers come from; some published scores end the last segment a frame early."""
     return f"Published numbers: {layout.citation}. Ours: standard protocol."

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from uvast.config import Config
 
 AUTO = "auto"
-"""As a base: the preset of the dataset's name, if there is one."""
+"""As a base: the preset with the dataset's name, if there is one."""
 
 DATASET_PRESETS = ("50salads", "breakfast", "gtea")
-"""Presets with the settings of a dataset; the others are of a model or a purpose."""
+"""Presets with the settings of a dataset; the others are for a model or a purpose."""
 
 SUPERVISION = ("full", "timestamps")
 
 OWN_OPTIONS = {"supervision.kind": "--supervision", "train.seed": "--seeds"}
-"""Settings that the matrix itself varies, to their options."""
+"""Setting that the matrix itself varies to its option."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,14 @@ class Matrix:
 
     Args:
         datasets: folders.
-        presets: a model each, a shipped preset or a .toml file: its name in the table is the
-            preset's.
-        base: the preset that every model's preset is put upon: `gtea` below `asformer`; `auto`
-            takes the one of the dataset's name, if there is one.
+        presets: one per model, a shipped preset or a .toml file; tables name the model after it.
+        base: the preset that every model's preset builds on: `gtea` below `asformer`; `auto`
+            takes the one with the dataset's name, if there is one.
         supervision: `full`, `timestamps` or both.
         decodings: names of `DECODINGS`, or `none`; None takes all that fit the model.
         splits: split numbers; None takes all of a dataset.
-        seeds: of training.
-        epochs: of each stage; None takes each preset's own.
+        seeds: training seeds.
+        epochs: epochs per stage; None takes each preset's own.
         settings: further settings of every cell, `train.epochs=50`, or of one model's cells,
             `asformer:train.epochs=50`.
         timestamps: the timestamps file; None finds each dataset's own.
@@ -87,7 +86,7 @@ class Matrix:
             splits = chosen_splits(dataset, self.splits)
             if self.timestamps is not None and "timestamps" in self.supervision:
                 sides = {name for split in splits for name in dataset.side(split, "train")}
-                dataset.timestamps(self.timestamps, names=sides)  # told now, not in each run
+                dataset.timestamps(self.timestamps, names=sides)  # fails now, not in each run
             for supervision, preset in product(self.supervision, self.presets):
                 config = self._config(dataset, preset, supervision)
                 decodings = self.decodings_for(config)
@@ -110,7 +109,7 @@ class Matrix:
         return load_config(layers, settings=[*short, *mine, f"supervision.kind={supervision}"])
 
     def _addressed(self) -> list[tuple[str, str]]:
-        """Settings, each behind the model it is meant for; those for all come first."""
+        """Model and setting in pairs; settings for all models, whose name is empty, come first."""
         models = [model_name(preset) for preset in self.presets]
         found = []
         for one in self.settings:
@@ -151,7 +150,7 @@ class Matrix:
 
 
 def epoch_settings(config: Config, epochs: int | None, settings: Sequence[str]) -> list[str]:
-    """`--epochs N` as settings: of both stages, if the config has a second one."""
+    """`--epochs N` as settings, for both stages if the config has a second one."""
     if epochs is None:
         return []
     if any(one.partition("=")[0].strip() == "train.epochs" for one in settings):
@@ -168,7 +167,7 @@ def model_name(preset: str) -> str:
 
 
 def preset_of(dataset: str) -> str | None:
-    """The preset made for a dataset of this name, if there is one: `50Salads` has 50salads."""
+    """The preset made for a dataset of this name, if there is one: 50salads for `50Salads`."""
     return dataset.lower() if dataset.lower() in DATASET_PRESETS else None
 
 
@@ -186,7 +185,7 @@ def chosen_splits(dataset: Dataset, splits: Sequence[int] | None) -> tuple[int, 
 
 
 def check_places(cells: Sequence[Cell]) -> None:
-    """Refuses two cells for one folder, such as those of two datasets of one name."""
+    """Refuses two cells in one folder, such as those of two datasets with the same name."""
     places = Counter(cell.key for cell in cells)
     twice = next((key for key, count in places.items() if count > 1), None)
     if twice is not None:
@@ -202,7 +201,7 @@ def resolved(path: Path | None) -> str | None:
 
 
 def check_once(name: str, values: Sequence[object]) -> None:
-    """Refuses an empty list, and a value that stands in it twice."""
+    """Refuses an empty list, and a value that appears twice."""
     if not values:
         raise ConfigError(f"no {name} given", remedy="give at least one")
     twice = next((value for value in values if list(values).count(value) > 1), None)

@@ -1,4 +1,4 @@
-"""Paired differences: what a change is worth, and how sure that is."""
+"""Paired differences: what a change is worth, and how certain that is."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Difference:
 
     Args:
         mean: change minus base.
-        half_width: the interval is this much to either side; None of a single pair.
-        n_pairs: how many differences.
+        half_width: the interval extends this far to either side; None for a single pair.
+        n_pairs: the number of differences.
     """
 
     mean: float
@@ -33,7 +33,7 @@ class Difference:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Its ends."""
+        """Its ends; None for a single pair."""
         if self.half_width is None:
             return None
         return self.mean - self.half_width, self.mean + self.half_width
@@ -45,19 +45,19 @@ class Difference:
 
 
 def mean_difference(groups: Sequence[Sequence[float]]) -> Difference:
-    """The mean over groups of the mean of each, with a t-interval; one group is the usual case.
+    """The mean of the groups' means, with a t-interval; usually there is one group.
 
-    Groups, such as datasets, count alike and may have different variances: the degrees of freedom
-    are Welch and Satterthwaite's.
+    Groups, such as datasets, have equal weights and may have different variances: the degrees of
+    freedom are Welch and Satterthwaite's.
 
     Args:
-        groups: the differences of each, none of them empty.
+        groups: the differences of each group, none of them empty.
     """
     mean = statistics.fmean(statistics.fmean(one) for one in groups)
     n_pairs = sum(map(len, groups))
     if any(len(one) < 2 for one in groups):
         return Difference(mean, None, n_pairs)
-    # of each group's mean, as a part of the mean over groups
+    # of each group's mean, as its part in the mean over groups
     variances = [statistics.variance(one) / len(one) / len(groups) ** 2 for one in groups]
     total = math.fsum(variances)
     if not total:

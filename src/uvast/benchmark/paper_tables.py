@@ -129,7 +129,7 @@ def _ablations() -> Iterator[Table]:
 
 
 def _model_rows(table: str, settings: Mapping[str, object]) -> Iterator[Row]:
-    """UVAST and the other systems, each by every decoding."""
+    """UVAST and the other systems, each with every decoding."""
     for name, decode in (
         ("UVAST w/o duration", NO_DURATIONS),
         ("UVAST + alignment decoder", ALIGNMENT),
@@ -145,7 +145,7 @@ def _model_rows(table: str, settings: Mapping[str, object]) -> Iterator[Row]:
 
 
 def _system_rows(system: System, settings: Mapping[str, object]) -> Iterator[Row]:
-    """A system by every decoding; where its preset says how it learns from clicks, it does so."""
+    """A system with every decoding; if its preset says how to learn from clicks, that counts."""
     training = preset_settings(system.preset)
     kind = {"model.kind": training.pop("model.kind")}
     own = {name: training.pop(name) for name in tuple(training) if name in settings}
@@ -168,7 +168,7 @@ def _stage_one_row(name: str, settings: Mapping[str, object]) -> Row:
 
 
 def _losses(*terms: str) -> dict[str, object]:
-    """Switches on the terms named, and no others; group terms in the presets' forms."""
+    """Switches on the named terms and no others; group terms take the presets' forms."""
     return {
         "loss.frame": "frame" in terms,
         "loss.segment": "segment" in terms,
@@ -192,7 +192,7 @@ def _duration_rows() -> Iterator[Row]:
 
 
 def _loss_rows() -> Iterator[Row]:
-    # The paper does not say whose durations its F1 is of. The alignment decoder's work for every
+    # The paper does not say which durations its F1 uses. The alignment decoder's work for every
     # row, Viterbi's would not: without the frame loss there are no frame probabilities.
     yield Row("frame", settings=_losses("frame"), defaults=STAGE_ONE, decode=FRAMES)
     both = ("frame", "segment")
@@ -217,7 +217,8 @@ def _encoder_rows() -> Iterator[Row]:
 
 
 def _group_rows() -> Iterator[Row]:
-    # The paper's table and text disagree on which loss of the best pair is whose: both are rows.
+    # The paper's table and text disagree on which loss of the best pair has which form: both are
+    # rows.
     for frame, segment in (
         ("mean-probability", "mean-probability"),
         ("mean-logit", "mean-logit"),

@@ -23,8 +23,8 @@ class PublishedTable:
     """One table of a paper.
 
     Args:
-        mark: what is to be printed beside every number of it.
-        source: the paper, the table in it, and the splits that its numbers are of.
+        mark: printed beside every number from this table.
+        source: the paper, the table in it, and the splits that its numbers cover.
         columns: `f1@10`, `f1@25`, `f1@50`, `edit`, `acc`, or some of them, in the paper's order.
         rows: row to dataset to column to number, in the paper's order; dashes are left out.
         remarks: row to what a reader of its numbers must know; most rows have none.

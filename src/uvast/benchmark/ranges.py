@@ -1,7 +1,7 @@
 """What a sweep varies: `train.learning_rate=1e-4..1e-2:log`, `loss.frame=true,false`.
 
-Each number of a list varies on its own, `model.dilations=[1..4, 1..16:log]`, as a range that is
-called `model.dilations[0]`; or whole lists are single values, `model.dilations=[1, 2],[1, 3]`.
+Each number of a list varies on its own, `model.dilations=[1..4, 1..16:log]`, as a range named
+`model.dilations[0]`; or whole lists are single values, `model.dilations=[1, 2],[1, 3]`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Range:
         name: the setting, `train.learning_rate`, or a number of its list, `model.dilations[0]`.
         choices: single values, lists as they are typed; empty if there are bounds.
         low: the least value.
-        high: the largest one.
+        high: the largest value.
         log: whether values are spread by their logarithm.
     """
 
@@ -51,23 +51,23 @@ class Range:
 
     @property
     def ends(self) -> tuple[Any, ...]:
-        """The values that have to be possible: every choice, or the two bounds."""
+        """The values that have to be valid: every choice, or the two bounds."""
         return self.choices or (self.low, self.high)
 
     @property
     def is_whole(self) -> bool:
-        """Whether the bounds are whole numbers, and so is what lies between."""
+        """Whether the bounds, and so all values between them, are whole numbers."""
         return isinstance(self.low, int) and isinstance(self.high, int)
 
     def as_text(self) -> str:
-        """As on the command line."""
+        """The range as on the command line."""
         if self.choices:
             return f"{self.name}={','.join(map(str, self.choices))}"
         return f"{self.name}={self.low}..{self.high}{':log' * self.log}"
 
 
 def setting_values(values: Mapping[str, object]) -> dict[str, object]:
-    """What a sweep chose, by range, as values of whole settings."""
+    """A sweep's choices, given by range, as values of whole settings."""
     found: dict[str, object] = {}
     lists: dict[str, dict[int, object]] = {}
     for name, value in values.items():

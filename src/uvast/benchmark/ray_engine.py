@@ -1,4 +1,4 @@
-"""Cells as tasks of a Ray cluster. Results go to the shared folder, as on one machine."""
+"""Cells as tasks on a Ray cluster. Results go to the shared folder, as on one machine."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RayEngine:
-    """Runs each cell as a task; one whose worker or node is lost goes on elsewhere.
+    """Runs each cell as a task; one whose worker or node is lost resumes elsewhere.
 
-    It goes on from the last checkpoint in the shared folder.
+    It resumes from the last checkpoint in the shared folder.
     """
 
     cluster: Cluster = field(default_factory=Cluster)
@@ -34,7 +34,7 @@ class RayEngine:
 
 @dataclass(frozen=True)
 class _Order:
-    """What a task is told."""
+    """The input of a task."""
 
     cell: Cell
     out: Path

@@ -1,6 +1,6 @@
 """A table of the paper, computed here: its rows as cells, or as pseudo-labels that are scored.
 
-Rows of equal settings share a training, also those of different tables in one folder.
+Rows with equal settings share a training, even across tables in one folder.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ QUICK = {
     "decode.fifa_steps": 30,
     "decode.max_segments": 30,
 }
-"""The quick budget: it shows that every row runs, not what it is worth. One split is enough."""
+"""The quick budget: it shows that every row runs, not how well. One split is enough."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,12 @@ class Reproduction:
         table: the paper's table.
         dataset: the dataset.
         budget: `paper` takes the preset as it is, `quick` a few epochs of a small network.
-        preset: what the rows change; None takes that of the dataset's name, or the defaults.
+        preset: what the rows build on; None takes the one with the dataset's name, or the defaults.
         splits: split numbers; None takes the table's own.
-        seeds: of training.
+        seeds: training seeds.
         timestamps: the timestamps file; None finds the dataset's own.
-        settings: further settings of every row, such as `train.epochs=50`; none that a row of the
-            table stands for.
+        settings: further settings of every row, such as `train.epochs=50`, but none that defines
+            a row of the table.
     """
 
     table: Table
@@ -94,7 +94,7 @@ class Reproduction:
                 )
 
     def cells(self) -> tuple[Cell, ...]:
-        """What is to be trained: one cell for all rows of equal settings."""
+        """The cells to train: one for all rows with equal settings."""
         found: dict[str, Cell] = {}
         for row in self.table.runnable:
             for one in self.cells_of(row) if row.kind == "model" else ():
@@ -102,7 +102,7 @@ class Reproduction:
         return tuple(found.values())
 
     def cells_of(self, row: Row) -> Iterator[Cell]:
-        """A row's training on every split and seed, with its own decoding alone."""
+        """A row's training on every split and seed, with only its own decoding."""
         config = self._config(row)
         for seed, split in product(self.seeds, self._splits):
             yield Cell(
@@ -120,7 +120,7 @@ class Reproduction:
         yield from run_cells(self.cells(), out, engine)
 
     def layout(self, out: Path) -> Layout:
-        """The table of what is finished, published numbers beside it."""
+        """The table of finished rows, with published numbers beside them."""
         ours = {row.name: [self._line(row, out)] for row in self.table.runnable}
         size = size_of(len(self._splits), len(self.seeds))
         title = f"{self.table.name} on {self.dataset.name}, budget {self.budget}: {size}"
@@ -201,7 +201,7 @@ def pseudo_label_scores(
 
 
 def write_table(out: Path, name: str, layouts: Sequence[Layout]) -> None:
-    """`NAME.md`, `NAME.tex`, `NAME.csv`, and `NAME.json`, the data of its figure."""
+    """Writes `NAME.md`, `NAME.tex`, `NAME.csv`, and `NAME.json`, the data of its figure."""
     write_text(out / f"{name}.md", "\n".join(map(as_markdown, layouts)))
     write_text(out / f"{name}.tex", "\n".join(map(as_latex, layouts)))
     write_text(out / f"{name}.csv", as_csv([row for one in layouts for row in one.records()]))
@@ -209,7 +209,7 @@ def write_table(out: Path, name: str, layouts: Sequence[Layout]) -> None:
 
 
 def _noted(cell: Cell, line: Line) -> Line:
-    """The line with what every line of the cell says."""
+    """The line with the cell's note before its own remark."""
     return replace(line, remark=", ".join(one for one in (cell.note, line.remark) if one))
 
 

@@ -1,4 +1,4 @@
-"""Scores of cells to one table: mean over splits, then mean and spread over seeds."""
+"""One table of the scores of cells: mean over splits, then mean and spread over seeds."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ResultRow:
         n_seeds_wanted: the seeds asked for.
         mean: column to mean.
         spread: column to standard deviation over seeds; empty for one seed.
-        note: what a reader must know of the model, such as `transductive`.
+        note: what a reader must know about the model, such as `transductive`.
     """
 
     dataset: str
@@ -61,7 +61,7 @@ class ResultRow:
 
     @property
     def remark(self) -> str:
-        """The note, and what keeps the row from being the whole result."""
+        """The note, and how many splits or seeds there are if some are missing."""
         counts = (
             ("splits", self.n_splits, self.n_splits_wanted),
             ("seeds", self.n_seeds, self.n_seeds_wanted),
@@ -88,10 +88,10 @@ class ResultRow:
 
 
 def collect(cells: Sequence[Cell], out: Path) -> tuple[ResultRow, ...]:
-    """The table of what is finished.
+    """The table of finished cells.
 
-    A row's mean is over seeds that have the same splits, and as many as possible; its `remark`
-    says if some are missing.
+    A row's mean is over seeds that have the same splits, as many as possible; its `remark` says if
+    some are missing.
     """
     rows = []
     for key, group, note in _alike(cells):
@@ -108,7 +108,7 @@ def collect(cells: Sequence[Cell], out: Path) -> tuple[ResultRow, ...]:
 
 
 def _alike(cells: Sequence[Cell]) -> Iterator[tuple[Key, Sequence[Cell], str]]:
-    """Cells that differ by split and seed alone, and what tells them from others of their name."""
+    """Cells that differ only in split and seed, and how they differ from others of their name."""
     groups: dict[Key, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
         config = cell.config
@@ -146,7 +146,7 @@ def _row(
 def summary(seeds: Sequence[Sequence[ScoreColumns]]) -> tuple[ScoreColumns, ScoreColumns]:
     """Mean over splits and seeds, and the standard deviation over seeds of the mean over splits.
 
-    `seeds` holds for each seed the scores of its splits; a single one has no spread.
+    `seeds` holds the scores of each seed's splits; a single seed has no spread.
     """
     means = [_mean(splits) for splits in seeds]
     if len(means) < 2:
@@ -159,11 +159,11 @@ def _mean(scores: Sequence[ScoreColumns]) -> ScoreColumns:
 
 
 def layouts(rows: Sequence[ResultRow]) -> tuple[Layout, ...]:
-    """A table for each dataset and kind of supervision.
+    """One table per dataset and kind of supervision.
 
-    Where the dataset's folder has a published dataset's name, results stand as the paper prints
-    them, below the published numbers; a model's other rows follow its last one there. Elsewhere
-    rows stand model by model.
+    If the dataset's folder has a published dataset's name, results appear in the paper's order,
+    below the published numbers, and a model's other rows follow its last one there. Otherwise rows
+    are listed model by model.
     """
     tables: dict[tuple[str, str], list[ResultRow]] = defaultdict(list)
     for row in rows:
@@ -189,7 +189,7 @@ def layouts(rows: Sequence[ResultRow]) -> tuple[Layout, ...]:
 
 
 def _place(row: ResultRow, rows: Sequence[ResultRow], rank: Mapping[str, int]) -> str:
-    """The published row that a row of ours stands below: its own, or its model's last one."""
+    """The published row that a row of ours goes below: its own, or its model's last one."""
     if _name(row) in rank:
         return _name(row)
     of_model = [_name(one) for one in rows if one.model == row.model]
@@ -210,9 +210,9 @@ def size_of(n_splits: int, n_seeds: int) -> str:
 
 
 def with_earlier(cells: Sequence[Cell], out: Path) -> tuple[Cell, ...]:
-    """The cells, with the decodings and followed by the cells that earlier commands left there.
+    """The cells with the decodings of earlier commands, then the other cells of those commands.
 
-    Those of inner cross-validation are left out: no test side was scored.
+    Cells of inner cross-validation are left out: no test side was scored.
     """
     earlier = {cell.key: cell for cell in earlier_cells(out) if cell.fold is None}
     asked = [with_decodings(cell, earlier.pop(cell.key, cell)) for cell in cells]
@@ -220,7 +220,7 @@ def with_earlier(cells: Sequence[Cell], out: Path) -> tuple[Cell, ...]:
 
 
 def write_results(out: Path, rows: Sequence[ResultRow]) -> None:
-    """`results.csv`, `results.json` and `results.md`."""
+    """Writes `results.csv`, `results.json` and `results.md`."""
     values = [row.as_dict() for row in rows]
     write_text(out / "results.csv", as_csv(values))
     write_json(out / "results.json", values)
@@ -228,7 +228,7 @@ def write_results(out: Path, rows: Sequence[ResultRow]) -> None:
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows of equal keys as CSV."""
+    """Rows with the same keys as CSV."""
     text = io.StringIO()
     if rows:
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreColumns]:
-    """Trains, or goes on training, then scores the test side, or the fold, where it has no score.
+    """Trains or resumes a cell, then adds the missing scores of its test side or fold.
 
-    Videos are encoded once for all decodings. One that fails does not keep the others from their
-    scores. The cell is an ordinary run folder below `out`, the benchmark's.
+    Videos are encoded once for all decodings. A decoding that fails does not stop the others. The
+    cell is an ordinary run folder below `out`, the benchmark's folder.
 
     Returns:
         Decoding to scores.
@@ -70,7 +70,7 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreC
 
 
 def _trained(cell: Cell, out: Path, device: str) -> Path:
-    """The folder of its run, trained to the end from wherever it stands."""
+    """Trains a cell to the end from wherever it stands; returns its run folder."""
     folder = out / cell.key
     first = None if cell.calibrated_by is None else out / cell.calibrated_by
     if first is not None and not RunFolder(first).is_finished():
@@ -104,7 +104,7 @@ def _together(failed: Mapping[str, UvastError]) -> UvastError:
 
 
 def check_cell(cell: Cell, out: Path) -> None:
-    """Refuses a place that holds a run with other settings, finished or not."""
+    """Refuses a folder that holds a run with other settings, finished or not."""
     folder = out / cell.key
     if not is_run(folder):
         return
@@ -122,7 +122,7 @@ def check_cell(cell: Cell, out: Path) -> None:
 
 
 def _check_videos(cell: Cell, info: RunInfo, out: Path) -> None:
-    """Refuses a run, or scores, of other videos: the split or the labels have changed since."""
+    """Refuses a run or scores of other videos or labels, where the dataset has changed since."""
     folder, dataset = out / cell.key, Dataset.open(cell.dataset)
     learned, wanted = {*info.train, *info.validation}, _to_learn(cell, dataset)
     if learned != wanted:
@@ -163,5 +163,5 @@ def _to_learn(cell: Cell, dataset: Dataset) -> set[str]:
 
 
 def _scored(cell: Cell, dataset: Dataset) -> tuple[str, ...]:
-    """What a cell is scored on: its fold, or its split's test side."""
+    """The videos that a cell is scored on: its fold, or its split's test side."""
     return dataset.side(cell.split, "test") if cell.fold is None else cell.fold.held_out

@@ -1,4 +1,4 @@
-"""The journal of a sweep: values that were tried, and their scores. optuna keeps it."""
+"""The journal of a sweep, kept by optuna: values that were tried, and their scores."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class Study:
     """The trials in a sweep's folder.
 
     Args:
-        out: the sweep's folder, which is made.
-        described: the sweep, as plain values; a study of another one is an error.
+        out: the sweep's folder, made if missing.
+        described: the sweep as plain values; a study of another one is an error.
         ranges: what is varied.
-        seed: of the values that are drawn.
+        seed: the seed for drawing values.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Study:
         with self._reading():
             self._study.set_user_attr("sweep", described)
             n_trials = len(self._study.get_trials(deepcopy=False))
-        # a seed that moves on, or a resumed sweep would draw the first values again
+        # the seed moves on, or a resumed sweep would draw the first values again
         self._study.sampler = optuna.samplers.TPESampler(seed=(seed + n_trials) % 2**32)
 
     def _opened(self, optuna: Any) -> Any:
@@ -93,7 +93,7 @@ class Study:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Whatever optuna stumbles over is a fault of the file: it indexes without a check."""
+        """Blames any error in optuna on the file, since optuna indexes it unchecked."""
         try:
             yield
         except OSError:
@@ -112,7 +112,7 @@ class Study:
         return Trial(asked.number, asked.params)
 
     def unfinished(self) -> list[Trial]:
-        """The trials that a stopped sweep was in; one without all its values counts as failed."""
+        """The trials that a stopped sweep left; one without all its values counts as failed."""
         found = []
         for trial in self._trials(self._states.RUNNING):
             if set(trial.values) == set(self._distributions):
@@ -122,7 +122,7 @@ class Study:
         return found
 
     def keep(self, trial: Trial) -> None:
-        """Writes down how a trial did."""
+        """Records how a trial did."""
         with self._reading():
             if trial.score is None:
                 self._study.set_user_attr(_error_of(trial.number), trial.error)
@@ -131,7 +131,7 @@ class Study:
                 self._study.tell(trial.number, trial.score)
 
     def finished(self) -> tuple[Trial, ...]:
-        """The best first, failed ones last."""
+        """Finished trials, the best first, failed ones last."""
         scored = self._trials(self._states.COMPLETE)
         failed = self._trials(self._states.FAIL)
         return (*sorted(scored, key=lambda one: one.score or 0.0, reverse=True), *failed)
@@ -141,7 +141,7 @@ class Study:
         return sum(trial.score is not None for trial in self.finished())
 
     def _trials(self, state: Any) -> list[Trial]:
-        # one that was stopped while failing has an error, too, and may be scored after all
+        # a trial stopped amid `keep` has an error while it runs, and may still get a score
         with self._reading():
             errors = self._study.user_attrs if state == self._states.FAIL else {}
             trials = [
@@ -169,9 +169,9 @@ def _distribution(optuna: Any, values: Range) -> Any:
 
 
 def _difference(known: object, described: Mapping[str, Any]) -> str:
-    """How a sweep that began is not the one described; empty if it is.
+    """How a recorded sweep differs from the one described; empty if it does not.
 
-    Earlier versions did not write its videos and their labels.
+    Earlier versions did not record its videos and their labels.
     """
     later = {"videos": "of other videos", "labels": "of labels that have changed since"}
     if not isinstance(known, dict) or not described.keys() - later <= known.keys():

@@ -1,7 +1,7 @@
 """A search over settings, judged on the validation part.
 
-Each trial is a run folder beside the journal of the sweep: a sweep that was stopped goes on with
-the trial it was in.
+Each trial is a run folder beside the journal of the sweep: a sweep that was stopped resumes the
+trial it was in.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Sweep:
 
     Args:
         dataset: the dataset's folder.
-        split: whose training side is used; its test side is never seen.
+        split: the split whose training side is used; its test side is never seen.
         config: all settings; those of `ranges` are replaced.
         ranges: what to vary.
         timestamps: the timestamps file; None finds the dataset's own.
-        validation: the share of the training side that judges trials; the best settings keep the
-            config's own.
+        validation: the share of the training side that trials are judged on; the best settings
+            keep the config's own.
     """
 
     dataset: Path
@@ -55,10 +55,10 @@ class Sweep:
     validation: float = VALIDATION
 
     def run(self, out: Path, engine: Engine, *, n_trials: int, jobs: int = 1) -> Iterator[Trial]:
-        """Runs as many trials as are missing to `n_trials` with a score, earlier calls included.
+        """Runs the trials still missing from `n_trials` scored ones, earlier calls included.
 
-        A trial that fails is not made up for in the same call: all might fail. `jobs` trials are
-        chosen at a time, to run side by side.
+        A failed trial is not replaced in the same call: all might fail. `jobs` trials are chosen
+        at a time, to run side by side.
         """
         self._check()
         study = self._study(out)
@@ -86,7 +86,7 @@ class Sweep:
         return self._study(out).finished()
 
     def trial_config(self, values: Mapping[str, object]) -> Config:
-        """A trial's settings. Stage 2 is trained only where its durations are what is judged."""
+        """A trial's settings. Stage 2 is trained only if its durations are judged."""
         changes = {"train.validation": self.validation, **setting_values(values)}
         config = self.config.replaced(**changes)
         if config.train.unlabelled == "test":
@@ -133,7 +133,7 @@ class Sweep:
         validation_part(found, self.validation, group_by=data.spec.group_by)
 
     def _check_truth(self, names: Sequence[str]) -> None:
-        """Refuses to vary what the validation part is judged by: its rate, and pseudo-labels."""
+        """Refuses to vary what makes the validation part's truth: its rate, and pseudo-labels."""
         truth = {"train.sampling_rate", "supervision.kind"}
         if self.config.supervision.kind == "timestamps":
             truth |= {"supervision.method", "supervision.metric", "supervision.prior"}
@@ -169,7 +169,7 @@ class Sweep:
         for trial in trials:
             try:
                 cells.append(self._cell(trial))
-            except UvastError as reason:  # between two ends that are legal, such as an even number
+            except UvastError as reason:  # such as an even number between two odd ends
                 yield replace(trial, error=str(reason))
             else:
                 asked[cells[-1].key] = trial
@@ -178,7 +178,7 @@ class Sweep:
             if error is None:
                 try:
                     score = validation_score(out / key)
-                except UvastError as reason:  # such as a trial of no epochs
+                except UvastError as reason:  # such as a trial without epochs
                     error = str(reason)
             yield replace(asked[key], score=score, error=error)
 
@@ -196,7 +196,7 @@ class Sweep:
 
 
 def validation_score(run: Path) -> float:
-    """The score on the validation part of the epoch that the run's last stage ends with."""
+    """The validation score of the epoch that the run's last stage chose."""
     rows = [row for row in RunFolder(run).read_log() if "validation_score" in row]
     if not rows:
         raise TrainingError(

@@ -1,7 +1,7 @@
-"""The systems of the paper's tables: which preset each is here, and what its rows are called.
+"""The systems of the paper's tables: which preset each has here, and what its rows are called.
 
 One line in `SYSTEMS` gives a system its rows in the tables of `uvast reproduce` and its name in
-those of `uvast benchmark`. Those that cannot be run here stand in `ABSENT`, with the reason.
+those of `uvast benchmark`. `ABSENT` lists those that cannot be run here, with the reason.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class System:
     """A published system that runs here.
 
     Args:
-        name: as the paper's tables have it.
+        name: its name in the paper's tables.
         preset: its published settings.
-        alone: the decoding that is the system's own, of the row without a suffix.
-        tables: those it has rows in.
+        alone: the system's own decoding, whose row has no suffix.
+        tables: the tables it has rows in.
     """
 
     name: str
@@ -47,7 +47,7 @@ class System:
 
     @property
     def decodings(self) -> tuple[str, ...]:
-        """Its own, then those of every model, on its own transcripts where it writes them."""
+        """Its own, then those of every model, on its own transcripts if it writes them."""
         others = WRITER if kind_writes(self.kind) else FRAME_WISE
         return tuple(dict.fromkeys((self.alone, *others)))
 
@@ -72,7 +72,7 @@ ABSENT: Mapping[str, str] = MappingProxyType(
         "Gao et al.": "a search of GPU hours for dilations; docs/benchmark.md has a recipe for it",
     }
 )
-"""A system of the paper's tables to the reason why there is no preset of it."""
+"""System of the paper's tables to the reason why it has no preset."""
 
 ADDED: Mapping[str, str] = MappingProxyType(
     {
@@ -96,12 +96,12 @@ ADDED: Mapping[str, str] = MappingProxyType(
 
 
 def system_of(kind: str) -> System | None:
-    """The system that this kind of model is, if it is one of the tables'."""
+    """The system with this kind of model, if the tables have it."""
     return next((one for one in SYSTEMS if one.kind == kind), None)
 
 
 def method_name(kind: str, decoding: str) -> str:
-    """What tables call a kind of model by a decoding: `ASFormer + FIFA`."""
+    """What tables call a kind of model with a decoding: `ASFormer + FIFA`."""
     added = ADDED.get(decoding, f": {decoding}")
     system = system_of(kind)
     if system is not None and decoding == system.alone:

@@ -18,32 +18,32 @@ if TYPE_CHECKING:
     from uvast.supervision import PseudoLabelOptions
 
 FURTHER = ("peers-", "later-")
-"""Published tables of these prefixes hold further rows of the table whose name follows: systems of
-the paper's time, and later ones."""
+"""Published tables with these prefixes hold further rows of the table whose name follows: systems
+of the paper's time, and later ones."""
 
 UVAST: Mapping[str, object] = MappingProxyType({"model.kind": "uvast", "supervision.kind": "full"})
-"""What a row is unless it says otherwise, whatever the preset below it."""
+"""What a row is unless it says otherwise, whatever preset it builds on."""
 
 RowKind = Literal["model", "pseudo-labels", "published"]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row: a configuration, or a method of which only published numbers exist.
+    """One row: a configuration, or a method with only published numbers.
 
     Rows that differ in `decode` alone share one trained model.
 
     Args:
-        name: unique in its table; the paper's name of the row where it is in the paper.
-        kind: what makes its numbers: a trained model, pseudo-labels of the training side, or no one
-            here.
-        settings: what the row stands for: `{"loss.frame": False}`.
-        defaults: what it brings along and a user may change: a baseline's published training.
-        decode: changes of the `decode` section: `{"durations": "fifa"}`.
-        pseudo_labels: of a row of pseudo-labels, how they are made.
-        published: dataset to column to number, empty if there are none.
-        mark: what is printed beside these; empty without any.
-        remark: what a reader of these must know; usually empty.
+        name: unique in its table; the paper's name for the row if the paper has it.
+        kind: what makes its numbers here: a trained model, pseudo-labels of the training side, or
+            nothing.
+        settings: what defines the row: `{"loss.frame": False}`.
+        defaults: what it adds and a user may change: a baseline's published training.
+        decode: changes to the `decode` section: `{"durations": "fifa"}`.
+        pseudo_labels: how pseudo-labels are made, for a row of them.
+        published: dataset to column to number; empty if there are none.
+        mark: printed beside published numbers; empty if there are none.
+        remark: what a reader of published numbers must know; usually empty.
         in_paper: whether the paper's own table has this row.
     """
 
@@ -59,12 +59,12 @@ class Row:
     in_paper: bool = False
 
     def config(self, base: Config) -> Config:
-        """The training of the row on `base`, usually a dataset's preset; `decode` is no part."""
+        """The row's training settings on `base`, usually a dataset's preset; without `decode`."""
         return base.replaced(**{**UVAST, **self.defaults, **self.settings})
 
     @property
     def fixed(self) -> frozenset[str]:
-        """The settings without which it would not be this row."""
+        """The settings that define this row."""
         labels = {} if self.pseudo_labels is None else asdict(self.pseudo_labels)
         sections = {"decode": self.decode, "supervision": labels}
         return frozenset((*UVAST, *self.settings, *_flat(sections)))
@@ -75,12 +75,12 @@ class Table:
     """A table as `uvast reproduce` knows it.
 
     Args:
-        name: as on the command line.
+        name: its name on the command line.
         caption: what it compares.
-        rows: in the paper's order, then those that are ours.
+        rows: in the paper's order, then our own.
         columns: the scores that the paper's table shows, in its order.
-        split: the one split it is about, None for the mean over all.
-        source: where published numbers are from.
+        split: the one split it covers; None for the mean over all.
+        source: where published numbers come from.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Table:
 
 
 def make_table(name: str, caption: str, rows: Iterable[Row], *, split: int | None = None) -> Table:
-    """Puts rows and published numbers of one table together.
+    """Combines the rows and published numbers of one table.
 
     Published rows come first, in their order, whether or not a configuration exists for them; then
     the configurations that no paper reports.
@@ -130,7 +130,7 @@ def _published(source: PublishedTable, name: str, ours: dict[str, Row], *, in_pa
 def preset_settings(preset: str) -> dict[str, object]:
     """What a preset's file sets, as single settings: `{"train.epochs": 50, …}`.
 
-    Values that are the defaults count, too: they win over those of another preset below.
+    Values equal to the defaults count, too: they override another preset's.
     """
     return _flat(read_preset(preset))
 
@@ -142,7 +142,7 @@ def changed_settings(config: Config) -> dict[str, object]:
 
 
 def settings_digest(config: Config) -> str:
-    """A short name for settings; those that are the defaults do not count."""
+    """A short name for settings; those equal to the defaults do not count."""
     text = json.dumps(changed_settings(config), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 

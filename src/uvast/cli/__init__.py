@@ -1,1 +1,1 @@
-"""The command line: a table of plain functions, one thin file a command."""
+"""The command line: a table of plain functions, one thin file per command."""

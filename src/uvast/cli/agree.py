@@ -27,19 +27,21 @@ if TYPE_CHECKING:
     from uvast.evaluation.annotations import AnnotatorComparison
 
 _MOST_LABELS = 12
-"""A larger table of confusions is only in --json and --report."""
+"""A larger confusion table appears only in --json and --report."""
 
 
 def agree(
     first: Annotated[Path, typer.Argument(metavar="A", help="A file, a folder or a project.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="The other annotator's.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="The same, by the other annotator.")],
     read_as: Annotated[
         str | None,
-        typer.Option("--from", metavar="FORMAT", help="Of both.", show_default="by content"),
+        typer.Option(
+            "--from", metavar="FORMAT", help="Format of both sides.", show_default="by content"
+        ),
     ] = None,
     fps: FpsOption = None,
     overlaps: Annotated[
-        OverlapRule, typer.Option(help="Which interval counts.")
+        OverlapRule, typer.Option(help="Which of several overlapping intervals counts.")
     ] = OverlapRule.error,
     gaps: GapsOption = GapRule.background,
     background: OwnBackgroundOption = None,
@@ -49,7 +51,9 @@ def agree(
         Path | None,
         typer.Option(metavar="HTML", help="Also write a page with both timelines of each video."),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the page.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a page that exists.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two annotators: kappa, F1, boundary differences and a confusion table.
@@ -98,7 +102,7 @@ def agree(
 
 
 def _side(path: Path) -> Path:
-    """Where the annotations are: those of a project in a folder of their own."""
+    """Where the annotations are; a project keeps them in a subfolder."""
     from uvast.projects import is_project
 
     return path / "annotations" if is_project(path) else path

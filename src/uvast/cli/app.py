@@ -22,7 +22,7 @@ LOCAL = "127.0.0.1"
 def app(
     project: Annotated[Path, typer.Argument(help="The project's folder.", show_default=False)],
     host: Annotated[
-        str, typer.Option(help="The address to listen on; others than this machine's are open.")
+        str, typer.Option(help="The address to listen on; any but the default is open to others.")
     ] = LOCAL,
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, show_default="the first free one from 8470")
@@ -32,14 +32,14 @@ def app(
     ] = True,
     author: Annotated[
         str | None,
-        typer.Option(help="Whose name changes carry.", show_default="your user name"),
+        typer.Option(help="The name recorded with changes.", show_default="your user name"),
     ] = None,
 ) -> None:
     """Annotate, train and review in the browser.
 
-    Work is kept in the project's folder, each change before the page shows it as saved. A folder
-    that is empty or not there yet becomes a new project, and videos are added on the page. Ctrl-C
-    ends the app.
+    Work is kept in the project's folder: each change is written before the page shows it as saved.
+    An empty or missing folder becomes a new project, and you add videos on the page. Ctrl-C ends
+    the app.
 
     Example: `uvast app my-project`
 
@@ -70,7 +70,7 @@ def app(
 
 
 def _opened(path: Path) -> Project:
-    """The project; a new one where there is nothing yet, to be filled on the page."""
+    """Opens the project, or makes an empty one where there is nothing yet."""
     from uvast.projects import Project
 
     if path.is_file() or (path.is_dir() and any(path.iterdir())):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from uvast.benchmark.layout import Layout
 
 SECONDS_BETWEEN_TABLES = 5.0
-"""While runs end, the files of results are written again this often."""
+"""While runs finish, the results files are rewritten at most this often."""
 
 
 def benchmark(
@@ -71,13 +71,13 @@ def benchmark(
 ) -> None:
     """Train and score models on every split, and print one table.
 
-    Start the same command again after a break, and it does what is left; finished runs are kept.
-    Each run is an ordinary run folder below --out. Several commands may share one --out: its
-    results.csv, results.json and results.md hold the results of all.
+    After a break, run the same command again: it does what is left and keeps finished runs. Each
+    run is an ordinary run folder below --out. Several commands may share one --out: its
+    results.csv, results.json and results.md hold the results of all of them.
 
     Example: `uvast benchmark data/gtea --models uvast,asformer --out bench --epochs 50`
 
-    A setting of one model: `uvast benchmark data/gtea --models uvast,asformer --out bench
+    A setting for one model: `uvast benchmark data/gtea --models uvast,asformer --out bench
     --set asformer:train.epochs=30`
 
     From clicks: `uvast benchmark data/gtea --supervision full,timestamps --out bench --jobs 2`
@@ -146,7 +146,7 @@ def benchmark(
 
 
 def _note_unlabelled(datasets: Iterable[Path]) -> None:
-    """What the scores leave out."""
+    """Notes what the scores leave out."""
     from uvast.data import Dataset
     from uvast.data.labelled import unlabelled_note
 
@@ -159,7 +159,7 @@ def _note_unlabelled(datasets: Iterable[Path]) -> None:
 
 
 def say_cost(cells: Sequence[Cell], out: Path, device: str, jobs: int) -> None:
-    """How many runs are left to train here, and how long that takes; of faults, the runs tell."""
+    """Notes how many runs are left to train and how long they take; runs report errors."""
     from uvast.benchmark.cost import cells_to_train, seconds_to_train
 
     left = cells_to_train(cells, out)
@@ -179,7 +179,7 @@ def say_cost(cells: Sequence[Cell], out: Path, device: str, jobs: int) -> None:
 
 
 def follow(outcomes: Iterable[CellOutcome], n_cells: int) -> int:
-    """Shows progress and tells of runs that fail; how many do."""
+    """Shows progress and notes failed runs; returns how many failed."""
     n_failed = 0
     if not n_cells:
         return n_failed
@@ -194,7 +194,7 @@ def follow(outcomes: Iterable[CellOutcome], n_cells: int) -> int:
 
 
 def print_layouts(layouts: Sequence[Layout]) -> None:
-    """Tables on stdout."""
+    """Prints tables on stdout."""
     from uvast.benchmark.layout import as_text
 
     for layout in layouts:

@@ -21,7 +21,8 @@ def compare(
             "--change",
             metavar="'NAME=VALUE …'",
             help="Settings to compare with the base, such as train.feature_noise=0.5; several in "
-            "one text belong together. May be given several times; none scores the base alone.",
+            "one text make one change. May be given several times; without it, only the base is "
+            "scored.",
         ),
     ] = None,
     models: Annotated[
@@ -43,7 +44,7 @@ def compare(
         ),
     ] = None,
     splits: Annotated[
-        str, typer.Option(help="Splits whose training sides are used, by commas, or all.")
+        str, typer.Option(help="Splits whose training sides are used, such as 1,2, or all.")
     ] = "1",
     folds: Annotated[
         int, typer.Option(min=2, help="Parts of each training side, each held out once.")
@@ -60,12 +61,12 @@ def compare(
     device: options.DeviceOption = "auto",
     as_json: options.JsonOption = False,
 ) -> None:
-    """Compare settings by cross-validation inside of training sides; test sides stay unseen.
+    """Compare settings by cross-validation inside training sides; test sides stay unseen.
 
     Each training side is cut into folds, by whole subjects where they are known. The base and every
-    change are trained on all folds but one and scored on that one. The table has their means and
-    the paired differences to the base with 95 % intervals. Start the same command again after a
-    break, and it does what is left; more changes, seeds or splits only add runs.
+    change are trained on all folds but one and scored on that one. The table shows their means and
+    the paired differences from the base with 95 % intervals. After a break, run the same command
+    again: it does what is left. More changes, seeds or splits only add runs.
 
     Example: `uvast compare data/gtea --epochs 80 --out noise --change train.feature_noise=0.5
     --change train.time_masking=0.1`

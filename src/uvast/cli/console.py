@@ -27,13 +27,13 @@ from uvast.errors import printable
 from uvast.files.progress import ProgressFile
 
 SECONDS_BETWEEN_LINES = 30.0
-"""Without a terminal, progress is a plain line this often."""
+"""Without a terminal, a plain progress line is printed this often."""
 
 LONGEST_CELL = 100
 LONGEST_NOTE = 2000
 """Names of videos and classes come from outside: longer ones are cut."""
 
-# Names are printed as they are, also if they look like rich's markup.
+# Names are printed as they are, even if they look like rich markup.
 results = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
 notes = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
@@ -43,7 +43,7 @@ def print_json(value: object) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:  # few characters, or a name that is no text at all
+    except UnicodeEncodeError:  # a limited encoding, or a name that is not valid text
         text = json.dumps(value, indent=2)
     sys.stdout.write(f"{text}\n")
 
@@ -71,7 +71,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def note(text: str) -> None:
-    """A line for the person at the terminal, on stderr; of several processes the first says it."""
+    """Prints a line for the user on stderr; of several processes, only the first does."""
     if os.environ.get("RANK", "0") == "0":
         notes.print(printable(text, LONGEST_NOTE))
 
@@ -79,8 +79,8 @@ def note(text: str) -> None:
 def progress_bar() -> Progress:
     """A progress bar with the time left, on stderr.
 
-    If the terminal is narrow the bar is short, then the description is cut, never a number.
-    Without a terminal a plain line tells of progress about every 30 seconds.
+    In a narrow terminal the bar gets shorter, then the description is cut, but never a number.
+    Without a terminal, a plain line reports progress about every 30 seconds.
     """
     whole = Column(no_wrap=True)
     return _Bars(
@@ -103,7 +103,7 @@ class _Description(ProgressColumn):
 
 
 class _Bars(Progress):
-    """Bars that come with the first task and go with an error; if disabled, plain lines instead."""
+    """Bars that appear with the first task and vanish on an error; if disabled, plain lines."""
 
     def __init__(self, *columns: ProgressColumn, **options: Any) -> None:
         super().__init__(*columns, **options)
@@ -130,7 +130,7 @@ class _Bars(Progress):
         self._tell_now_and_then(task_id)
 
     def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
-        """Ctrl-C, which is no `Exception`, leaves the bars to show how far the work has come."""
+        """Ctrl-C, which is not an `Exception`, leaves the bars to show how far the work got."""
         failed = kind is not None and issubclass(kind, Exception)
         self.live.transient = failed
         self.stop()

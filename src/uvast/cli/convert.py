@@ -26,7 +26,7 @@ class OverlapRule(str, Enum):
 
 
 class GapRule(str, Enum):
-    """What frames without an interval are."""
+    """What frames without an interval count as."""
 
     background = "background"
     unknown = "unknown"
@@ -37,13 +37,13 @@ FpsOption = Annotated[
     typer.Option(
         "--fps",
         metavar="RATE",
-        help="Frames a second, where files count frames: 25, 29.97, 30000/1001.",
-        show_default="as the files tell",
+        help="Frames per second, for files that count frames: 25, 29.97, 30000/1001.",
+        show_default="from the files",
     ),
 ]
 GapsOption = Annotated[
     GapRule,
-    typer.Option("--gaps", help="What frames without an interval are."),
+    typer.Option("--gaps", help="What frames without an interval count as."),
 ]
 BackgroundOption = Annotated[
     str, typer.Option("--background", help="The name of the background class.")
@@ -61,12 +61,14 @@ TierOption = Annotated[
 LabelFromOption = Annotated[
     str | None,
     typer.Option(
-        "--label-from", metavar="PARTS", help="Labels of several parts, such as label+modifier."
+        "--label-from", metavar="PARTS", help="Parts that form a label, such as label+modifier."
     ),
 ]
 MappingOption = Annotated[
     Path | None,
-    typer.Option("--mapping", metavar="FILE", help="Lines 'old,new' that rename or merge labels."),
+    typer.Option(
+        "--mapping", metavar="FILE", help="A file of lines 'old,new' that rename or merge labels."
+    ),
 ]
 
 
@@ -75,20 +77,25 @@ def convert(
         Path, typer.Argument(metavar="IN", help="An annotation file, or a folder of them.")
     ],
     out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="A new file, or a folder with a file a video.")
+        Path, typer.Argument(metavar="OUT", help="A new file, or a folder for one file per video.")
     ],
     read_as: Annotated[
         str | None,
-        typer.Option("--from", metavar="FORMAT", help="Of IN.", show_default="by its content"),
+        typer.Option(
+            "--from", metavar="FORMAT", help="Format of IN.", show_default="by its content"
+        ),
     ] = None,
     write_as: Annotated[
         str | None,
-        typer.Option("--to", metavar="FORMAT", help="Of OUT.", show_default="by its suffix"),
+        typer.Option("--to", metavar="FORMAT", help="Format of OUT.", show_default="by its suffix"),
     ] = None,
     fps: FpsOption = None,
     overlaps: Annotated[
         OverlapRule | None,
-        typer.Option(help="Which interval counts.", show_default="all, where the format can"),
+        typer.Option(
+            help="Which of several overlapping intervals counts.",
+            show_default="all, where the format can",
+        ),
     ] = None,
     gaps: GapsOption = GapRule.background,
     background: BackgroundOption = "background",
@@ -101,8 +108,8 @@ def convert(
 
     Formats: uvast, elan, boris, boris-tabular, boris-aggregated, via, via-csv, label-studio,
     label-studio-predictions, activitynet, csv, tsv, xlsx, audacity, srt, vtt, intervals, ms-tcn,
-    deepethogram; only read: uvast-prediction, uvast-timestamps, cvat, datavyu, anvil, bento. What
-    OUT cannot hold is listed.
+    deepethogram; only read: uvast-prediction, uvast-timestamps, cvat, datavyu, anvil, bento. The
+    command lists what OUT cannot hold.
 
     Example: `uvast convert session.eaf session.csv`
 
@@ -133,7 +140,7 @@ def convert(
 
 
 def constant_times(fps: str | None) -> Callable[[str], FrameTimes | None]:
-    """The frame times that --fps stands for: the same for every video."""
+    """The frame times that --fps gives, the same for every video."""
     from uvast.exchange import ConstantRate, parse_rate
 
     times = None if fps is None else ConstantRate(parse_rate(fps))
@@ -144,7 +151,7 @@ def own_background(*places: Path) -> str:
     """The first background class that the dataset.toml of a project or dataset names.
 
     Args:
-        places: projects, datasets, or folders inside of them; the first that tells counts.
+        places: projects, datasets, or folders inside them; the first that names one counts.
     """
     from uvast.data.spec import read_spec
     from uvast.projects import is_project
@@ -164,7 +171,7 @@ def chosen_rules(
     mapping: Path | None,
     overlaps: OverlapRule | None,
 ) -> Rules:
-    """The rules that options stand for."""
+    """The rules that the options describe."""
     from uvast.exchange import Rules
     from uvast.exchange.files import read_pairs
 
@@ -177,7 +184,7 @@ def chosen_rules(
 
 
 def tell(sentences: Iterable[str]) -> None:
-    """Notes on stderr; of several that differ only in their video, the first and their number."""
+    """Prints notes on stderr; those that differ only in the video become one, with a count."""
     alike: dict[str, list[str]] = {}
     for sentence in sentences:
         alike.setdefault(sentence.partition(": ")[2] or sentence, []).append(sentence)

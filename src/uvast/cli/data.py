@@ -34,13 +34,13 @@ DatasetPath = Annotated[Path, typer.Argument(metavar="DATASET", help="The datase
 def check(
     dataset: DatasetPath,
     classes: Annotated[
-        bool, typer.Option("--classes", help="Also each class: segments, frames, mean length.")
+        bool, typer.Option("--classes", help="Also list each class: segments, frames, mean length.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Print a dataset's statistics and all of its problems; exit code 2 if there are any.
 
-    Of many problems that are alike it prints one; --json has them all.
+    Of many similar problems it prints one; --json lists them all.
 
     Example: `uvast data check data/gtea`
 
@@ -70,11 +70,11 @@ def split(
         str | None,
         typer.Option(
             metavar="REGEX",
-            help="One group that finds the subject in a video's name; a subject never sits on "
-            "both sides. Left out: group_by of dataset.toml, else every video for itself.",
+            help="A pattern whose one group is the subject in a video's name; no subject is on "
+            "both sides. Default: group_by of dataset.toml, else every video is its own subject.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, other splits.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed gives other splits.")] = 0,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace splits that exist.")
     ] = False,
@@ -107,7 +107,7 @@ def generate(
     classes: Annotated[
         int, typer.Option(min=3, help="Number of classes, background included.")
     ] = 12,
-    frames: Annotated[int, typer.Option(min=50, help="Mean number of frames a video.")] = 400,
+    frames: Annotated[int, typer.Option(min=50, help="Mean number of frames per video.")] = 400,
     features: Annotated[int, typer.Option(min=2, help="Feature width.")] = 64,
     tasks: Annotated[
         int, typer.Option(min=1, help="Number of tasks, each a grammar of steps.")

@@ -1,4 +1,4 @@
-"""`uvast demo`: the whole journey on generated videos, by the commands that a user would type."""
+"""`uvast demo`: the whole journey on generated videos, with the commands a user would type."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def demo(
 ) -> None:
     """Try everything in two minutes: from video files to the actions of new ones.
 
-    Generates videos, and runs the commands that you would type for your own: init, extract, import
+    Generates videos and runs the commands that you would type for your own: init, extract, import
     (one click per action), train, segment, overlay, report.
 
     Example: `uvast demo --open`
@@ -75,7 +75,7 @@ def _journey(place: DemoPlace, *, seed: int, fast: bool, device: str) -> Path:
 
 
 def _take(steps: Iterable[Step]) -> None:
-    """Runs each command as if it had been typed; what it prints is a note here."""
+    """Runs each command as if it had been typed; its output goes to stderr."""
     from uvast.cli.main import app
 
     for step in steps:

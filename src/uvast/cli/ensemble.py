@@ -1,4 +1,4 @@
-"""`uvast ensemble`: trained runs to one that asks them all."""
+"""`uvast ensemble`: trained runs joined into one that averages them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def ensemble(
     ],
     out: Annotated[Path, typer.Option(help="The run folder to make.")],
 ) -> None:
-    """Join trained models into one that asks them all.
+    """Join trained models into one that averages their predictions.
 
-    Their frame probabilities are averaged, and so are the scores of their transcripts. The result
-    is a run like any other for segment, report and the app. It holds a copy of every model, so it
-    can be moved, and the runs it was made of can go.
+    It averages their frame probabilities and the scores of their transcripts. For segment, report
+    and the app the result is a run like any other. It holds a copy of every model, so it can be
+    moved, and the original runs can be deleted.
 
     The models may be of different kinds (uvast, asformer, ms-tcn, …). They need the same classes,
-    the same features and the same sampling rate; an ensemble among them brings its members.
+    the same features and the same sampling rate. An ensemble among them adds its members.
 
     Example: `uvast ensemble runs/1 runs/2 runs/3 --out runs/together`, then
     `uvast segment runs/together videos --out predictions`

@@ -46,13 +46,13 @@ def evaluate(
             help="`legacy` ends the last segment one frame early, as published code does."
         ),
     ] = ProtocolName.standard,
-    per_class: Annotated[bool, typer.Option("--per-class", help="Also F1 of each class.")] = False,
+    per_class: Annotated[bool, typer.Option("--per-class", help="Also show F1 per class.")] = False,
     per_video: Annotated[
-        bool, typer.Option("--per-video", help="Also each video's scores, the worst first.")
+        bool, typer.Option("--per-video", help="Also show each video's scores, worst first.")
     ] = False,
     errors: Annotated[
         bool,
-        typer.Option("--errors", help="Also segments missing, extra, confused or badly cut."),
+        typer.Option("--errors", help="Also count missing, extra, confused or badly cut segments."),
     ] = False,
     confusion: Annotated[
         Path | None,
@@ -65,10 +65,10 @@ def evaluate(
 ) -> None:
     """Score predictions: Acc, Edit and F1@10/25/50.
 
-    A prediction is a text file with one label per line or in the MS-TCN recognition format (a
-    header line, then all labels on one line), at the original frame rate or at the dataset's
-    sampling rate, or what uvast segment writes. Predictions of split N may lie in a folder
-    `splitN` or `split_N`. Videos that the model was trained on are counted and marked.
+    A prediction is a file that uvast segment wrote, or a text file at the original frame rate or at
+    the dataset's sampling rate: one label per line, or the MS-TCN recognition format (a header
+    line, then all labels on one line). Predictions of split N may be in a folder `splitN` or
+    `split_N`. Videos that the model was trained on are counted and marked.
 
     Example: `uvast evaluate predictions/ data/gtea`
 
@@ -126,10 +126,10 @@ def evaluate(
 def _checked_for_training(
     found: Evaluation, predictions: Path, dataset: Dataset
 ) -> tuple[Evaluation, int]:
-    """Marks and tells of videos that the model knew, and of files that are not its own.
+    """Marks videos that the model was trained on, and notes these and unfamiliar feature files.
 
     Returns:
-        The scores with their marks, and how many videos were seen without their labels.
+        The marked scores, and how many videos the model saw without their labels.
     """
     from uvast.evaluation import folder_of_split
     from uvast.report.provenance import (
@@ -157,7 +157,7 @@ def _checked_for_training(
 
 def _print_errors(errors: SegmentErrors, vocabulary: Vocabulary) -> None:
     kinds = {"of these badly cut": "badly_cut", "missing": "missing", "extra": "extra"}
-    rows = [["named rightly", *_share(errors.named, errors), ""]]
+    rows = [["named correctly", *_share(errors.named, errors), ""]]
     for title, kind in {**kinds, "confused": "confused"}.items():
         most = ", ".join(f"{name} {n}" for name, n in errors.most_frequent(kind, vocabulary))
         rows.append([title, *_share(getattr(errors, kind), errors), most])
@@ -166,7 +166,7 @@ def _print_errors(errors: SegmentErrors, vocabulary: Vocabulary) -> None:
     half, most_of_them = errors.late(0.5), errors.late(0.9)
     if half is not None:
         note(
-            f"segments named rightly start within {half:.0f} frames of the truth (half of them), "
+            f"correctly named segments start within {half:.0f} frames of the truth (half of them), "
             f"or {most_of_them:.0f} (90 %)"
         )
 
@@ -197,7 +197,7 @@ def _print_videos(found: Evaluation, headings: list[str]) -> None:
 def _print_notes(
     dataset: Dataset, found: Evaluation, strange: list[str], transductive: str | None
 ) -> None:
-    """What changes the scores and does not show in them."""
+    """Notes what affects the scores but does not show in them."""
     from uvast.data.labelled import unlabelled_note
     from uvast.report.provenance import training_note, unfamiliar_note
 

@@ -37,14 +37,19 @@ def export(
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option(help="A new file, or a folder with a file a video.")],
+    out: Annotated[Path, typer.Option(help="A new file, or a folder for one file per video.")],
     write_as: Annotated[
         str | None,
-        typer.Option("--to", metavar="FORMAT", help="Of --out.", show_default="by its suffix"),
+        typer.Option(
+            "--to", metavar="FORMAT", help="Format of --out.", show_default="by its suffix"
+        ),
     ] = None,
     fps: FpsOption = None,
     overlaps: Annotated[
-        OverlapRule, typer.Option(help="Which interval counts, where a format holds one.")
+        OverlapRule,
+        typer.Option(
+            help="Which of several overlapping intervals counts, if the format holds only one."
+        ),
     ] = OverlapRule.error,
     gaps: GapsOption = GapRule.background,
     background: OwnBackgroundOption = None,
@@ -52,7 +57,7 @@ def export(
 ) -> None:
     """Export the labels of a project, or predictions, for another tool.
 
-    Formats are those of uvast convert. What a format cannot hold is listed.
+    The formats are those of uvast convert. The command lists what a format cannot hold.
 
     Example: `uvast export my-project --to elan --out elan/`
 

@@ -42,22 +42,23 @@ def extract(
     model: Annotated[
         str,
         typer.Option(
-            help="pixels, appearance, i3d, onnx:FILE.onnx, several by commas; poses or table."
+            help="pixels, appearance, i3d, onnx:FILE.onnx, or several, separated by commas; "
+            "or poses or table."
         ),
     ] = "appearance",
     fps: Annotated[
-        str, typer.Option("--fps", help="Features a second, or source for one a frame.")
+        str, typer.Option("--fps", help="Features per second, or source for one per frame.")
     ] = "15",
     rows_per_second: Annotated[
         float | None,
         typer.Option(
             min=0.001,
             max=10**6,
-            help="Of poses and tables.",
-            show_default="unknown, one feature a row",
+            help="The rate of poses and tables.",
+            show_default="unknown: one feature per row",
         ),
     ] = None,
-    processes: Annotated[int, typer.Option(min=1, help="Videos side by side.")] = 1,
+    processes: Annotated[int, typer.Option(min=1, help="Videos to extract at the same time.")] = 1,
     engine: EngineOption = EngineName.local,
     address: AddressOption = "auto",
     cpus: CpusOption = 1,
@@ -70,8 +71,8 @@ def extract(
 ) -> None:
     """Extract features from videos.
 
-    Features that are there already, of the same model and video, are kept. A video that cannot
-    be read is reported and skipped; the exit code is then 2.
+    Existing features of the same model and video are kept. A video that cannot be read is reported
+    and skipped; the exit code is then 2.
 
     Example: `uvast extract my-project`
 
@@ -135,7 +136,7 @@ def _folder(out: Path | None, project: Project | None) -> Path:
 def _sources(
     paths: Sequence[Path], project: Project | None, models: Sequence[ModelName]
 ) -> tuple[dict[str, Path], list[Outcome]]:
-    """The files by the names of their features, and videos of the project that are gone."""
+    """Feature name to source file, and the project's videos that are missing."""
     from uvast.features.extraction import Outcome
     from uvast.features.models import TABLES
     from uvast.features.sources import find_sources
@@ -163,7 +164,7 @@ def _sources(
 
 
 def _finish(project: Project) -> None:
-    """The dataset learns the rate of its features; says what comes next."""
+    """Writes the features' rate to the dataset, and says what comes next."""
     project.materialise()
     if project.has_labels:
         note(f"next: {command('train', project.path)}")

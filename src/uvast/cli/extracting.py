@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 def extract_with_bar(
     orders: Sequence[Order], title: str, *, processes: int = 1, cluster: Cluster | None = None
 ) -> tuple[Outcome, ...]:
-    """What became of each order, sorted by name; notes tell of videos read in part.
+    """Extracts all orders; returns their outcomes sorted by name, and notes their remarks.
 
     Args:
         orders: what to extract.
-        title: what the bar says.
-        processes: side by side, on this machine.
+        title: the text of the bar.
+        processes: how many run at the same time on this machine.
         cluster: where they run instead.
     """
     from uvast.features.many import extract_all
@@ -53,7 +53,7 @@ def extract_with_bar(
 
 
 def _devices(chosen: set[str], processes: int) -> tuple[str, ...]:
-    """Every GPU if several processes may use any of them."""
+    """All GPUs if several processes may use any of them, else none: the orders' own count."""
     if processes == 1 or not chosen & {"auto", "cuda"}:
         return ()
     import torch

@@ -1,4 +1,4 @@
-"""`uvast import`: labels of other tools into a project, and out of it again."""
+"""`uvast import`: other tools' labels into a project, and undoing such an import."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def import_command(
-    project: Annotated[Path, typer.Argument(help="A project of uvast init.", show_default=False)],
+    project: Annotated[Path, typer.Argument(help="A project from uvast init.", show_default=False)],
     files: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -38,11 +38,13 @@ def import_command(
     ] = None,
     read_as: Annotated[
         str | None,
-        typer.Option("--from", metavar="FORMAT", help="Of the files.", show_default="by content"),
+        typer.Option(
+            "--from", metavar="FORMAT", help="Format of the files.", show_default="by content"
+        ),
     ] = None,
     fps: FpsOption = None,
     overlaps: Annotated[
-        OverlapRule, typer.Option(help="Which interval counts.")
+        OverlapRule, typer.Option(help="Which of several overlapping intervals counts.")
     ] = OverlapRule.error,
     gaps: GapsOption = GapRule.background,
     background: Annotated[
@@ -54,23 +56,25 @@ def import_command(
     mapping: MappingOption = None,
     names: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Lines 'name in the files,video', where they differ."),
+        typer.Option(
+            metavar="FILE", help="A file of lines 'name in the files,video', where names differ."
+        ),
     ] = None,
     add: Annotated[
-        bool, typer.Option("--add", help="Keep the annotations that videos have, too.")
+        bool, typer.Option("--add", help="Keep the videos' existing annotations, too.")
     ] = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace the annotations that videos have.")
+        bool, typer.Option("--replace", help="Replace the videos' existing annotations.")
     ] = False,
     undo: Annotated[
-        bool, typer.Option("--undo", help="Take the last import back; again, the one before.")
+        bool, typer.Option("--undo", help="Undo the last import; repeat it for the one before.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Import labels of other tools into a project; all files or none.
+    """Import labels from other tools into a project; all files or none.
 
-    Formats are those of uvast convert, recognised by content. Videos are matched by name.
-    Frame numbers count the frames of the video, by its real presentation times.
+    The formats are those of uvast convert, recognised by content. Videos are matched by name.
+    Frame numbers refer to the video's frames at their real presentation times.
 
     Example: `uvast import my-project labels.eaf`
 
@@ -163,7 +167,7 @@ def _materialised(project: Project) -> tuple[str, ...]:
 
 
 def _row(project: Project, video: VideoAnnotations) -> dict[str, object]:
-    """Seconds are those that somebody looked at; None for a video of clicks, or of no length."""
+    """The seconds are those somebody looked at; None for clicks alone or an unknown length."""
     seconds = project.video(video.video).seconds or None
     if not video.intervals:
         seconds = None

@@ -25,21 +25,21 @@ def init(
     videos: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Videos or folders of them; or pose files. May be given several times.",
+            help="Videos, pose files, or folders of them. May be given several times.",
             metavar="PATH",
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a project of your videos, or add videos to it.
+    """Make a project from your videos, or add videos to it.
 
     Videos stay where they are: the project remembers their paths. Run it again to add new ones,
-    or to tell where videos have moved to. A video that cannot be read is reported and skipped; the
+    or to say where videos have moved. A video that cannot be read is reported and skipped; the
     exit code is then 2. Feature files in PROJECT/features count as videos, too.
 
     Example: `uvast init my-project --videos recordings/`
 
-    Poses of DeepLabCut or SLEAP in place of videos: `uvast init my-project --videos poses/`
+    Poses from DeepLabCut or SLEAP instead of videos: `uvast init my-project --videos poses/`
     """
     from uvast.projects import Project, is_project
 

@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from types import FrameType
 
 RESUMED = ("benchmark", "compare", "extract", "reproduce", "segment", "sweep")
-"""Commands that go on by themselves where they were stopped."""
+"""Commands that continue where they were stopped when they are run again."""
 
 
 class Commands(TyperGroup):
-    """Ctrl-C in any command is one line, with how to go on if it can; typer would say nothing."""
+    """Makes Ctrl-C print one line, with how to continue if possible; typer would say nothing."""
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command that was typed."""
@@ -119,9 +119,9 @@ def _uvast(
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Ctrl-C raises KeyboardInterrupt here, so that work ends in good order."""
+    """Ctrl-C raises KeyboardInterrupt here, so that work ends cleanly."""
     before = signal.getsignal(signal.SIGINT)
-    if before is not stop_at_once:  # called from Python, or told to ignore it
+    if before is not stop_at_once:  # called from Python, or Ctrl-C is ignored
         yield
         return
     signal.signal(signal.SIGINT, _stop)
@@ -132,7 +132,7 @@ def _interruptible() -> Iterator[None]:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    """Amid an import an interrupt would turn into errors of all kinds, or be lost."""
+    """Raises KeyboardInterrupt; amid an import, which might swallow or mask it, stops at once."""
     outer = frame
     while outer is not None:
         if outer.f_code.co_filename.startswith("<frozen importlib"):
@@ -151,7 +151,7 @@ def main() -> None:
     """Runs the command line; an expected error is one sentence and exit code 2."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal may know few characters
+            stream.reconfigure(errors="replace")  # a terminal may lack some characters
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
         app(args=arguments)
@@ -165,10 +165,10 @@ def main() -> None:
 
 
 def _is_read() -> bool:
-    """Whether someone has read stdout to its end; `uvast … | head` has not."""
+    """Whether stdout was read to its end; `uvast … | head` does not."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # drops the rest
         return False
     return True

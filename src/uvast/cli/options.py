@@ -1,4 +1,4 @@
-"""Options that several commands share: settings, where runs run, and lists in one word."""
+"""Options that several commands share: settings, engines, and comma-separated lists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class EngineName(str, Enum):
-    """Where runs run."""
+    """Where runs are computed."""
 
     local = "local"
     ray = "ray"
@@ -33,7 +33,7 @@ BaseOption = Annotated[
     typer.Option(
         "--base",
         help="A preset that each model's preset builds on: a name, none, or auto for the one "
-        "named like the dataset.",
+        "with the dataset's name.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
@@ -55,7 +55,7 @@ EngineOption = Annotated[
     typer.Option("--engine", help="Run on this machine, or on a Ray cluster (an extra)."),
 ]
 JobsOption = Annotated[
-    int, typer.Option("--jobs", min=1, help="Runs at the same time on this machine.")
+    int, typer.Option("--jobs", min=1, help="How many runs at a time on this machine.")
 ]
 AddressOption = Annotated[
     str, typer.Option("--address", help="The Ray cluster: auto, local or host:port.")
@@ -77,7 +77,7 @@ DeviceOption = Annotated[str, typer.Option("--device", help="Where to compute: a
 def chosen_config(
     preset: str | None, file: Path | None, model: str | None, settings: Iterable[str]
 ) -> Config:
-    """The settings that the options of a training stand for."""
+    """The settings that the options of a training describe."""
     from uvast.config import load_config
     from uvast.presets import presets
 
@@ -110,7 +110,7 @@ def run_of(path: Path) -> Path:
 
 
 def refresh_labels(dataset: Path) -> bool:
-    """Brings the label files of a project up to date; False for a dataset that is no project."""
+    """Brings a project's label files up to date; False for a dataset that is not a project."""
     from uvast.projects import Project, is_project
 
     if not is_project(dataset):

@@ -36,7 +36,7 @@ def overlay(
         typer.Option(
             "--fps",
             min=0.001,
-            help="Frames a second that the prediction counts.",
+            help="The frame rate that the prediction counts in.",
             show_default="as the file says, else spread over the video",
         ),
     ] = None,
@@ -92,7 +92,7 @@ def _of_video(folder: Path, name: str) -> Path:
 
 
 def _styles(labels: Iterable[str], dataset: Path | None) -> dict[str, LabelStyle]:
-    """The looks of a dataset's classes, then of labels that it does not have."""
+    """Label to style: the dataset's classes first, then labels that it does not have."""
     from uvast.data import Dataset
     from uvast.features.overlay import LabelStyle
     from uvast.report.palette import class_styles, rgb

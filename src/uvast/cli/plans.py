@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 WORTH_PROCESSES = 120
-"""Seconds of a training from which on more processes, each of which has to start, are told of."""
+"""Seconds: a shorter training is not worth starting more processes."""
 
 
 def leaves_all_to_data(preset: str | None, file: Path | None, changes: Collection[str]) -> bool:
-    """Whether the options of a training mean preset `auto`: it has no other model than its own."""
+    """Whether the options of a training mean preset `auto`, which chooses its own model."""
     from uvast.presets import AUTO
 
     return preset in (None, AUTO) and file is None and "model.kind" not in changes
@@ -35,17 +35,17 @@ def say_plan(
     jobs: int | None = None,
     as_json: bool = False,
 ) -> int:
-    """Tells the plan and the time it will take; with `as_json` also to scripts, on stdout.
+    """Notes the plan and the time it will take; `as_json` also prints it on stdout, for scripts.
 
     Returns:
-        How many models to train at a time: `jobs`, or as many as pay.
+        How many models to train at a time: `jobs`, or as many as pay off.
     """
     from uvast.devices import choose_device
     from uvast.training import expected_seconds, jobs_that_pay
 
     chosen = choose_device(device)
     jobs = jobs or jobs_that_pay(plan.config, plan.facts, chosen, n_members)
-    if os.environ.get("RANK", "0") != "0":  # of several processes the first one tells
+    if os.environ.get("RANK", "0") != "0":  # of several processes, only the first prints
         return jobs
     for sentence in plan.sentences:
         note(sentence)
@@ -69,7 +69,7 @@ def say_plan(
 
 
 def idle_cores(n_models: int, jobs: int, seconds: float, device: str) -> str:
-    """The end of a sentence: how to use cores that one model after the other leaves idle."""
+    """The end of a sentence: how to use cores that training one model at a time leaves idle."""
     from uvast.devices import choose_device
 
     at_once = min(n_cores(), n_models)

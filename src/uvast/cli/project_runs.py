@@ -1,4 +1,4 @@
-"""What `uvast train` does by itself for a project: its labels, its supervision, its run folder."""
+"""What `uvast train` does by itself for a project: labels, supervision and run folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def needs_no_place(dataset: Path) -> bool:
-    """Whether a run can go without `--out`, to the next folder of a project."""
+    """Whether a run needs no `--out`, because it goes to the next folder of a project."""
     from uvast.projects import is_project
 
     if not is_project(dataset):
@@ -28,9 +28,9 @@ def needs_no_place(dataset: Path) -> bool:
 
 
 def own_supervision(dataset: Path) -> dict[str, str]:
-    """The settings that the labels of a project ask for; it learns from clicks if it has no more.
+    """The settings that a project's labels call for: timestamps if it has only clicks.
 
-    Its label files are brought up to date first.
+    Brings the label files up to date first.
     """
     from uvast.projects import Project
 
@@ -40,7 +40,7 @@ def own_supervision(dataset: Path) -> dict[str, str]:
 
 @contextmanager
 def run_place(dataset: Path, out: Path | None) -> Iterator[Path]:
-    """The run folder; that of a project goes again if nothing has come of it."""
+    """The run folder; one made for a project is removed again if it stays empty."""
     from uvast.projects import Project
 
     run = out or Project.open(dataset).next_run()

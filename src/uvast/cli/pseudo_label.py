@@ -81,8 +81,8 @@ def pseudo_label(
         float,
         typer.Option(
             min=0,
-            help="Pull of cuts to the midpoint, or with class-model to where mean lengths divide "
-            "a gap; 0 is the paper's k-medoids.",
+            help="How strongly cuts are pulled to the midpoint or, with class-model, to where mean "
+            "lengths divide a gap; 0 is the paper's k-medoids.",
         ),
     ] = 0.25,
     table: Annotated[
@@ -95,15 +95,15 @@ def pseudo_label(
 ) -> None:
     """Make labels for every frame from one annotated frame per action.
 
-    Writes groundTruth/VIDEO.txt at the original frame rate, mapping.txt and dataset.toml, to look
-    at and for other tools: uvast train makes them by itself. Where the dataset has ground truth, a
-    table compares the methods with it.
+    Writes groundTruth/VIDEO.txt at the original frame rate, mapping.txt and dataset.toml, for you
+    to look at and for other tools; uvast train makes its own. Where the dataset has ground truth,
+    a table compares the methods with it.
 
     Example: `uvast pseudo-label data/gtea --out pseudo`
 
-    The paper's: `uvast pseudo-label data/mine --method k-medoids --prior 0 --out pseudo`
+    The paper's method: `uvast pseudo-label data/mine --method k-medoids --prior 0 --out pseudo`
 
-    Own clicks: `uvast pseudo-label data/mine --timestamps clicks.csv --out pseudo`
+    Your own clicks: `uvast pseudo-label data/mine --timestamps clicks.csv --out pseudo`
 
     With a model: `uvast pseudo-label data/gtea --features encoder --model runs/gtea-1 --out pseudo`
     """
@@ -199,7 +199,7 @@ def _timestamps(dataset: Dataset, path: Path | None, seed: int | None) -> dict[s
 
 
 def _model(kind: FeatureKind, model: Path | None) -> Segmenter | None:
-    """Whose encoder gives the features; None for the dataset's own."""
+    """The model whose encoder gives the features; None for the dataset's own features."""
     if model is None and kind is not FeatureKind.input:
         raise InputError(f"{kind.value} features need a model", remedy="pass --model RUN")
     if model is None:
@@ -235,7 +235,7 @@ def _labelled(
     options: PseudoLabelOptions,
     features: Mapping[str, Features] | None,
 ) -> dict[str, Segmentation]:
-    """Pseudo-segmentations at the source rate, behind a progress bar."""
+    """Pseudo-segmentations at the source rate, made with a progress bar."""
     from uvast.evaluation.pseudo_labels import make_pseudo_labels
 
     with progress_bar() as bar:

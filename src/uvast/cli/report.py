@@ -42,7 +42,7 @@ def report(
     ] = None,
     compare: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Another run's cross-attention beside this one's."),
+        typer.Option(metavar="RUN", help="Also show another run's cross-attention."),
     ] = None,
     pseudo_labels: Annotated[
         bool | None,
@@ -54,12 +54,16 @@ def report(
     ] = None,
     decodings: Annotated[
         str | None,
-        typer.Option(help="Decodings by name, by commas.", show_default="all of the model's"),
+        typer.Option(
+            help="Names of decodings, separated by commas.", show_default="all of the model's"
+        ),
     ] = None,
     ways: Annotated[str | None, typer.Option(hidden=True)] = None,
     video: Annotated[
         str | None,
-        typer.Option(help="The video of the attention maps.", show_default="one of middling score"),
+        typer.Option(
+            help="The video of the attention maps.", show_default="one with a middling score"
+        ),
     ] = None,
     figures: Annotated[
         Path | None,

@@ -47,7 +47,7 @@ def reproduce(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="The preset that the rows change.", show_default="the one named like the dataset"
+            help="The preset that the rows build on.", show_default="the one named like the dataset"
         ),
     ] = None,
     splits: Annotated[
@@ -70,8 +70,8 @@ def reproduce(
 ) -> None:
     """Compute a table of the paper, published numbers beside ours.
 
-    Writes Markdown, LaTeX, CSV, and the data of a figure as JSON to --out. Start the same command
-    again after a break, and it does what is left. Rows with the same settings share a run.
+    Writes Markdown, LaTeX, CSV, and the data of a figure as JSON to --out. After a break, run the
+    same command again: it does what is left. Rows with the same settings share a run.
 
     Example: `uvast reproduce --list`
 
@@ -117,7 +117,7 @@ def reproduce(
         for one in wanted
         for dataset in opened
     ]
-    # of all tables before the first run: what is wrong is told while it costs nothing
+    # for all tables before the first run, so that mistakes show while they cost nothing
     n_cells = [len(task.cells()) for task in tasks]
     n_failed = 0
     layouts: dict[str, list[Layout]] = {one.name: [] for one in wanted}
@@ -136,7 +136,7 @@ def reproduce(
 
 
 def _tell_failures(task: Reproduction) -> int:
-    """Tells of pseudo-labels that fail, as `follow` does of runs; how many do."""
+    """Notes failed pseudo-labels, as `follow` does failed runs; returns how many failed."""
     failed = {row: one for row, one in task.pseudo_labels.items() if isinstance(one, UvastError)}
     for row, error in failed.items():
         note(f"failed: {task.table.name}, {row}: {error}")

@@ -84,14 +84,14 @@ def segment(
 ) -> None:
     """Segment videos with a trained model.
 
-    A file that cannot be segmented is reported and skipped; the exit code is then 1. Start the
-    same command again after a break, and it segments what is missing. OUT/segmentation.json says
-    which model made the predictions, and how; OUT/features has what was extracted from videos.
+    A file that cannot be segmented is reported and skipped; the exit code is then 1. After a break,
+    run the same command again: it segments what is missing. OUT/segmentation.json says which model
+    made the predictions, and how; OUT/features holds the features extracted from videos.
 
     Example: `uvast segment runs/gtea-1 data/gtea --split 1 --out predictions`
 
-    New videos: `uvast segment my-run videos/*.mp4 --out predictions`, by a model whose features
-    came from uvast extract; `--workers 4` extracts as many side by side
+    New videos: `uvast segment my-run videos/*.mp4 --out predictions`, with a model whose features
+    came from uvast extract; `--workers 4` extracts four at a time
 
     Feature files: `uvast segment runs/gtea-1 features/*.npy --out predictions --format csv`
 
@@ -114,7 +114,7 @@ def segment(
     from uvast.report.provenance import unfamiliar_note
 
     model = options.run_of(model)
-    # the cluster's nodes have the devices, this machine only looks at the model
+    # the cluster's nodes have the devices; this machine only inspects the model
     segmenter = load(model, device="cpu" if engine is options.EngineName.ray else device)
     decoding = segmenter.parsed_options(settings or [], transcript=transcript, durations=durations)
     chosen_formats = parse_formats(formats, bare=decoding.is_bare)
@@ -133,7 +133,7 @@ def segment(
     check_place(out, sources, chosen_formats)
     manifest = make_manifest(model, sources, decoding, chosen_formats, split=split)
     folder = PredictionFolder(out, manifest, overwrite=overwrite)
-    folder.left(sources)  # predictions that are in the way are told of before hours of extraction
+    folder.left(sources)  # fails before hours of extraction if predictions are in the way
     cluster = None
     if engine is options.EngineName.ray:
         from uvast.inference.cluster import Cluster, segment_on_cluster
@@ -162,7 +162,7 @@ def segment(
 def _extract(
     orders: Iterable[Order], sources: Iterable[Source], *, workers: int, cluster: Cluster | None
 ) -> list[Outcome]:
-    """Extracts the features of videos, unless they are there; returns those that cannot be read."""
+    """Extracts missing features of videos; returns the videos that cannot be read."""
     from uvast.inference.pipeline import Outcome
 
     wanted = {source.path for source in sources}

@@ -1,6 +1,6 @@
-"""The way in: from here on, Ctrl-C is one line, also while modules are being imported.
+"""The entry point: from here on, Ctrl-C prints one line, even while modules are being imported.
 
-It imports as little as possible itself: before it has, Ctrl-C shows a traceback.
+It imports as little as possible itself: until it is loaded, Ctrl-C shows a traceback.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Runs the command line."""
-    # what was started with `nohup` or `&` ignores Ctrl-C, and goes on doing so
+    # a process started with `nohup` or `&` ignores Ctrl-C, and keeps ignoring it
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, stop_at_once)
     from uvast.cli.main import main
@@ -23,7 +23,7 @@ def main() -> None:
 
 
 def stop_at_once(number: int, frame: object) -> None:
-    """Ends the process from a signal; for moments when there is nothing to put in order."""
+    """Ends the process on a signal, at moments when there is nothing to clean up."""
     del number, frame
     os.write(2, b"stopped\n")
     os._exit(INTERRUPTED)

@@ -24,8 +24,8 @@ def sweep(
             "--set-range",
             metavar="NAME=VALUES",
             help="What to vary: single values, model.width=32,48,64,96, or a range, "
-            "train.averaging=0.5..0.99; add :log to spread a range by its logarithm. Numbers of a "
-            "list have ranges of their own: 'model.dilations=[1..4, 1..16:log]'. May be given "
+            "train.averaging=0.5..0.99; add :log to spread a range by its logarithm. Each number "
+            "of a list can have its own range: 'model.dilations=[1..4, 1..16:log]'. May be given "
             "several times.",
         ),
     ],
@@ -59,9 +59,9 @@ def sweep(
 ) -> None:
     """Find good settings, judged on a validation part of the training side.
 
-    The test side is never used. Start the same command again after a break, or with more --trials,
-    and it goes on. The best settings are written to OUT/best.toml, for uvast train --config. This
-    needs an extra: `pip install '.[sweep]'` in uvast's folder.
+    The test side is never used. After a break, run the same command again, with more --trials if
+    you like: it goes on. The best settings are written to OUT/best.toml, for uvast train --config.
+    This needs an extra: `pip install '.[sweep]'` in uvast's folder.
 
     Example: `uvast sweep data/gtea --preset gtea --epochs 50 --out sweep --set-range
     train.learning_rate=1e-4..1e-2:log`

@@ -41,7 +41,7 @@ def train(
         typer.Option(help="The run folder to make.", show_default="PROJECT/runs/1, 2, …"),
     ] = None,
     resume: Annotated[
-        Path | None, typer.Option(help="Go on with this run instead.", metavar="RUN")
+        Path | None, typer.Option(help="Continue this run instead.", metavar="RUN")
     ] = None,
     preset: Annotated[
         str | None,
@@ -61,7 +61,7 @@ def train(
     timestamps: TimestampsOption = None,
     refresh_pseudo_labels: Annotated[
         int | None,
-        typer.Option(min=0, help="Cut pseudo-labels again every N epochs; 0 never.", metavar="N"),
+        typer.Option(min=0, help="Renew pseudo-labels every N epochs; 0 for never.", metavar="N"),
     ] = None,
     epochs: Annotated[
         int | None, typer.Option(min=1, help="Epochs of each stage.", metavar="N")
@@ -76,11 +76,11 @@ def train(
         float | None, typer.Option(help="Step size of the optimiser, such as 5e-4.", metavar="X")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Of everything random.", metavar="N")
+        int | None, typer.Option(min=0, help="Seed for everything random.", metavar="N")
     ] = None,
     stage: Annotated[
         Stage | None,
-        typer.Option(help="Stage 2 is the alignment decoder.", show_default="both"),
+        typer.Option(help="Stages to train; 2 is the alignment decoder.", show_default="both"),
     ] = None,
     validation: Annotated[
         float | None,
@@ -88,7 +88,7 @@ def train(
             min=0,
             max=1,
             help="Share of the videos held out to score and choose the model; 0 for none.",
-            show_default="0; without a split or folds 0.2 of 10 videos or more",
+            show_default="0; 0.2 without a split or folds, given 10 videos",
         ),
     ] = None,
     device: DeviceOption = "auto",
@@ -101,7 +101,7 @@ def train(
         typer.Option(
             min=1,
             max=100,
-            help="Train N models, each with a seed of its own, that are asked together.",
+            help="Train N models with different seeds and average their predictions.",
             metavar="N",
             show_default="1",
         ),
@@ -110,9 +110,9 @@ def train(
         int | None,
         typer.Option(
             min=1,
-            help="Inner runs and members at the same time, each with its share of the cores.",
+            help="How many inner runs and members at a time, each with its share of the cores.",
             metavar="N",
-            show_default="as many as pay; with a preset of your choice 1",
+            show_default="as many as pay off; 1 with a preset of your choice",
         ),
     ] = None,
     tensorboard: Annotated[
@@ -125,19 +125,18 @@ def train(
     such as `--epochs 20` change single choices
 
     The paper's settings: `uvast train data/gtea --split 1 --preset gtea --out runs/gtea-1`;
-    `--stage 1` leaves the second stage out, `--set train.alignment_epochs=5` gives it epochs of its
-    own
+    `--stage 1` leaves the second stage out, `--set train.alignment_epochs=5` sets its epochs
 
     One click per action: `uvast train my-videos --supervision timestamps --out run`
 
     A project, from labels or clicks, to its next numbered run: `uvast train my-project`
 
-    Three models that are asked together are surer, and share the inner runs, so that they take less
-    than twice as long: `uvast train my-videos --members 3 --out run`; `--jobs 1` trains them one
-    after the other
+    Three models averaged are more reliable; they share the inner runs and so take less than twice
+    as long: `uvast train my-videos --members 3 --out run`; `--jobs 1` trains them one after the
+    other
 
-    After a break, Ctrl-C included: `uvast train --resume runs/gtea-1`; it may come with another
-    `--device` or `--jobs`, with `--stage`, and with `--set` of train.alignment_epochs,
+    After a break, Ctrl-C included: `uvast train --resume runs/gtea-1`; you may pass another
+    `--device` or `--jobs`, a `--stage`, and `--set` for train.alignment_epochs,
     train.checkpoint_seconds and train.workers
 
     Several processes: `torchrun --nproc-per-node 2 -m uvast train data/gtea --out run`
@@ -219,7 +218,7 @@ def _refuse_beside_resume(*given: object) -> None:
 
 
 def _check_new(stage: Stage | None, *, plan: bool, is_auto: bool) -> None:
-    """Refuses what does not begin a run."""
+    """Refuses options that cannot start a new run."""
     if plan and not is_auto:
         raise ConfigError(
             "only preset auto plans",
@@ -235,7 +234,7 @@ def _check_new(stage: Stage | None, *, plan: bool, is_auto: bool) -> None:
 
 
 def _check_timestamps(dataset: Path, config: Config, timestamps: Path | None) -> None:
-    """Says which file of clicks counts; one that would not is refused."""
+    """Refuses a timestamps file that would be ignored; notes those that the dataset ignores."""
     from uvast.data.timestamp_files import ignored_timestamps
 
     has_clicks = config.supervision.kind == "timestamps"
@@ -274,7 +273,7 @@ def _resume(
 
 @contextmanager
 def _followed(run: Path, *, tensorboard: bool) -> Iterator[Watcher]:
-    """A progress bar, and TensorBoard if asked for; an interrupt says how to go on."""
+    """A progress bar, and TensorBoard if asked for; an interrupt says how to continue."""
     try:
         with progress_bar() as progress:
             watcher: Watcher = TrainingBar(progress)

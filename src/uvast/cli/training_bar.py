@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from uvast.training import EpochReport, Part, Plan, Step
 
 WIDE = 140
-"""Columns of a terminal that has room for every term of the loss."""
+"""From this many columns on, a terminal has room for every term of the loss."""
 
 
 class TrainingBar:
     """One bar over the epochs of all stages and members: the time left is that of the whole run.
 
-    Pseudo-labels have one of their own before it. A named bar is part of a story that tells the
-    plan and the scores itself.
+    Pseudo-labels have their own bar before it. With a name, it leaves the plan and the scores to
+    its caller.
     """
 
     def __init__(self, progress: Progress, name: str = "") -> None:
@@ -33,7 +33,7 @@ class TrainingBar:
         self._labels: TaskID | None = None
 
     def begin(self, plan: Plan) -> None:
-        """Tells what there is to do."""
+        """Notes what there is to do."""
         self._end_labels()
         is_first = not self._plans
         self._plans[plan.member] = plan
@@ -48,19 +48,19 @@ class TrainingBar:
                 note(line)
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
-        """Moves a bar of its own."""
+        """Moves the bar of the pseudo-labels."""
         if self._labels is None:
             self._labels = self._progress.add_task(f"{self._name}pseudo-labels", total=n_most)
         self._progress.update(self._labels, completed=n_done)
 
     def _end_labels(self) -> None:
-        """They may have needed fewer rounds than there are at most."""
+        """Removes the bar of the pseudo-labels, which may need fewer rounds than it shows."""
         if self._labels is not None:
             self._progress.remove_task(self._labels)
             self._labels = None
 
     def step(self, step: Step) -> None:
-        """Moves the bar; epochs of earlier sessions are none of its own."""
+        """Moves the bar, which does not count epochs of earlier sessions."""
         self._end_labels()
         part, stage, plan = step.part, step.stage, self._plans[step.part.member]
         member = f"member {part.member} of {plan.n_members}, " if plan.n_members > 1 else ""
@@ -70,13 +70,13 @@ class TrainingBar:
             self._task = self._progress.add_task(text, total=self._total)
         left = plan.folds[part.fold] if part.fold else plan.epochs[stage]
         self._done[part, stage] = left - (step.epochs - step.epoch + 1) + step.fraction
-        if stage == 2 and 1 in plan.epochs:  # it may have ended early
+        if stage == 2 and 1 in plan.epochs:  # stage 1 may have ended early
             self._done[part, 1] = plan.epochs[1]
         done = round(sum(self._done.values()), 2)
         self._progress.update(self._task, completed=done, description=text)
 
     def epoch(self, report: EpochReport) -> None:
-        """Shows the losses, and the scores of a validation in a line of their own."""
+        """Shows the losses in the bar, and validation scores on a line of their own."""
         from uvast.training import Step
 
         losses = f": loss {report.losses['total']:.2f}"

@@ -22,7 +22,7 @@ class Stage(str, Enum):
 
 
 def changes_of(settings: Sequence[str], flags: Mapping[str, object]) -> dict[str, str]:
-    """Name to value, of what `--set` and the short forms say; both at once is a slip."""
+    """Setting to value, from `--set` and the short forms; giving both is an error."""
     changes: dict[str, str] = {}
     for setting in settings:
         name, separator, value = setting.partition("=")
@@ -38,14 +38,14 @@ def changes_of(settings: Sequence[str], flags: Mapping[str, object]) -> dict[str
 
 
 def as_settings(changes: Mapping[str, str]) -> list[str]:
-    """As `--set` takes them."""
+    """The changes as `--set` takes them."""
     return [f"{name}{value}" for name, value in changes.items()]
 
 
 def second_stage(
     config: Config, stage: Stage | None, changes: Mapping[str, str]
 ) -> dict[str, object]:
-    """What the options make of the epochs of stage 2."""
+    """The epochs of stage 2 that the options ask for; empty if they change nothing."""
     from uvast.config import TrainConfig
     from uvast.models.build import has_second_stage
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def alignment(assignment_logits: ArrayLike, tau: float = 1e-4) -> Durations:
     """Column sums of the softmax over segments of `logits / tau`, rounded to frames.
 
-    The logits `(T, S)` say how well each frame fits each segment; the smaller tau, the harder is
-    the assignment. The score is the log-probability of this assignment at temperature 1, in which
-    the alignment decoder is trained.
+    The logits `(T, S)` say how well each frame fits each segment; a smaller tau makes the
+    assignment harder. The score is the log-probability of this assignment at temperature 1, at
+    which the alignment decoder is trained.
     """
     logits = checked_log_probabilities(assignment_logits, -np.inf, name="assignment logits")
     n_frames, n_segments = logits.shape

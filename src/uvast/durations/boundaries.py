@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 LARGEST_LOG_ODDS = 5.0
-"""Beyond these, boundaries are cut off: a network is far too sure of them, and a single frame must
-not decide whether there is a segment."""
+"""Boundaries are clipped here: a network is far too sure of them, and a single frame must not
+decide whether there is a segment."""
 
 
 def boundary_scores(boundaries: ArrayLike, weight: float) -> FloatArray:
     """Scores of cuts `(T,)` for the exact searches, from log-odds `(T,)`.
 
     They are 0 where a start is as likely as anywhere, because training weighs starts by one over
-    their share. So they move cuts, and on average neither add nor remove any.
+    their share. So they move cuts, but on average neither add nor remove any.
     """
     return weight * np.clip(_checked(boundaries), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
 
 
 def cut_at_boundaries(log_probabilities: ArrayLike, boundaries: ArrayLike) -> Segmentation:
-    """Cuts a video at its boundaries and names the pieces by their frames (ASRF).
+    """Cuts a video at its boundaries and labels the pieces by their frames (ASRF).
 
-    A cut is where the log-odds `(T,)` are above 0 and above those on either side (of equal ones in
-    a row, at the first). A piece has the class that most of its frames are likeliest to be, by the
-    frame scores `(T, C)`, the lowest of equally frequent ones. Neighbours of one class are joined.
+    A cut lies where the log-odds `(T,)` are above 0 and above those on either side (at the first
+    frame of a plateau). A piece gets the class that is likeliest, by the frame scores `(T, C)`, in
+    most of its frames; ties go to the lowest class. Neighbours of one class are joined.
     """
     frames = checked_log_probabilities(log_probabilities, -np.inf)
     n_frames, n_classes = frames.shape
@@ -48,7 +48,7 @@ def cut_at_boundaries(log_probabilities: ArrayLike, boundaries: ArrayLike) -> Se
 
 
 def _peaks(values: FloatArray) -> IntArray:
-    """First frames of the runs, but for the two at the ends, that are above 0 and both sides."""
+    """First frames of the inner runs of equal values that are above 0 and above both neighbours."""
     starts = run_starts(values)
     heights = values[starts]
     inner = heights[1:-1]

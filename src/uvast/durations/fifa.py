@@ -1,13 +1,13 @@
 """Durations of a given transcript by gradient descent on relaxed boundaries (FIFA).
 
-Time runs over [0, 1]. Segment n has length `exp(s_n)` and the mask of a plateau,
+Time runs over [0, 1]. Segment n has length `exp(s_n)` and a plateau-shaped mask,
 
     mask_n(t) = sigmoid(k (t - start_n)) sigmoid(k (end_n - t)),
 
 and s minimises `mean over n, t of -log p(action_n | t) mask_n(t)
 + length_weight sum_n |length_n - class mean| + sum_weight |sum_n length_n - 1|`.
 
-`fifa_energy` has the energy and its gradient, this file the descent.
+`fifa_energy` has the energy and its gradient; this file has the descent.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 FAST_STEPS, FAST_STEP_SIZE = 400, 0.1
 FIFA_LOG_FLOOR = -100.0
-"""A frame beyond hope pulls a boundary hard enough; more makes steps explode."""
+"""A hopeless frame already pulls a boundary hard enough; a lower floor makes steps explode."""
 
 LOG_LENGTHS = (float(np.log(1e-8)), float(np.log(10.0)))
 
@@ -57,21 +57,22 @@ def fifa(
     n_steps: int = DecodeConfig.fifa_steps,
     step_size: float = DecodeConfig.fifa_step_size,
 ) -> Durations:
-    """Durations of least energy, up to a local minimum.
+    """Durations of least energy; the minimum may be local.
 
     Args:
-        log_probabilities: frame scores `(T, C)`; values below -100, `-inf` too, count as -100.
+        log_probabilities: frame scores `(T, C)`; lower ones than -100, even `-inf`, count as -100.
         transcript: actions `(S,)`.
-        initial: durations to start from `(S,)`, in any unit; without them, the means of the
-            classes, or equal ones where these are unknown.
-        mean_durations: mean frames of each class `(C,)`; needed for a `length_weight`.
+        initial: durations to start from `(S,)`, in any unit; None starts from the class means, or
+            from equal durations if those are unknown.
+        mean_durations: mean frames per segment of each class `(C,)`; needed for a `length_weight`.
         sharpness: k, the slope of the masks.
         length_weight: weight of the distances to the class means (the paper's b).
-        sum_weight: weight of the distance of the sum of lengths to the whole video (g).
+        sum_weight: weight of the distance between the total length and the video (the paper's g).
         optimiser: `gradient-descent` is the published one; `fast` adapts the step of each length
-            (400 steps of Adam, falling from 0.1 to 0 by a cosine), and keeps its best lengths.
-        n_steps: of `gradient-descent`.
-        step_size: of `gradient-descent`, in log length.
+            (400 Adam steps whose size falls from 0.1 to 0 along a cosine) and keeps the best
+            lengths.
+        n_steps: steps of `gradient-descent`.
+        step_size: step size of `gradient-descent`, in log length.
 
     Returns:
         Durations; the score is minus the energy of the lengths before rounding.
@@ -117,7 +118,7 @@ def _check_settings(
 
 
 def _initial_log_lengths(initial: ArrayLike | None, actions: IntArray, n_frames: int) -> FloatArray:
-    """Logarithms of lengths that sum to 1 `(S,)`, each at least half a frame before that."""
+    """Logarithms of lengths `(S,)` that sum to 1, each at least half a frame before scaling."""
     if initial is None:
         return np.full(len(actions), -np.log(len(actions)))
     lengths = np.asarray(initial, dtype=np.float64)
@@ -133,7 +134,7 @@ def _initial_log_lengths(initial: ArrayLike | None, actions: IntArray, n_frames:
 def _means(
     mean_durations: ArrayLike | None, actions: IntArray, n_classes: int
 ) -> FloatArray | None:
-    """The mean of each segment's class `(S,)`, in frames."""
+    """The mean duration of each segment's class `(S,)`, in frames."""
     if mean_durations is None:
         return None
     means = np.asarray(mean_durations, dtype=np.float64)
@@ -145,7 +146,7 @@ def _means(
 def _plain_descent(
     energy: Energy, log_lengths: FloatArray, n_steps: int, step_size: float
 ) -> tuple[FloatArray, float]:
-    """Gradient descent in the log lengths: the last of them `(S,)`, and their energy."""
+    """Gradient descent on the log lengths: the final ones `(S,)` and their energy."""
     gradient = np.empty_like(log_lengths)
     for _ in range(n_steps):
         lengths = np.exp(log_lengths)
@@ -155,7 +156,7 @@ def _plain_descent(
 
 
 def _fast_descent(energy: Energy, log_lengths: FloatArray) -> tuple[FloatArray, float]:
-    """Adam with a cosine of steps: the best log lengths `(S,)`, and their energy."""
+    """Adam with a cosine schedule: the best log lengths `(S,)` and their energy."""
     gradient = np.empty_like(log_lengths)
     mean = np.zeros_like(log_lengths)
     square = np.zeros_like(log_lengths)

@@ -1,13 +1,13 @@
-"""FIFA's energy and its gradient at a cost that does not grow with the frames.
+"""FIFA's energy and its gradient, at a cost that does not grow with the number of frames.
 
-Segment n has the mask of a plateau, `sigmoid(k (t - start_n)) sigmoid(k (end_n - t))`. It equals
+Segment n has a plateau-shaped mask, `sigmoid(k (t - start_n)) sigmoid(k (end_n - t))`. It equals
 
     (sigmoid(k (t - start_n)) - sigmoid(k (t - end_n))) / (1 - exp(-k length_n)),
 
-so that a segment needs only `after(b) = mean over t of cost(t) sigmoid(k (t - b))` of its class, at
-b = start and b = end. That is a smooth function of one number: it is tabulated once as polynomials,
+so a segment only needs `after(b) = mean over t of cost(t) sigmoid(k (t - b))` of its class, at
+b = start and b = end. This is a smooth function of one number: it is tabulated once as polynomials,
 exact to rounding, and a step of the descent costs `O(S)` instead of `O(S T)`. The difference loses
-digits for segments far shorter than 1/k: two or three of sixteen for a frame of 20,000.
+digits for segments far shorter than 1/k: two or three of sixteen for one frame in 20,000.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from uvast.segments import IntArray
 
 N_COEFFICIENTS = 22
-"""On a piece of width 2/k the error falls by 6.4 with each of them, since the nearest pole of a
-sigmoid is pi/k away: 6.4^-22 is far below rounding, for the slopes too."""
+"""On a piece of width 2/k, each one divides the error by 6.4, since the nearest pole of a sigmoid
+is pi/k away: 6.4^-22 is far below rounding, for the slopes too."""
 
 VANISHING = 36.0
-"""So many 1/k past the last frame a sigmoid is 0, to rounding."""
+"""This many 1/k past the last frame, a sigmoid is 0 to rounding."""
 
 
 def tabulate(costs: FloatArray, sharpness: float) -> FloatArray:
-    """Chebyshev coefficients `(K, pieces, N, 2)` of `after` and its fall, by `k b`.
+    """Chebyshev coefficients `(K, pieces, N, 2)` of `after` and its negative slope, over `k b`.
 
     A piece has width 2. The costs `(K, T)` are minus the log-probabilities of K classes.
     """
@@ -44,7 +44,7 @@ def tabulate(costs: FloatArray, sharpness: float) -> FloatArray:
     basis[:, 0] /= 2
     table = np.empty((n_classes, n_pieces, N_COEFFICIENTS, 2))
     for piece in range(n_pieces):
-        # exp(centre + node - k t) is a product: one exponential for a frame and piece does
+        # exp(centre + node - k t) is a product: one exponential per frame and piece is enough
         falls = np.exp(np.minimum(2 * piece + 1 - times, 700.0))
         sigmoids = np.outer(np.exp(nodes), falls)
         sigmoids += 1
@@ -57,7 +57,7 @@ def tabulate(costs: FloatArray, sharpness: float) -> FloatArray:
 
 @kernel
 def _after(table: FloatArray, place: float) -> tuple[float, float]:
-    """`after` and its fall at a place `k b`, by the table of one class (pieces, N, 2)."""
+    """`after` and its negative slope at `k b`, from the table of one class (pieces, N, 2)."""
     n_pieces, n_coefficients, _ = table.shape
     place = min(place, 2.0 * n_pieces)
     piece = min(int(place / 2), n_pieces - 1)
@@ -80,10 +80,10 @@ def energy(
     lengths: FloatArray,
     gradient: FloatArray,
 ) -> float:
-    """The energy, and its gradient by the lengths, written to `gradient` `(S,)`.
+    """Returns the energy, and writes its gradient in the lengths to `gradient` `(S,)`.
 
     Args:
-        table: of `tabulate` `(K, pieces, N, 2)`.
+        table: from `tabulate` `(K, pieces, N, 2)`.
         rows: the class of each segment, as a row of the table `(S,)`.
         targets: class means as shares of the video `(S,)`.
         weights: sharpness k, length weight, sum weight.
@@ -95,7 +95,7 @@ def energy(
     ends = np.cumsum(lengths)
     total = ends[-1]
     found = 0.0
-    shift = 0.0  # the slope by a common shift of all later segments
+    shift = 0.0  # the slope in a common shift of all later segments
     for n in range(n_segments - 1, -1, -1):
         at_start, start_fall = _after(table[rows[n]], sharpness * (ends[n] - lengths[n]))
         at_end, end_fall = _after(table[rows[n]], sharpness * ends[n])

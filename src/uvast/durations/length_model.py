@@ -6,7 +6,7 @@ Every score is concave in the length `l`, which is what makes the exact searches
 - `gamma`: `(k - 1) log l - l k / m`, shape `k >= 1`, fitted by maximum likelihood;
 - `none`: 0.
 
-Each is shifted to 0 at its mode, so that no class is dear only because its lengths vary.
+Each is shifted to 0 at its mode, so that no class costs more just because its lengths vary.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MAX_SHAPE = 100.0
 """The largest Gamma shape, a deviation of a tenth of the mean: a few segments of equal length must
-not forbid every other length. Below 1, the log score is not concave."""
+not rule out every other length. (The smallest is 1: below it, the log score is not concave.)"""
 
 MAX_MEAN = 1e9
 LEAST_SEGMENTS = 5
@@ -78,7 +78,7 @@ class LengthModel:
 
     @classmethod
     def none(cls, n_classes: int) -> LengthModel:
-        """Every length is as good as any other."""
+        """A model for which all lengths are equally good."""
         return cls("none", (1.0,) * n_classes)
 
     @classmethod
@@ -87,8 +87,8 @@ class LengthModel:
     ) -> LengthModel:
         """Fits the lengths of training segments; repeated neighbours count as one segment.
 
-        A class without a segment has the mean of all segments. Gamma lengths of a class with fewer
-        than 5 are those of all segments, too.
+        A class without segments is fitted on all segments. For `gamma`, so is a class with fewer
+        than 5.
         """
         merged = [segmentation.merged() for segmentation in segmentations]
         if not any(map(len, merged)):
@@ -136,7 +136,7 @@ class LengthModel:
 
 
 def gamma_shape(lengths: ArrayLike) -> float:
-    """The Gamma shape of greatest likelihood, within `[1, MAX_SHAPE]`, of positive lengths.
+    """The maximum-likelihood Gamma shape of positive lengths, within `[1, MAX_SHAPE]`.
 
     It solves `log k - digamma(k) = log mean - mean log`; the left side falls with k.
     """

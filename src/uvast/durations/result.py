@@ -1,4 +1,4 @@
-"""What every way to get durations returns, and the checks of what it is given."""
+"""What every way to get durations returns, and checks of its inputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 LOG_FLOOR = -1e4
-"""Smaller log-probabilities, `-inf` too, count as this: sums and differences stay finite, and no
+"""Lower log-probabilities, even `-inf`, count as this: sums and differences stay finite, and no
 likely path comes near it (the smallest positive float64 has the logarithm -745)."""
 
 
@@ -27,8 +27,8 @@ class Durations:
     """Durations of a transcript's segments.
 
     Args:
-        durations: frames per segment `(S,)`, positive, their sum is T.
-        score: what the way maximises, at these durations; comparable within one way only.
+        durations: frames per segment `(S,)`; positive, summing to T.
+        score: what the method maximises, at these durations; comparable only within one method.
     """
 
     durations: IntArray
@@ -44,7 +44,7 @@ class Durations:
 def checked_log_probabilities(
     log_probabilities: ArrayLike, floor: float = LOG_FLOOR, *, name: str = "log-probabilities"
 ) -> FloatArray:
-    """Log-probabilities `(T, C)` as float64, checked, nothing below `floor`."""
+    """Log-probabilities `(T, C)` as float64, checked and raised to at least `floor`."""
     values = np.asarray(log_probabilities, dtype=np.float64)
     if values.ndim != 2 or not values.size:
         raise InputError(
@@ -60,7 +60,7 @@ def checked_log_probabilities(
 def checked_transcript(
     transcript: ArrayLike, n_classes: int, n_frames: int | None = None
 ) -> IntArray:
-    """A transcript `(S,)` of known classes; with `n_frames`, each entry has a frame of its own."""
+    """A checked transcript `(S,)` of known classes; with `n_frames`, no longer than the video."""
     actions = np.asarray(transcript)
     if actions.ndim != 1 or not actions.size:
         raise InputError(
@@ -89,14 +89,14 @@ def check_room(n_actions: int, n_frames: int) -> None:
 def check_classes(
     n_classes: int, length_model: LengthModel, transitions: Transitions | None = None
 ) -> None:
-    """Refuses models of other classes than those of the frames."""
+    """Refuses models whose number of classes is not that of the frames."""
     for name, model in (("length model", length_model), ("transition model", transitions)):
         if model is not None and model.n_classes != n_classes:
             raise InputError(f"a {name} of {model.n_classes} classes for frames of {n_classes}")
 
 
 def checked_cut_scores(cut_scores: ArrayLike | None, n_frames: int) -> FloatArray:
-    """The score of a cut before each frame `(T,)`: finite, 0 without any and at frame 0."""
+    """The score of a cut before each frame `(T,)`: finite, all 0 for None, always 0 at frame 0."""
     if cut_scores is None:
         return np.zeros(n_frames)
     values = np.array(cut_scores, dtype=np.float64)

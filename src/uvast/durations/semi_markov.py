@@ -1,15 +1,15 @@
 """Transcript and durations in one exact pass.
 
 Maximises, over all segmentations, the sum of `alpha log p(action | frame)`, a length score per
-segment, the log-probability of the transcript (first action, neighbours, if known the end) and a
-score per cut:
+segment, the log-probability of the transcript (first action, neighbours and, if known, the end)
+and a score per cut:
 
     enter[t, c] = max over b != c of  best[t, b] + bigram[b, c] + cut[t]
     best[t, c]  = max over s < t of   enter[s, c] + frames[s:t, c] + length[c, t - s]
 
-`enter` is known only after all earlier `best`, so the search for s is online. By the concavity of
-the length score a later start, once better, stays better: for each class a queue holds the starts
-that will be best at some end, each with the first end it is best at. `O(C T log T + C^2 T)`.
+`enter` is known only after all earlier `best`, so the search for s is online. The length score is
+concave, so a later start, once better, stays better: for each class, a queue holds the starts that
+will be best at some end, each with the first such end. `O(C T log T + C^2 T)`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 ALPHA = 0.2
-"""The power of frame posteriors where no validation part chose one."""
+"""The power of the frame posteriors, unless held-out videos chose another."""
 
 
 def semi_markov(
@@ -51,10 +51,10 @@ def semi_markov(
 ) -> Segmentation:
     """The best of all segmentations, exactly, by `segmentation_score`.
 
-    Of equally good ones, read from the end: the lower class, then the earlier start, and so on.
-    Frame scores `(T, C)` below `LOG_FLOOR`, `-inf` too, count as it. Their probabilities are far
-    too sure of themselves: alpha is the power they are taken to. A segment that starts at frame t
-    adds `cut_scores[t]` of `(T,)`, if there are any; the first segment, which is no cut, does not.
+    Ties are broken from the end: the lower class, then the earlier start, and so on. Frame scores
+    `(T, C)` below `LOG_FLOOR`, even `-inf`, count as `LOG_FLOOR`. Frame probabilities are far too
+    confident, so they are raised to the power alpha. A segment that starts at frame t adds
+    `cut_scores[t]`, if there are any `(T,)`; the first segment starts with no cut and adds nothing.
     """
     frames = checked_log_probabilities(log_probabilities)
     n_frames, n_classes = frames.shape
@@ -64,7 +64,7 @@ def semi_markov(
     actions, ends = _search(
         prefix,
         length_model.scores(n_frames),
-        # Copies, because a frozen array is another type to the compiler.
+        # Copies, because the compiler treats a frozen array as another type.
         transitions.initial.copy(),
         transitions.following.copy(),
         transitions.ending.copy(),
@@ -102,9 +102,9 @@ def score_parts(
     *,
     cut_scores: ArrayLike | None = None,
 ) -> tuple[float, float, float]:
-    """The parts of `segmentation_score`: frames, before the power alpha, lengths, transitions.
+    """The parts of `segmentation_score`: frames (before the power alpha), lengths, transitions.
 
-    Of frames `(T, C)` and cut scores `(T,)`. Lengths and the cuts between them are one part.
+    Takes frame scores `(T, C)` and cut scores `(T,)`. The part of the lengths includes the cuts.
     """
     frames = checked_log_probabilities(log_probabilities)
     n_frames, n_classes = frames.shape
@@ -127,7 +127,7 @@ def _overtakes(
 ) -> bool:
     """Whether a later start is strictly better than an earlier one for a segment's end.
 
-    Scores at each start and of each length of one class, both `(T + 1,)`.
+    `entered` has one class's score at each start, `length_scores` that of each length, `(T + 1,)`.
     """
     score = entered[earlier] + length_scores[end - earlier]
     return bool(entered[later] + length_scores[end - later] > score)
@@ -155,9 +155,9 @@ def _overtaking_end(
 def _enter(
     best: FloatArray, bigram: FloatArray, enter: FloatArray, previous: NDArray[np.int32]
 ) -> None:
-    """Best score, and action before, of a segment of each class that starts where others end.
+    """Best score and previous action of a segment of each class that starts where others end.
 
-    `best (C,)` and `bigram (C, C)` fill `enter (C,)` and `previous (C,)`.
+    Fills `enter (C,)` and `previous (C,)` from `best (C,)` and `bigram (C, C)`.
     """
     enter[:] = -np.inf
     for b in range(len(best)):
@@ -179,9 +179,9 @@ def _search(
 ) -> tuple[IntArray, IntArray]:
     """Actions and ends `(S,)` of the best segmentation.
 
-    `prefix` has the sums of the frame scores before each frame (T + 1, C), `length_scores` is by
-    class and length (C, T + 1); `initial` and `final` are `(C,)`, `bigram` `(C, C)`, `cut_scores`
-    `(T,)`.
+    `prefix (T + 1, C)` has the sums of the frame scores before each frame, `length_scores
+    (C, T + 1)` is indexed by class and length; `initial` and `final` are `(C,)`, `bigram` is
+    `(C, C)`, `cut_scores` is `(T,)`.
     """
     n_frames, n_classes = prefix.shape[0] - 1, prefix.shape[1]
     entered = np.empty((n_classes, n_frames + 1))  # enter minus prefix: what a start brings along
@@ -233,8 +233,8 @@ def _trace_back(
 ) -> tuple[IntArray, IntArray]:
     """Actions and ends `(S,)` of the best segmentation that ends with the action `last`.
 
-    Both tables are (T + 1, C): `starts` by a segment's end and class, `previous`, the action before
-    it, by its start and class.
+    Both tables are (T + 1, C): `starts` is indexed by a segment's end and class, `previous` (the
+    action before it) by its start and class.
     """
     n_frames = len(starts) - 1
     actions = np.empty(n_frames, dtype=np.int64)

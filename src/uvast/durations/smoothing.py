@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def mode_filter(labels: ArrayLike, width: int) -> IntArray:
     """The most frequent label in a window around each frame `(T,)`.
 
-    Of equally frequent labels the frame's own wins, else the lowest; at the ends the window is cut.
-    Its width is odd; 1 changes nothing.
+    On ties the frame's own label wins, else the lowest one. The window is cut off at the ends of
+    the video. Its width is odd; 1 changes nothing.
     """
     if width < 1 or width % 2 == 0:
         raise InputError(f"a mode filter of width {width}, not a positive odd number")
@@ -29,21 +29,21 @@ def mode_filter(labels: ArrayLike, width: int) -> IntArray:
 
 
 def absorb_short_runs(labels: ArrayLike, least: int) -> IntArray:
-    """Labels `(T,)` without runs shorter than `least` frames, as far as there is more than one run.
+    """Labels `(T,)` without runs shorter than `least` frames; the last run left always stays.
 
-    The shortest run goes first (the first of equals): half of it to each neighbour, the left one
-    taking the odd frame; at an end of the video, all of it to the only neighbour. Neighbours that
-    then meet become one run.
+    The shortest run goes first (on ties, the earliest). Each neighbour gets half of it, the left
+    one also the odd frame; at an end of the video, the only neighbour gets all of it. Neighbours
+    of one label that then meet become one run.
     """
     checked = _checked_labels(labels)
     runs = Segmentation.from_labels(checked)
-    # Copies, because a frozen array is another type to the compiler.
+    # Copies, because the compiler treats a frozen array as another type.
     durations = _absorbed(runs.transcript.copy(), runs.durations.copy(), min(least, len(checked)))
     return np.repeat(runs.transcript, durations)
 
 
 def smoothed_labels(log_probabilities: ArrayLike, *, width: int = 1, least: int = 1) -> IntArray:
-    """The likeliest class of each frame `(T,)` by scores `(T, C)`, mode-filtered to `width`.
+    """The likeliest class of each frame `(T,)` by scores `(T, C)`, mode-filtered with `width`.
 
     Runs shorter than `least` frames are absorbed.
     """
@@ -87,10 +87,10 @@ def _modes(labels: IntArray, half: int, n_classes: int) -> IntArray:
 
 @kernel
 def _absorbed(actions: IntArray, durations: IntArray, least: int) -> IntArray:
-    """Durations of the runs `(S,)` with those of fewer than `least` frames absorbed, which have 0.
+    """Durations of the runs `(S,)` once those under `least` frames are absorbed, which leaves 0.
 
-    Runs only grow: each length is over before the next one, and a walk from left to right finds
-    its runs in order. Of runs of at least l frames there are at most T / l: `O(T log least)`.
+    Runs only grow, so each length is finished before the next, and a walk from left to right finds
+    its runs in order. At most T / l runs have l frames or more: `O(T log least)`.
     """
     n_runs = len(actions)
     left = np.arange(-1, n_runs - 1)

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 SMOOTHING = 0.5
-"""Added to every count but those of self-transitions."""
+"""Added to every count except those of self-transitions."""
 
 
 class CutEnds(NamedTuple):
-    """Whether a segmentation is cut out of its video: at its start, and at its end."""
+    """Whether the video goes on before the start, and after the end, of a segmentation."""
 
     at_start: bool = False
     at_end: bool = False
 
     def inside(self, segmentation: Segmentation) -> Segmentation:
-        """The segments that are seen as a whole: not those that may go on outside."""
+        """The segments that are seen in full, without those that may go on outside."""
         if not any(self):
             return segmentation
         merged = segmentation.merged()
@@ -44,10 +44,10 @@ class Transitions:
 
     Args:
         initial: first actions `(C,)`.
-        bigram: `bigram[a, b]` is that b follows a `(C, C)`; the diagonal is `-inf`, since
+        bigram: `bigram[a, b]` says that b follows a `(C, C)`; the diagonal is `-inf`, since
             neighbours of one action are one segment.
-        final: that a video ends after an action `(C,)`, and else goes on by `bigram`; None if it
-            may end after any.
+        final: that a video ends after an action `(C,)`; otherwise it goes on by `bigram`. None if
+            it may end after any action.
     """
 
     initial: FloatArray
@@ -84,11 +84,11 @@ class Transitions:
         ends: bool = False,
         cuts: Iterable[CutEnds] | None = None,
     ) -> Transitions:
-        """Counts of first actions, of neighbours and if asked of ends, each plus 0.5.
+        """Counts first actions, neighbours and (with `ends`) last actions, each plus 0.5.
 
-        Repeats in training segmentations, or transcripts `(S,)`, are merged. Without any, every
-        first action and every change of action is as likely as any other. `cuts` tell of each
-        where it is cut out of a longer one.
+        Repeats in the training segmentations, or transcripts `(S,)`, are merged. Without any, all
+        first actions and all changes of action are equally likely. `cuts` says for each one
+        where it was cut out of a longer one.
         """
         initial = np.full(n_classes, SMOOTHING)
         bigram = np.full((n_classes, n_classes), SMOOTHING)
@@ -111,12 +111,12 @@ class Transitions:
 
     @property
     def without_ends(self) -> Transitions:
-        """The same where a video may end after any action."""
+        """The same transitions, but a video may end after any action."""
         return replace(self, final=None)
 
     @property
     def following(self) -> FloatArray:
-        """That a video goes on after a, and with b `(C, C)`."""
+        """Log-probabilities that a video goes on after a, and with b `(C, C)`."""
         if self.final is None:
             return self.bigram
         with np.errstate(divide="ignore"):

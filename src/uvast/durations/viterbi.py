@@ -3,9 +3,10 @@
 Maximises, over all boundaries, the sum of `alpha log p(action | frame)` plus a length score per
 segment and a score per cut; every entry of the transcript gets at least one frame.
 
-The best start of a segment moves only forwards with its end, because the length score is concave:
-once a later start is better, it stays better. So each segment costs `O(T log T)`, not `O(T^2)`.
-Memory is `O(sqrt(S) T)` beside the tables of classes: long transcripts are searched in blocks.
+As a segment's end moves forwards, its best start never moves back, because the length score is
+concave: once a later start is better, it stays better. So each segment costs `O(T log T)`, not
+`O(T^2)`. Besides the class tables, memory is `O(sqrt(S) T)`: long transcripts are searched in
+blocks.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MAX_ENDS = 2**29
-"""Ends to try over all segments: half a minute. An hour of 100,000 frames has 5,000 segments."""
+"""Most ends to try over all segments: half a minute, or 5,000 segments in 100,000 frames."""
 
 MAX_STARTS = 2**24
-"""Best starts that are kept at a time, 64 MB; of more, all but the last are found twice."""
+"""Best starts kept at a time (64 MB); if there are more, all but the last are found twice."""
 
 
 def viterbi(
@@ -51,20 +52,20 @@ def viterbi(
 ) -> Durations:
     """The best durations of a transcript, exactly.
 
-    Of equally good segmentations, the one whose boundaries all come earliest (the best ones form a
-    lattice, so there is one).
+    Among equally good segmentations, it finds the one whose boundaries all come earliest (the best
+    ones form a lattice, so there is one).
 
     Args:
-        log_probabilities: frame scores `(T, C)`; values below `LOG_FLOOR`, `-inf` too, count as it.
+        log_probabilities: frame scores `(T, C)`; lower ones than `LOG_FLOOR` are raised to it.
         transcript: actions `(S,)`.
         length_model: scores of segment lengths; without one, lengths are not scored.
-        frame_sampling: boundaries only at multiples of it (and at T). A coarse grid only saves
-            time: where the transcript does not fit on it, the finer one that it fits on.
+        frame_sampling: boundaries lie only at multiples of it (and at T). A coarse grid just saves
+            time: if the transcript does not fit on it, a finer one is used.
         alpha: the power of the frame probabilities.
-        cut_scores: what a segment that starts at a frame adds `(T,)`; the first segment adds
-            nothing. On a coarse grid a cut has the best score of the frames around it.
-        held: timestamps `(S,)`, segment i has to contain frame `held[i]`; or, of segments with
-            several, the first and last one `(S, 2)`.
+        cut_scores: what a segment adds that starts at each frame `(T,)`; the first segment adds
+            nothing. On a coarse grid, a cut has the best score of the frames around it.
+        held: timestamps `(S,)`: segment i has to contain frame `held[i]`; or, if segments have
+            several, the first and last one of each `(S, 2)`.
     """
     frames = checked_log_probabilities(log_probabilities)
     n_frames, n_classes = frames.shape
@@ -87,7 +88,7 @@ def viterbi(
 
 
 def _grid(n_frames: int, frame_sampling: int, n_segments: int) -> IntArray:
-    """Where boundaries may lie: 0, the multiples of `frame_sampling` or of what fits, T."""
+    """Where boundaries may lie: 0, the multiples of `frame_sampling` or of a step that fits, T."""
     if frame_sampling < 1:
         raise InputError(f"frame sampling is {frame_sampling}, not at least 1")
     step = min(frame_sampling, n_frames // n_segments)
@@ -95,9 +96,9 @@ def _grid(n_frames: int, frame_sampling: int, n_segments: int) -> IntArray:
 
 
 def _best_around(cut_scores: FloatArray, grid: IntArray) -> FloatArray:
-    """The best score of the frames nearer to a place of the grid than to others `(N,)`.
+    """The best score among the frames nearest to each place of the grid `(N,)`.
 
-    Of a frame half-way, the later place. The ends of the video, where no cut is, have 0.
+    A frame half-way counts for the later place. The ends of the video, where no cut is, have 0.
     """
     at_cuts = np.zeros(len(grid))
     middles = (grid[:-1] + grid[1:] + 1) // 2  # the first frame of each place but the first
@@ -155,7 +156,7 @@ def _checked_held(held: ArrayLike, n_segments: int, n_frames: int) -> tuple[IntA
 
 
 def _segments_in_block(low: IntArray, high: IntArray) -> int:
-    """All segments, unless their best starts are too many to keep; at least the root of S."""
+    """All segments, unless their best starts are too many to keep; at least sqrt(S)."""
     n_segments, n_ends = len(low), int((high - low).max()) + 1
     return min(n_segments, max(MAX_STARTS // n_ends, math.isqrt(n_segments - 1) + 1))
 
@@ -172,10 +173,10 @@ def _best_starts(
 ) -> None:
     """Fills `best[t] = max over s < t of before[s] + length_scores[grid[t] - grid[s]]`.
 
-    The first best s never falls as t grows. So the ends are halved: those at the odd multiples of
-    a stride search only between the best starts of their neighbours, found at larger strides.
-    The first best s of the k-th end of the range is `starts[k]`. `before` and `best` are `(N,)`
-    over the grid, `length_scores (T + 1,)`, `starts (n_ends,)`.
+    The first best s never falls as t grows. So the stride is halved again and again: the ends at
+    its odd multiples search only between the best starts of their neighbours, found at larger
+    strides. `starts[k]` is the first best s of the k-th end of the range. `before` and `best` are
+    `(N,)` over the grid, `length_scores (T + 1,)`, `starts (n_ends,)`.
     """
     first_end, last_end = end_range
     n_ends = last_end - first_end + 1
@@ -207,7 +208,7 @@ def _advance(
     best: FloatArray,
     starts: NDArray[np.int32],
 ) -> None:
-    """Takes `best` from the ends before the segments `[first, stop)` to the ends of the last one.
+    """Moves `best` from the ends before the segments `[first, stop)` to the ends of the last one.
 
     `starts[i - first]` gets the best starts of segment i, for each end of its range. `best` is
     `(N,)` over the grid, `starts (stop - first, n_ends)`; tables are those of `_search`.
@@ -244,12 +245,12 @@ def _search(
 ) -> tuple[IntArray, float]:
     """Places in `grid` of the segments' ends `(S,)`, and their score.
 
-    Best starts are kept for one block of segments at a time, to be traced back. The scores before
-    each block are kept too, and its starts found again from them.
+    Best starts are kept for one block of segments at a time, to trace them back. The scores before
+    each block are kept as well, to find its starts again.
 
     Args:
-        tables: sums of the frame scores before each place of the grid (classes, N), and length
-            scores by class and length (classes, T + 1), and scores of cuts at each place (N,).
+        tables: sums of the frame scores before each place of the grid (classes, N), length scores
+            by class and length (classes, T + 1), and scores of cuts at each place (N,).
         rows: the class of each segment, as a row of these tables `(S,)`.
         grid: frames where boundaries may lie `(N,)`.
         ranges: first and last place of each segment's end, both `(S,)` and increasing.

@@ -1,6 +1,6 @@
-"""What decoding is told by videos that were not trained on: its weights, and a temperature.
+"""What held-out videos choose for decoding: its weights, and a temperature.
 
-Never by the test side: the videos are a validation part, or each fold's held-out videos.
+These videos are a validation part or what each fold holds out, never the test side.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ class Calibration:
     """What held-out videos chose.
 
     Args:
-        weights: of decoding.
-        temperature: of the frame confidences.
+        weights: the weights of decoding.
+        temperature: the temperature of the frame confidences.
         n_videos: how many videos (or labelled stretches) there were.
-        scores: the mean over them of Acc, Edit and F1@50, by decoding: `semi-markov`, `decoder`,
-            `best`, and `best` with the `default` weights.
-        error: expected calibration error of the frame confidences there, before and after.
+        scores: their mean of Acc, Edit and F1@50, by decoding: `semi-markov`, `decoder`, `best`,
+            and `best` with the `default` weights.
+        error: expected calibration error of their frame confidences, without and with the
+            temperature.
     """
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = pydantic.ConfigDict(allow_inf_nan=False)
@@ -53,7 +54,7 @@ class Calibration:
     error: tuple[_Percent, _Percent]
 
     def applied(self, priors: Priors) -> Priors:
-        """The same lengths and transitions, with these weights."""
+        """The same priors, with these weights and this temperature."""
         return replace(priors, weights=self.weights, temperature=self.temperature)
 
 
@@ -61,7 +62,7 @@ def calibrate(videos: Sequence[HeldOut]) -> Calibration:
     """Chooses the power of semi-Markov decoding, the weights of `best`, and the temperature.
 
     `best` is judged on the whole grid of its weights. Both pure decodings are corners of it:
-    semi-Markov decoding with one power and no decoder, the decoder where it has the last weight.
+    semi-Markov decoding has one power and no decoder, the decoder alone has the last weight.
     """
     default = DecodingWeights()
     alone = np.stack([one.alone for one in videos])
@@ -95,10 +96,10 @@ def calibrate(videos: Sequence[HeldOut]) -> Calibration:
 
 
 def best_grid(videos: Sequence[HeldOut], alpha: int) -> NDArray[np.float64]:
-    """Scores of `best` by video, power of its durations, and the votes of frames, bigrams, decoder.
+    """Scores of `best` by video, power of its durations, and votes of frames, bigrams and decoder.
 
-    `alpha` is the place of semi-Markov decoding's power in `POWERS`, which are the votes of the
-    frames, too.
+    `alpha` is the index of semi-Markov decoding's power in `POWERS`, which are also the votes
+    that the frames may have.
     """
     axes = np.meshgrid(POWERS, 1.0, TRANSITION_WEIGHTS, DECODER_WEIGHTS, indexing="ij")
     votes = np.stack([axis.ravel() for axis in axes], axis=-1)
@@ -128,7 +129,7 @@ def _weights(alpha: int, place: tuple[int, ...]) -> DecodingWeights:
 
 
 def _written_score(videos: Sequence[HeldOut], alpha: int) -> float:
-    """Of the decoder's own transcripts with durations by Viterbi."""
+    """The mean score of the decoder's own transcripts with durations by Viterbi."""
     ballots = [one.ballots for one in videos if one.ballots is not None]
     found = [one.scores[alpha, one.candidates[alpha].written] for one in ballots]
     return float(np.mean(found))
@@ -142,7 +143,7 @@ def _error(
 ) -> float:
     """Expected calibration error of the likeliest class, in percent.
 
-    Of log-probabilities `(N, C)`, labels `(N,)` and the frames that each stands for `(N,)`.
+    Takes log-probabilities `(N, C)`, labels `(N,)` and how many frames each stands for `(N,)`.
     """
     found = np.minimum(np.exp(tempered(logs, temperature)), 1.0)
     right = found.argmax(1) == labels

@@ -50,7 +50,7 @@ class Candidates:
         segmentations: K of them, the joint one first.
         parts: log-scores of frames, lengths, transitions and decoder `(K, 4)`, in the order of
             `DecodingWeights.votes`.
-        written: which of them has the transcript that the decoder writes by itself; -1 for none.
+        written: the index of the one with the decoder's own transcript; -1 if there is none.
         cut_off: transcripts that the decoder had to stop before their end.
     """
 
@@ -62,7 +62,8 @@ class Candidates:
     def totals(self, votes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Weighted sums `(..., K)` of the parts for votes `(..., 4)`.
 
-        What has no vote does not count, be it `-inf`. A decoder that decides alone has its way.
+        A part without a vote does not count, even if it is `-inf`. If the decoder decides alone,
+        its own transcript wins.
         """
         totals = np.zeros((*votes.shape[:-1], len(self.parts)))
         for part, vote in zip(self.parts.T, np.moveaxis(votes, -1, 0), strict=True):
@@ -72,16 +73,16 @@ class Candidates:
         return np.where((votes[..., -1:] >= ALONE) & is_written, np.inf, totals)
 
     def winner(self, weights: DecodingWeights) -> DecodedVideo:
-        """The best weighted sum of the parts, the first of equals."""
+        """The candidate with the best weighted sum of its parts; on ties, the first."""
         winner = self.segmentations[int(self.totals(weights.votes).argmax())]
         complete = not any(np.array_equal(winner.transcript, one) for one in self.cut_off)
         return DecodedVideo(winner.transcript, winner, complete)
 
 
 def lone_candidate(joint: Segmentation) -> Candidates:
-    """A joint segmentation of more segments than the decoder may write, not for it to judge.
+    """A joint segmentation that the decoder cannot judge: it has too many segments to write.
 
-    It has the best segmentation score of all: noise does not cost T x T.
+    It has the best segmentation score anyway, and noise must not cost T x T.
     """
     return Candidates((joint,), np.zeros((1, N_PARTS)))
 
@@ -114,9 +115,9 @@ def cut_candidates(
     cut_scores: FloatArray | None = None,
     recipes: Sequence[Recipe],
 ) -> Candidates:
-    """Transcripts of one video with the best durations by its frame posteriors to a power.
+    """Transcripts of one video, each with its best durations for frame posteriors to a power.
 
-    The vote of the transitions is that of the recipe which a transcript fits best.
+    The transitions' score is that of the recipe that fits a transcript best.
     """
     frames = job.frames.log_probabilities
     search = partial(viterbi, frames, alpha=power, cut_scores=cut_scores)
@@ -143,7 +144,7 @@ def cut_candidates(
 
 
 def _as_written(job: Job) -> dict[tuple[int, ...], float]:
-    """The decoder's log-probability of each whole transcript in the chunks that it wrote it in."""
+    """The decoder's log-probability of each finished transcript, in the chunks it wrote it in."""
     found: dict[tuple[int, ...], float] = {}
     for one in job.transcripts:
         if one.ended:

@@ -1,7 +1,7 @@
 """Work spread over a Ray cluster; a lost worker or node costs time, not results.
 
-Ray is an extra, `cluster`. All machines see the same folders under the same paths, and all
-have uvast installed (docs/cluster.md).
+Ray comes with the extra `cluster`. All machines see the same folders under the same paths, and
+all have uvast installed (docs/cluster.md).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Cluster:
     """Where tasks run and what each needs.
 
     Args:
-        address: `auto` for the cluster that this machine is part of, `local` for one of this
-            machine alone, or a head node's `host:port`.
-        cpus: cores of a task.
-        gpus: GPUs of a task, parts allowed.
+        address: `auto` for the cluster that this machine is part of, `local` for this machine
+            alone, or a head node's `host:port`.
+        cpus: cores per task.
+        gpus: GPUs per task; fractions are allowed.
         retries: how often a task is started again after its worker or node is lost.
     """
 
@@ -50,8 +50,8 @@ class Cluster:
     ) -> Iterator[tuple[Argument, Result | str]]:
         """Yields each argument and its result, or a sentence on why there is none, in any order.
 
-        Each is a task. The function is of a module that the workers can import; it may run more
-        than once.
+        Each argument is a task. The workers must be able to import the function, and it may run
+        more than once.
         """
         with self._joined() as ray:
             self._check_resources(ray)
@@ -68,7 +68,7 @@ class Cluster:
 
     @contextmanager
     def _joined(self) -> Iterator[Any]:
-        """Ray, connected; a connection that was there before stays."""
+        """Ray, connected; an existing connection is kept."""
         ray = _import_ray()
         if ray.is_initialized():
             yield ray
@@ -89,7 +89,7 @@ class Cluster:
             ray.shutdown()
 
     def _check_resources(self, ray: Any) -> None:
-        """A task that no node can take would wait for ever."""
+        """Refuses tasks that no node can take: they would wait forever."""
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
         if not any(n.get("CPU", 0) >= self.cpus and n.get("GPU", 0) >= self.gpus for n in nodes):
             raise ConfigError(
@@ -118,10 +118,10 @@ def segment_on_cluster(
     batch_size: int = 8,
     device: str = "auto",
 ) -> Iterator[Outcome]:
-    """As `segment_all`, the batches spread over a cluster.
+    """Like `segment_all`, with the batches spread over a cluster.
 
-    Every node can read the model, a run folder or checkpoint, and the absolute paths of the
-    sources; each worker loads the model once. The device `auto` is a GPU if a task has one.
+    Every node must be able to read the model (a run folder or checkpoint) and the absolute paths
+    of the sources. Each worker loads the model once. The device `auto` is a GPU if a task has one.
     """
     orders = [
         _Order(model.resolve(), device, tuple(sources[start : start + batch_size]), options)
@@ -165,7 +165,7 @@ def _import_ray() -> Any:
 
 
 def _check_reachable(address: str) -> None:
-    """Ray itself waits for minutes; OSError if no one listens at `host:port`."""
+    """Raises OSError if nothing listens at `host:port`; Ray itself would wait for minutes."""
     host, separator, port = address.rpartition(":")
     if separator and "://" not in address:
         socket.create_connection((host, int(port)), timeout=10).close()

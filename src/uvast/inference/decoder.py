@@ -1,10 +1,10 @@
-"""Transcript, then durations; or both at once. One video at a time, every way by one call.
+"""Transcript, then durations; or both at once. One call for every decoding, one video at a time.
 
 | `transcript`  | comes from                                                         |
 |---------------|--------------------------------------------------------------------|
 | `decoder`     | the transcript decoder, greedy or by beam search (the paper)       |
 | `frames`      | the runs of the frame labels (the frame-wise baselines)            |
-| `boundaries`  | the pieces between a model's boundaries, named by their frames     |
+| `boundaries`  | the pieces between a model's boundaries, labelled by their frames  |
 | `semi-markov` | exact joint decoding of transcript and durations                   |
 | `best`        | the best of all of these by segmentation score and decoder score   |
 """
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 class Job:
     """One video, ready to decode: B = 1, without padding, the mask `(1, T)` all True.
 
-    Nothing is written if the decoder was not asked.
+    `written` is empty if the transcript decoder is not needed.
     """
 
     frames: FramePrediction
@@ -69,7 +69,7 @@ class Job:
 
     @property
     def transcripts(self) -> tuple[Transcript, ...]:
-        """What the decoder wrote, first its own, then others."""
+        """What the decoder wrote: its own answer first, then others."""
         return self.written.transcripts
 
 
@@ -83,7 +83,7 @@ class Decoder:
     options: DecodeConfig
 
     def __post_init__(self) -> None:
-        """Says before the first video what the model cannot do."""
+        """Refuses what the model cannot do, before the first video."""
         check_options(self.model, self.options)
         check_priors(self.priors, self.options)
 
@@ -93,9 +93,9 @@ class Decoder:
         """Takes a batch apart; the transcript decoder works on the whole batch at once.
 
         Args:
-            encoded: what the model makes of B videos.
+            encoded: the model's output for B videos.
             mask: their valid frames `(B, T)`.
-            frames: what it says of the frames of each.
+            frames: the frame prediction of each video.
         """
         written = [Written()] * len(mask)
         if self.options.transcript in ("decoder", "best"):
@@ -129,7 +129,7 @@ class Decoder:
                 return DecodedVideo(one.actions, found, job.written.complete)
 
     def candidates(self, job: Job) -> Candidates:
-        """What `best` chooses from; it has heard of the model's own semi-Markov decoding."""
+        """What `best` chooses from, which includes the model's own semi-Markov decoding."""
         alpha, durations = self.weights.alpha, self.weights.durations
         joint = self.semi_markov(job, alpha)
         if len(joint) > self.options.max_segments:
@@ -139,7 +139,7 @@ class Decoder:
         return self.cut_candidates(job, transcripts, durations)
 
     def transcripts(self, job: Job, joint: Sequence[Segmentation]) -> tuple[IntArray, ...]:
-        """Those of joint segmentations, then those of the decoder and of the smoothed frames."""
+        """Transcripts of joint segmentations, then those of the decoder and the smoothed frames."""
         return find_transcripts(job, joint, max_segments=self.options.max_segments)
 
     def cut_candidates(self, job: Job, transcripts: Sequence[IntArray], power: float) -> Candidates:
@@ -162,14 +162,14 @@ class Decoder:
 
     @property
     def weights(self) -> DecodingWeights:
-        """The model's own; a power that the settings name takes the place of every other."""
+        """The model's own weights; `alpha` in the settings replaces all of its powers."""
         own, alpha = self.priors.weights, self.options.alpha
         return own.having_power(alpha) if alpha else own
 
     def _with_durations(
         self, job: Job, transcript: IntArray, known: IntArray | None
     ) -> Segmentation:
-        """Durations of a transcript; of one that was read off the frames, some are known."""
+        """Adds durations to a transcript; one read off the frames already has `known` ones."""
         options, frames = self.options, job.frames.log_probabilities
         match options.durations:
             case "alignment":
@@ -202,12 +202,12 @@ class Decoder:
         return Segmentation(transcript, found.durations)
 
     def _alpha(self, length_model: str) -> float:
-        """The setting; else the paper's 1 with Poisson lengths and the model's own with others."""
+        """The setting, else the paper's 1 for Poisson lengths and the model's own for others."""
         own = 1.0 if length_model == "poisson" else self.priors.weights.alpha
         return self.options.alpha or own
 
     def _cut_scores(self, job: Job) -> FloatArray | None:
-        """What the boundaries add to the exact searches `(T,)`; None if they are left out."""
+        """What the boundaries add to the exact searches `(T,)`; None if they are not used."""
         boundaries, weight = job.frames.boundaries, self.options.boundary_weight
         return boundary_scores(boundaries, weight) if weight and boundaries is not None else None
 
@@ -218,7 +218,7 @@ class Decoder:
     def semi_markov(self, job: Job, alpha: float) -> Segmentation:
         """Transcript and durations at once, with frame posteriors to a power.
 
-        Of several recipes, the likeliest with the likeliest segmentation by it.
+        With several recipes, the likeliest pair of a recipe and its best segmentation wins.
         """
         frames, lengths = job.frames.log_probabilities, self.priors.gamma
         cuts = self._cut_scores(job)

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from uvast.segments import Segmentation
 
 LONGEST_BAND = 1000
-"""Values of a band, as many as a screen is wide."""
+"""The most values in a band: about the width of a screen."""
 
 
 @dataclass(frozen=True, eq=False)
 class Doubts:
-    """What the frame head says of a segmentation.
+    """What the frame head says about a segmentation.
 
     Args:
         entropies: mean entropy of each segment's frames, 0 (sure) to 1 (any class) `(S,)`.
@@ -30,7 +30,7 @@ class Doubts:
             `(S,)`.
         band: the probability of the segment's class over time, in equal pieces of the video.
         divergences: how much the members of an ensemble disagree about each segment's frames, 0
-            (all say the same) to 1 (each is sure of another class) `(S,)`; else None.
+            (all say the same) to 1 (each is sure of another class) `(S,)`; None for one model.
     """
 
     entropies: NDArray[np.float64]
@@ -45,14 +45,14 @@ class Doubts:
         segmentation: Segmentation,
         divergences: NDArray[np.float32] | None = None,
     ) -> Doubts:
-        """Of class scores `(T, C)` and a segmentation of the same frames.
+        """From class scores `(T, C)` and a segmentation of the same frames.
 
-        The members of an ensemble differ by `divergences (T,)`, see `member_divergences`.
+        An ensemble also has `divergences (T,)`, see `member_divergences`.
         """
         logs = log_probabilities.astype(np.float64)
         labels = segmentation.labels
         n_frames, n_classes = logs.shape
-        # a class that is ruled out adds nothing, though its logarithm has no end
+        # a class of probability 0 adds nothing, though its logarithm is -inf
         entropies = -(np.exp(logs) * np.maximum(logs, -1e9)).sum(1) / np.log(max(2, n_classes))
         agrees = (logs.argmax(1) == labels).astype(np.float64)
         chosen = np.exp(logs[np.arange(n_frames), labels])
@@ -68,7 +68,7 @@ class Doubts:
         )
 
     def by_segment(self) -> dict[str, NDArray[np.float64]]:
-        """The numbers of each segment `(S,)`, by their names in files."""
+        """One number per segment `(S,)`, by its name in files."""
         found = {"entropy": self.entropies, "agreement": self.agreements}
         return found if self.divergences is None else {**found, "divergence": self.divergences}
 
@@ -76,8 +76,8 @@ class Doubts:
 def member_divergences(encoded: Encoded) -> Tensor | None:
     """How much an ensemble's members disagree about each frame `(B, T)`; None for one model.
 
-    The Jensen-Shannon divergence: the entropy of their mean less the mean of their entropies, as a
-    share of the most that so many members can have.
+    The Jensen-Shannon divergence: the entropy of their mean minus the mean of their entropies, as a
+    share of the most that this many members can have.
     """
     if len(encoded.members) < 2:
         return None
@@ -88,12 +88,12 @@ def member_divergences(encoded: Encoded) -> Tensor | None:
 
 
 def _entropies(log_probabilities: Tensor) -> Tensor:
-    """Of probabilities `(…, C)`; a class that is ruled out adds nothing."""
+    """Entropies from log-probabilities `(…, C)`; a class of probability 0 adds nothing."""
     return -(log_probabilities.exp() * log_probabilities.clamp(min=-1e9)).sum(-1)
 
 
 def _means(values: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Of each piece `(S,)` of values `(T,)` that are cut at `starts`."""
+    """The mean of each piece `(S,)` of values `(T,)` that are cut at `starts`."""
     means: NDArray[np.float64] = np.add.reduceat(values, starts) / np.diff(
         starts, append=len(values)
     )

@@ -1,4 +1,4 @@
-"""What the encoder makes of a batch of videos: one half of segmenting them."""
+"""The encoder's output for a batch of videos: the first half of segmenting them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class EncodedVideos:
-    """B videos that the encoder has seen, ready to be decoded in any way; the mask is `(B, T)`."""
+    """B encoded videos, ready for any decoding; the mask is `(B, T)`."""
 
     videos: tuple[Video, ...]
     encoded: Encoded

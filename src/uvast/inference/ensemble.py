@@ -1,7 +1,7 @@
-"""Trained runs to one run folder that is a model like any other.
+"""Combines trained runs into one run folder that is a model like any other.
 
 Its checkpoint holds the weights, the scaling and the card of every member: the folder can be moved,
-and the runs it was made of can go.
+and the runs it was made from can be deleted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 KIND = "ensemble"
 FINISHED = {"progress": '{"finished": true}'}
-"""In the header of its checkpoint: nothing is left to train."""
+"""Goes into the header of its checkpoint: nothing is left to train."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +52,11 @@ class Member:
 
     Args:
         path: where it was found, for errors.
-        info: of its run.
-        record: what the ensemble keeps of that.
+        info: the record of its run.
+        record: what the ensemble keeps of `info`.
         model: the network.
         card: its model card.
-        scaling: of its features; None takes them as they are.
+        scaling: how its features are scaled; None takes them as they are.
     """
 
     path: Path
@@ -68,10 +68,10 @@ class Member:
 
 
 def make_ensemble(runs: Sequence[Path | str], out: Path | str) -> RunFolder:
-    """Makes one run folder of finished runs, whose models are asked together.
+    """Makes one run folder from finished runs, whose models then work as one.
 
-    They may be of different kinds, but agree in their classes, the width of their features, their
-    sampling rate and what made the features. An ensemble among them brings its members.
+    They may be of different kinds, but must agree in their classes, the width of their features,
+    their sampling rate and what made the features. An ensemble among them brings its members.
 
     Args:
         runs: run folders, or checkpoints in them; two or more.
@@ -100,7 +100,7 @@ def read_members(run: Path, source: str | None = None) -> list[Member]:
 
     Args:
         run: a run folder, or a checkpoint in one.
-        source: how the ensemble calls it; None is its absolute path.
+        source: what the ensemble calls it; None for its absolute path.
     """
     checkpoint = checkpoint_path(run)
     folder, _, info = RunFolder.open(checkpoint.parent)
@@ -127,7 +127,7 @@ def read_members(run: Path, source: str | None = None) -> list[Member]:
 
 
 def check_members(members: Sequence[Member]) -> None:
-    """Refuses models that cannot be asked together; both are named."""
+    """Refuses models that cannot be in one ensemble; the error names both."""
     first = members[0]
     for other in members[1:]:
         difference = card_difference(first.card, other.card)
@@ -140,13 +140,13 @@ def check_members(members: Sequence[Member]) -> None:
 
 
 def ensemble_config(members: Sequence[Member]) -> Config:
-    """The settings of the first member that writes transcripts, else of the first: its decoding."""
+    """The settings for decoding: of the first member that writes transcripts, else of the first."""
     chosen = next((one for one in members if writers(one.model)), members[0])
     return parse_run_config(chosen.card.config, where=f"{chosen.path}, model card")
 
 
 def ensemble_info(members: Sequence[Member]) -> RunInfo:
-    """What the members were made from: what any of them learned from is a training video."""
+    """One run record for all members: a video that any of them learned from is a training video."""
     infos = [one.info for one in members]
     first = infos[0]
     train = tuple(dict.fromkeys(name for one in infos for name in one.train))

@@ -1,4 +1,4 @@
-"""Videos as inputs: their features are extracted as those of the training videos were."""
+"""Videos as inputs: their features are extracted just as those of the training videos were."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _OF_A_DATASET = (GROUND_TRUTH, "splits", "mapping.txt", "dataset.toml", "videos.
 
 @dataclass(frozen=True)
 class Extraction:
-    """How recordings (videos; for a model of poses or tables, files of these) become features.
+    """How recordings (videos, or files of poses or tables if the model uses these) become features.
 
     Args:
-        extractor: what made the features of the model's training videos, if that is known.
+        extractor: what made the features of the model's training videos, if known.
         out: the folder for the features.
         device: where networks run.
-        n_threads: of the decoder of videos.
+        n_threads: threads of the video decoder.
         overwrite: whether features that differ are replaced; equal ones are always kept.
     """
 
@@ -49,7 +49,7 @@ class Extraction:
     overwrite: bool = False
 
     def orders(self, recordings: Sequence[Path]) -> tuple[Order, ...]:
-        """What to extract of files, or folders of them."""
+        """What to extract from files, or from folders of them."""
         if not recordings:
             return ()
         known = self.extractor
@@ -86,8 +86,8 @@ class Inputs:
     """What to segment.
 
     Args:
-        sources: all of it; the features of some are still to be extracted.
-        orders: of these.
+        sources: all videos; the features of some are still to be extracted.
+        orders: how to extract those.
     """
 
     sources: tuple[Source, ...]
@@ -102,7 +102,7 @@ def find_inputs(
     sampling_rate: int,
     split: int | None = None,
 ) -> Inputs:
-    """As `uvast.inference.inputs.find_sources`; the paths may be recordings, too."""
+    """Like `uvast.inference.inputs.find_sources`, but paths may also be recordings."""
     orders = extraction.orders([path for path in paths if is_recording(path)])
     sources = find_sources(
         [path for path in paths if not is_recording(path)],
@@ -118,7 +118,7 @@ def find_inputs(
 def extracted(
     path: Path, extractor: ExtractorRecord | None, *, device: str = "auto"
 ) -> Iterator[Path]:
-    """The features of a recording, while the block lasts; features are what they are."""
+    """The features of a recording, while the block lasts; a path to features stays as it is."""
     if not is_recording(path):
         yield path
         return
@@ -139,7 +139,7 @@ def is_recording(path: Path) -> bool:
 
 
 def _is_there(order: Order, extractor: ExtractorRecord) -> bool:
-    """Whether the folder has these very features already."""
+    """Whether the folder already has these very features."""
     wanted = CardKey(
         model=extractor.model,
         version=extractor.version,
@@ -152,7 +152,7 @@ def _is_there(order: Order, extractor: ExtractorRecord) -> bool:
 
 
 def _check_place(features: Path) -> None:
-    """Features of new videos must not land among those of a dataset."""
+    """Refuses a place where features of new videos would land among those of a dataset."""
     for name in _OF_A_DATASET:
         if is_present(features.parent / name):
             raise OutputError(

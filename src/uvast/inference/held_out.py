@@ -1,4 +1,4 @@
-"""What a model makes of a video that it has not learned from, for every weight at once."""
+"""How well a model segments a video it has not learned from, for every weight at once."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from uvast.vocabulary import Vocabulary
 
 POWERS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
-"""Of the frame posteriors."""
+"""The powers of the frame posteriors to try."""
 
 MOST_FRAMES = 2000
-"""Of one video that the temperature is fitted on."""
+"""The most frames of one video that the temperature is fitted on."""
 
 
 class KnownFrames(NamedTuple):
@@ -38,7 +38,7 @@ class KnownFrames(NamedTuple):
     weights: NDArray[np.float64]
 
     def some(self, most: int) -> KnownFrames:
-        """At most so many of them, evenly spread, that stand for all."""
+        """At most `most` of them, evenly spread, weighted to stand for all."""
         n_frames = len(self.frames)
         kept = np.unique(np.linspace(0, n_frames - 1, most).astype(np.int64))
         weights = self.weights[kept] * (n_frames / len(kept))
@@ -47,12 +47,12 @@ class KnownFrames(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What is known of a video, at the model's rate.
+    """What is known about a video, at the model's rate.
 
     Args:
         segmentation: its segments; with clicks alone, the transcript is true and the durations are
             a guess.
-        clicks: if only these frames' classes are known.
+        clicks: the clicked frames, if only their classes are known.
     """
 
     segmentation: Segmentation
@@ -86,11 +86,11 @@ class Ballots:
     """What `best` chooses from in one video, at every power. P is the number of `POWERS`.
 
     Args:
-        candidates: all transcripts, cut at each power; P of K candidates in the same order.
-        scores: what each is worth, `(K,)` at each power.
-        always: which of them `best` hears of in any case `(K,)`.
-        joint: which of them semi-Markov decoding finds at each power `(P,)`; -1 where that has too
-            many segments for the decoder to judge.
+        candidates: all transcripts, cut at each power; P times K candidates in the same order.
+        scores: how good each candidate is at each power `(P, K)`.
+        always: which of the K `best` always considers `(K,)`.
+        joint: the index of what semi-Markov decoding finds at each power `(P,)`; -1 where that has
+            too many segments for the decoder to judge.
     """
 
     candidates: tuple[Candidates, ...]
@@ -101,9 +101,9 @@ class Ballots:
     def results(
         self, alpha: int, durations: int, votes: NDArray[np.float64]
     ) -> NDArray[np.float64] | None:
-        """The scores `(G,)` of `best` for votes `(G, 4)`; the powers are places in `POWERS`.
+        """The scores `(G,)` of `best` for votes `(G, 4)`; the powers are indices into `POWERS`.
 
-        None where semi-Markov decoding is not for the decoder to judge.
+        None if the decoder cannot judge what semi-Markov decoding finds.
         """
         if self.joint[alpha] < 0:
             return None
@@ -120,7 +120,7 @@ class HeldOut:
 
     Args:
         alone: scores of semi-Markov decoding at each of the `POWERS` `(P,)`.
-        ballots: for `best`; None of a frame-wise model.
+        ballots: what `best` chooses from; None for a frame-wise model.
         log_probabilities: of frames whose class is known `(N, C)`.
         labels: their classes `(N,)`.
         weights: how many frames each stands for `(N,)`.
@@ -133,7 +133,7 @@ class HeldOut:
     weights: NDArray[np.float64]
 
     def best(self, alpha: int, durations: int, votes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The scores `(G,)` of `best` for votes `(G, 4)`; the powers are places in `POWERS`."""
+        """The scores `(G,)` of `best` for votes `(G, 4)`; the powers are indices into `POWERS`."""
         assert self.ballots is not None, "only a model that writes has ballots"
         found = self.ballots.results(alpha, durations, votes)
         return np.full(len(votes), self.alone[alpha]) if found is None else found
@@ -142,7 +142,7 @@ class HeldOut:
 def hold_out(segmenter: Segmenter, video: Video, truth: Truth) -> HeldOut:
     """Encodes a video, searches it once, and judges what all weights would make of it.
 
-    The video's source rate is the model's.
+    The video's source rate must be the model's.
     """
     encoded = segmenter.encode_batch([video])
     writes = bool(writers(segmenter.module))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DatasetVideo:
-    """A video of a dataset, at the model's rate, whatever the dataset's own is."""
+    """A video of a dataset, at the model's rate, whatever the dataset's own rate."""
 
     dataset: Dataset
     name: str
@@ -49,7 +49,7 @@ class DatasetVideo:
 
 @dataclass(frozen=True)
 class FeatureFile:
-    """A .npy file, `[T x F]` or `[F x T]`; the axis of a square one has to be known."""
+    """A .npy file, `[T x F]` or `[F x T]`; for a square one, the time axis has to be known."""
 
     path: Path
     n_features: int
@@ -71,7 +71,7 @@ class FeatureFile:
         return _timed(video_of_array(features, self.sampling_rate, path=self.path), self.path)
 
     def axis(self) -> FeatureAxis:
-        """Which axis is time: the one that has not the model's width."""
+        """Which axis is time: the one whose size is not the model's width."""
         shape = read_header(self.path).shape
         if self.n_features not in shape:
             raise FeatureError(
@@ -85,7 +85,7 @@ class FeatureFile:
             return "time-first"  # as extracted features are
         if self.square_axis is None:
             raise FeatureError(
-                f"{shape[0]}x{shape[1]} features do not tell which axis is time",
+                f"features of shape {shape[0]}x{shape[1]} do not show which axis is time",
                 where=self.path,
                 remedy="segment it together with other files of its kind, "
                 "or pass the array (T, F) from Python",
@@ -105,9 +105,9 @@ def find_sources(
     split: int | None = None,
     to_come: Sequence[Path] = (),
 ) -> tuple[Source, ...]:
-    """All videos below datasets (folders with `features/`), folders of .npy files, or .npy files.
+    """All videos in datasets (folders with `features/`), folders of .npy files, or .npy files.
 
-    Of datasets with a `split`, the test side only. Width and rate are those of the model. Files
+    With a `split`, only the test side of a dataset. Width and rate are those of the model. Files
     `to_come` need not exist yet.
     """
     sources: list[Source] = []
@@ -150,7 +150,7 @@ def video_of_array(
 
 
 def _at_rate(video: Video, rate: int) -> Video:
-    """A video at its source rate, as a model of another rate takes it."""
+    """A video at its source rate, reduced to the rate of a model."""
     if rate == 1:
         return video
     source = video.features
@@ -158,7 +158,7 @@ def _at_rate(video: Video, rate: int) -> Video:
 
 
 def _timed(video: Video, features: Path) -> Video:
-    """The same video with the times of its frames, where a card beside its features has them."""
+    """The same video with the times of its frames, if a card beside its features has them."""
     path = card_path(features)
     if not is_present(path):
         return video
@@ -174,10 +174,10 @@ def _timed(video: Video, features: Path) -> Video:
 
 
 def _settled(files: list[FeatureFile]) -> list[FeatureFile]:
-    """Square files have the time axis of the others, if these agree."""
+    """Gives square files the time axis of the others, if these agree."""
     axes: set[FeatureAxis] = set()
     for file in files:
-        with suppress(DataError):  # told when its turn comes
+        with suppress(DataError):  # reported when its turn comes
             axes.add(file.axis())
     return [replace(file, square_axis=min(axes)) for file in files] if len(axes) == 1 else files
 

@@ -1,4 +1,4 @@
-"""What an ensemble knows beside its networks: the mean of what its members know."""
+"""The priors of an ensemble: averages of its members' priors."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 def mean_priors(priors: Sequence[Priors], ensemble: nn.Module) -> Priors:
     """Weights and lengths are medians over the members, transitions mean probabilities.
 
-    The votes of `best` and the length of the decoder's chunks are those of members that have one.
-    Transcripts are those of the member that knows most.
-    Of equal priors, the mean is the same.
+    The votes of `best` and the length of the decoder's chunks come from members with a decoder.
+    Transcripts come from the member that knows the most.
+    Equal priors stay as they are.
     """
     pairs = zip(priors, members_of(ensemble), strict=True)
     finals = [one.transitions.final for one in priors]
@@ -50,9 +50,9 @@ def mean_priors(priors: Sequence[Priors], ensemble: nn.Module) -> Priors:
 
 
 def _median_weights(priors: Sequence[Priors], writing: Sequence[Priors]) -> DecodingWeights:
-    """The power of semi-Markov decoding is of all, the votes of `best` of those that write.
+    """All members choose the power of semi-Markov decoding; only those that write choose votes.
 
-    Of an even number of votes the lower middle one counts: between two, none was ever judged.
+    Of an even number of votes, the lower middle one counts: no value in between was ever judged.
     """
     alpha = float(np.median([one.weights.alpha for one in priors]))
     weights = [astuple(one.weights) for one in writing]
@@ -67,7 +67,7 @@ def _median_lengths(models: Sequence[LengthModel]) -> LengthModel:
 
 
 def _mean_logarithms(tables: Sequence[FloatArray]) -> FloatArray:
-    """The logarithm of the mean of probabilities; `-inf` stays so where all have it."""
+    """The logarithm of the mean of probabilities; `-inf` only where all of them are."""
     stacked = np.stack(tables)
     highest = stacked.max(0)
     highest[np.isneginf(highest)] = 0.0

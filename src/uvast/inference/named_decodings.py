@@ -18,7 +18,7 @@ FRAMES = MappingProxyType({"transcript": "frames", "durations": "none"})
 VITERBI = MappingProxyType({"durations": "viterbi", "length_model": "poisson"})
 FIFA = MappingProxyType({"durations": "fifa", "fifa_optimiser": "gradient-descent"})
 GREEDY = MappingProxyType({"transcript": "decoder", "durations": "none", "beam_width": 0})
-"""0 and not 1: it equals a config that says nothing of beams."""
+"""The beam width is 0, not 1, to equal a config that says nothing about beams."""
 
 DECODINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
@@ -38,26 +38,26 @@ DECODINGS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "best": {"transcript": "best", "beam_width": 0},
     }
 )
-"""Name to changes of a config's `decode` section."""
+"""Name -> changes to a config's `decode` section."""
 
 FRAME_WISE = ("frames", "frames + viterbi", "frames + fifa", "semi-markov")
 """What every model can do."""
 
 WRITTEN = ("frames", "transcript", "alignment", "explicit", "viterbi", "viterbi + gamma", "fifa")
-"""What models that write transcripts can do, some of them."""
+"""What models that write transcripts can do; not all of them can do everything."""
 
 JOINT = ("semi-markov", "best")
 
 ON_FRAMES = MappingProxyType(
     {"none": "frames", "viterbi": "frames + viterbi", "fifa": "frames + fifa"}
 )
-"""What a way to get durations means where the transcript is read off the frames."""
+"""What a way to get durations means if the transcript is read off the frames."""
 
 
 def decodings_of(
     kind: str, *, alignment: bool, explicit: bool = False, boundaries: bool = False
 ) -> tuple[str, ...]:
-    """The names that fit a kind of model: with a second stage, lengths of its own, boundaries."""
+    """The decodings that fit a kind of model, given which optional outputs it has."""
     own = ("boundaries",) if boundaries else ()
     if not kind_writes(kind):
         return (*own, *FRAME_WISE)
@@ -73,10 +73,10 @@ def fitting_decodings(
     explicit: bool = False,
     boundaries: bool = False,
 ) -> tuple[str, ...]:
-    """Those of the names that a model can do, in the model's own terms.
+    """The given decodings that a model can do, under the names that fit the model.
 
-    `none`, `viterbi` and `fifa` mean the transcript decoder where there is one, else the
-    transcript read off the frames; what does not fit the model is left out.
+    `none`, `viterbi` and `fifa` use the transcript decoder if there is one, else the transcript
+    read off the frames. What does not fit the model is left out.
     """
     given = {"alignment": alignment, "explicit": explicit, "boundaries": boundaries}
     writes, chosen = kind_writes(kind), []
@@ -97,7 +97,7 @@ def fitting_decodings(
 
 
 def named_decodings(names: Iterable[str]) -> dict[str, Mapping[str, Any]]:
-    """The changes of each name."""
+    """The changes that each name stands for."""
     return {name: DECODINGS[name] for name in names}
 
 
@@ -114,7 +114,7 @@ def parse_decode_setting(text: str) -> tuple[str, object]:
 
 
 def check_effect(names: Iterable[str], options: DecodeConfig) -> None:
-    """Refuses settings, such as `decode.durations`, that a joint way of decoding does not use."""
+    """Refuses settings, such as `decode.durations`, that joint decoding does not use."""
     if options.transcript not in JOINT:
         return
     used = {"transcript", "alpha", "boundary_weight", "rates", "phases", "ends", "recipes"}

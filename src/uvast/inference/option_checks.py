@@ -1,4 +1,4 @@
-"""What a model, or what it has seen, cannot do with the options of a decoding: said beforehand."""
+"""Refuses, before decoding starts, options that a model or its priors cannot serve."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check_options(model: nn.Module, options: DecodeConfig) -> None:
             remedy="pass --transcript frames or --transcript semi-markov",
         )
     if options.transcript in ("semi-markov", "best"):
-        return  # they find durations of their own
+        return  # they find their own durations
     if options.durations == "alignment" and not can_align(model):
         remedy = "pass --durations viterbi"
         if any(map(as_aligner, decoders)):
@@ -64,12 +64,12 @@ def _check_without_boundaries(options: DecodeConfig) -> None:
 
 
 def can_align(model: nn.Module) -> bool:
-    """Whether it, or a member of it, has an alignment decoder that was trained."""
+    """Whether a model, or a member of it, has a trained alignment decoder."""
     return any(map(has_alignment, writers(model)))
 
 
 def check_priors(priors: Priors, options: DecodeConfig) -> None:
-    """Refuses what needs more of the training videos than the model has kept."""
+    """Refuses what needs to know more about the training videos than the model has kept."""
     if options.recipes and not priors.transcripts:
         raise ConfigError(
             "the model does not know the transcripts that recipes are made of",

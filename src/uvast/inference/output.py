@@ -1,6 +1,6 @@
 """Predictions on disk: frame labels (txt), tables of segments (csv), everything (json).
 
-Beside them stands `segmentation.json`, the manifest: which model made them, how, and from what.
+The manifest beside them, `segmentation.json`, says which model made them, how, and from what.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Manifest:
         model: the run folder or checkpoint, absolute.
         checkpoint: the SHA-256 of the checkpoint file.
         options: the settings of decoding, by name.
-        formats: what is written of each video.
+        formats: the files written for each video.
         videos: each video's name and its file of features, absolute. While videos are being
-            segmented, or after a break, some of them have no prediction yet.
+            segmented, or after an interruption, some of them have no prediction yet.
         dataset: the dataset they are from, absolute; None for files and folders of features.
-        split: of which they are the test side; None for all videos.
+        split: the split whose test side they are; None for all videos.
         train: the videos the model was trained on; empty if its run folder is not known.
         validation: the videos that chose its epoch.
         unlabelled: the videos it learned from without their labels.
@@ -88,7 +88,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 def parse_formats(text: str | None, *, bare: bool) -> tuple[str, ...]:
     """`txt,csv` -> the formats, checked; None takes the usual ones.
 
-    `bare` predictions are transcripts alone, which have no labels of frames.
+    `bare` predictions are transcripts alone, without frame labels.
     """
     if text is None:
         return ("json",) if bare else ("txt", "json")

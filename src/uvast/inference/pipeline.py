@@ -1,4 +1,4 @@
-"""Many videos: batched by length, one bad file never stops the others."""
+"""Segments many videos: they are batched by length, and one bad file never stops the others."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from uvast.inference.prediction import Prediction
 
 MAX_BATCH_FRAMES = 40_000
-"""A batch's padded size: eight ordinary videos, or one of an hour, stay within a few GB."""
+"""The largest padded batch: eight ordinary videos, or one of an hour, stay within a few GB."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What became of one video: a prediction, or the error that names what is wrong with it.
 
-    `is_familiar` is False if its features are not of the kind that the model was trained on, going
-    by their scale.
+    `is_familiar` is False if the scale of its features shows that they are not of the kind that
+    the model was trained on.
     """
 
     name: str
@@ -51,15 +51,15 @@ def segment(
 ) -> dict[str, Prediction]:
     """Predictions by video of a dataset, feature files, videos, or folders of them.
 
-    The first bad file is an error. Features of videos are extracted, used and thrown away;
+    The first bad file raises its error. Features of videos are extracted, used and thrown away;
     `uvast segment` keeps them.
 
     Args:
         model: a loaded model, a run folder, or a checkpoint.
         inputs: one or several paths.
-        split: of a dataset, the test side of this split only.
+        split: take only the test side of this split of a dataset.
         batch_size: videos encoded together.
-        workers: threads that decode side by side.
+        workers: threads that decode in parallel.
         options: any setting of the config's `decode` section, such as `transcript="best"`.
     """
     segmenter = model if isinstance(model, Segmenter) else load(model)
@@ -96,7 +96,7 @@ def segment_all(
     batch_size: int = 8,
     workers: int = 0,
 ) -> Iterator[Outcome]:
-    """Segments videos of like length together; outcomes come as they are ready."""
+    """Segments videos of similar length together; yields outcomes as they are ready."""
     found = segment_with_decodings(
         segmenter, sources, {"": options}, batch_size=batch_size, workers=workers
     )
@@ -112,10 +112,10 @@ def segment_with_decodings(
     batch_size: int = 8,
     workers: int = 0,
 ) -> Iterator[tuple[str, Outcome]]:
-    """Segments videos by several decodings, by name; each video is read and encoded once.
+    """Segments videos by several named decodings; each video is read and encoded once.
 
-    Yields the name of a decoding, and what became of a video there. A batch is encoded together,
-    `workers` are threads that decode side by side.
+    Yields the name of a decoding and a video's outcome. A batch is encoded together; `workers` are
+    threads that decode in parallel.
     """
     for options in decodings.values():
         check_options(segmenter.module, options)
@@ -140,7 +140,7 @@ def segment_with_decodings(
 def _segment_group(
     segmenter: Segmenter, videos: list[Video], decodings: Mapping[str, DecodeConfig], workers: int
 ) -> Iterator[tuple[str, Outcome]]:
-    """Together; where that fails one by one, so that a video fails for itself alone."""
+    """Segments videos together; if that fails, one by one, so that a video fails alone."""
     try:
         predictions = segmenter.segment_by(videos, decodings, workers=workers)
     except ConfigError:
@@ -166,7 +166,7 @@ def _failed(
 
 
 def _told(error: Exception, name: str) -> UvastError:
-    """Of torch's errors only a lack of memory is expected; on CPUs it has no class of its own."""
+    """Of torch's errors, only a lack of memory is expected; on CPUs it has no class of its own."""
     if isinstance(error, UvastError):
         return error
     if not isinstance(error, MemoryError) and "memory" not in str(error):
@@ -177,7 +177,7 @@ def _told(error: Exception, name: str) -> UvastError:
 
 
 def _batches(videos: list[tuple[int, Source]], batch_size: int) -> Iterator[list[Source]]:
-    """Neighbours in length; a batch's longest video is its last."""
+    """Batches of neighbours in length; the longest video of a batch is its last."""
     group: list[Source] = []
     for n_frames, source in videos:
         if group and (len(group) == batch_size or (len(group) + 1) * n_frames > MAX_BATCH_FRAMES):

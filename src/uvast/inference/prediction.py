@@ -1,4 +1,4 @@
-"""What a model says of a video."""
+"""What a model says about a video."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class FramePrediction:
     """The frame head's view of one video.
 
     Args:
-        features: of the encoder `(T, D)`; those of an ensemble's members stand side by side.
+        features: encoder features `(T, D)`; for an ensemble, those of its members side by side.
         log_probabilities: of the classes `(T, C)`.
         boundaries: log-odds that a segment starts at a frame `(T,)`; None if the model has none.
-        divergences: how much the members of an ensemble disagree, 0 to 1 `(T,)`; else None.
+        divergences: how much an ensemble's members disagree, 0 to 1 `(T,)`; None for one model.
         source_log_probabilities: of every source frame `(source_frames, C)`, if all were seen.
     """
 
@@ -50,7 +50,7 @@ class FramePrediction:
 class DecodedVideo:
     """One video, decoded at the model's rate: a bare transcript `(S,)`, or its segments, too.
 
-    It is not `complete` if greedy search was stopped by `max_segments`, even if a beam ended.
+    It is not `complete` if `max_segments` stopped greedy search, even if a beam then ended.
     """
 
     transcript: IntArray
@@ -81,8 +81,8 @@ class Prediction:
         vocabulary: the classes.
         frames_per_second: of the source, if known.
         edges: when each source frame starts and the last one ends, in seconds `(T + 1,)`, if known
-            better than by the rate.
-        complete: False if the decoder was stopped by `max_segments` (and a beam searched again).
+            more precisely than by the rate.
+        complete: False if `max_segments` stopped the decoder (and a beam searched again).
         doubts: where the frame head is unsure; None without a segmentation.
         looks: what each segment looks like, see `uvast.proposals` `(S, L)`; None if not known.
     """

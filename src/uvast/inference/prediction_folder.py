@@ -1,4 +1,4 @@
-"""A folder that `uvast segment` fills with predictions, at once or after breaks."""
+"""A folder that `uvast segment` fills with predictions, at once or with interruptions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def make_manifest(
     *,
     split: int | None = None,
 ) -> Manifest:
-    """What is about to be written; the training videos are those of the model's run folder."""
+    """The manifest of what will be written; training videos come from the model's run folder."""
     checkpoint = checkpoint_path(model)
     info = None
     with suppress(UvastError):  # a checkpoint alone is enough to segment
@@ -53,14 +53,15 @@ def make_manifest(
 
 
 class PredictionFolder:
-    """A folder of predictions that a command fills, at once or after breaks.
+    """A folder of predictions that a command fills, at once or with interruptions.
 
-    At any moment, whatever its manifest lists was made as the manifest says, or is not there yet.
+    At any moment, every prediction in its manifest was made as the manifest says, or is still
+    missing.
 
     Args:
         path: the folder.
-        manifest: of all videos that are asked for.
-        overwrite: whether predictions that exist are replaced.
+        manifest: the manifest for all videos to segment.
+        overwrite: whether existing predictions are replaced.
     """
 
     def __init__(self, path: Path, manifest: Manifest, *, overwrite: bool = False) -> None:
@@ -70,7 +71,7 @@ class PredictionFolder:
         self._begun = False
 
     def left(self, sources: Sequence[Source]) -> tuple[Source, ...]:
-        """The videos to segment: all, or those that a stopped command has left.
+        """The videos to segment: all, or those that an interrupted command has left.
 
         A prediction that is older than its features is made again. Predictions that are in the
         way are an error.
@@ -105,7 +106,7 @@ class PredictionFolder:
         write_prediction(self.path, name, prediction, self.manifest.formats)
 
     def finish(self, names: Iterable[str], unfamiliar: Iterable[str] = ()) -> None:
-        """Lists what was replaced, too: `names` are the videos that were written.
+        """Lists all videos that were written (`names`) in the manifest, even replaced ones.
 
         The features of `unfamiliar` ones are not of the kind that the model was trained on.
         """
@@ -113,7 +114,7 @@ class PredictionFolder:
             self._list(names, unfamiliar)
 
     def _list(self, names: Iterable[str], unfamiliar: Iterable[str] | None = None) -> None:
-        """Adds videos to the manifest; None leaves what it says of unfamiliar ones."""
+        """Adds videos to the manifest; None leaves its list of unfamiliar ones as it is."""
         ours, before = self.manifest, read_manifest(self.path)
         videos = {name: ours.videos[name] for name in sorted(names)}
         strange = set(unfamiliar or ())
@@ -137,14 +138,14 @@ class PredictionFolder:
 
     def _is_done(self, source: Source) -> bool:
         files = self._files([source.name])
-        with suppress(OSError):  # absent; features that cannot be read are told of in their turn
+        with suppress(OSError):  # absent; unreadable features are reported in their turn
             made_from = source.path.stat().st_mtime_ns
             return all(path.stat().st_mtime_ns >= made_from for path in files)
         return False
 
 
 def check_place(folder: Path, sources: Iterable[Source], formats: Sequence[str]) -> None:
-    """Refuses a folder that belongs to the dataset, whatever links lead there."""
+    """Refuses a folder that belongs to the dataset, even if it is reached through links."""
     place = folder.resolve()
     datasets = {one.path.parent.parent for one in sources if one.path.parent.name == "features"}
     around = {path for path in place.parents if (path / "features").is_dir()}
@@ -164,7 +165,7 @@ def check_place(folder: Path, sources: Iterable[Source], formats: Sequence[str])
 
 
 def named(sources: Iterable[Source]) -> tuple[tuple[Source, ...], tuple[Outcome, ...]]:
-    """The sources whose names are text, and errors for the others: nothing could be written."""
+    """The sources whose names are valid text, and errors for the others: no file could be named."""
     good, bad = [], []
     for source in sources:
         if _text(source.path.name) == source.path.name:
@@ -178,6 +179,6 @@ def named(sources: Iterable[Source]) -> tuple[tuple[Source, ...], tuple[Outcome,
 
 
 def _text(path: Path | str) -> str:
-    """An absolute path, or a name, that can be written to a file whatever its bytes are."""
+    """An absolute path, or a name, as text that can be written to a file, whatever its bytes."""
     whole = path if isinstance(path, str) else path.resolve()
     return os.fsencode(whole).decode(errors="backslashreplace")

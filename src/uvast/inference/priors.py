@@ -1,7 +1,7 @@
-"""What decoding knows beside the network: lengths and order of actions, and a few weights.
+"""What decoding knows besides the network: lengths and order of actions, and a few weights.
 
-It is fitted on the training segments, its weights are chosen on videos that were not trained on,
-and it is stored in the checkpoint's model card.
+It is fitted on the training segments, its weights are chosen on held-out videos, and it is stored
+in the checkpoint's model card.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     from uvast.segments import Segmentation
 
 MOST_TRANSCRIPTS = 200
-"""That are kept for recipes; of more, some that are evenly spread."""
+"""The most that are kept for recipes; if there are more, an evenly spread selection."""
 
 REMEDY = "use the version of uvast that wrote it, or train again"
 
 
 @dataclass(frozen=True)
 class Priors:
-    """What decoding knows of the training side.
+    """What decoding knows about the training side.
 
     Args:
         poisson: mean durations, for the paper's Viterbi.
         gamma: fitted Gamma lengths.
-        transitions: which action follows which, starts and ends a video.
+        transitions: which actions start a video, follow each other and end it.
         chunk_fraction: the longest chunk the decoder was trained on; 0 for whole segments.
-        weights: how much each voice counts.
+        weights: how much each vote counts.
         temperature: what the frame logits are divided by before they are shown as probabilities.
-        writer_chunks: of an ensemble, that of each member with a transcript decoder.
-        transcripts: of the training videos, for recipes; none are known of earlier versions.
+        writer_chunks: for an ensemble, the `chunk_fraction` of each member that writes.
+        transcripts: of the training videos, for recipes; models of earlier versions have none.
     """
 
     poisson: LengthModel
@@ -67,11 +67,11 @@ class Priors:
         chunk_fraction: float = 0.0,
         cuts: Sequence[CutEnds] | None = None,
     ) -> Priors:
-        """From the training segments; repeated neighbours count as one segment.
+        """Fits the training segments; repeated neighbours count as one segment.
 
-        Of those that are `cuts` out of a video, a segment counts for lengths if all of it is seen,
-        and an action as a video's first or last if it is; recipes are of whole videos. Where
-        nothing would be left, everything counts.
+        If `cuts` says that a segmentation is cut out of a video, only segments seen in full count
+        for lengths, and only true first and last actions as such. Recipes come from whole videos.
+        If nothing would be left, everything counts.
         """
         cuts = (CutEnds(),) * len(segmentations) if cuts is None else cuts
         pairs = list(zip(segmentations, cuts, strict=True))
@@ -87,7 +87,7 @@ class Priors:
         )
 
     def recipes(self, options: DecodeConfig) -> tuple[Recipe, ...]:
-        """The orders of actions that decoding is to try; one, unless the settings ask for more."""
+        """The orders of actions that decoding tries; one, unless the settings ask for more."""
         found: tuple[Recipe, ...] = (Recipe(0.0, self.transitions),)
         if options.recipes:
             found = fit_recipes(self.transcripts, self.transitions.n_classes, options.recipes)
@@ -101,13 +101,13 @@ class Priors:
         return self.writer_chunks if len(self.writer_chunks) == n_writers else same
 
     def length_model(self, kind: str) -> LengthModel:
-        """The length model of a setting's name."""
+        """The length model that a setting names."""
         if kind == "none":
             return LengthModel.none(self.poisson.n_classes)
         return self.gamma if kind == "gamma" else self.poisson
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for the model card; `-inf`, which JSON lacks, is None."""
+        """Plain values for the model card; `-inf`, which JSON lacks, becomes None."""
         initial, bigram = self.transitions.initial, self.transitions.bigram
         plain = {"initial": _without_infinity(initial), "bigram": [*map(_without_infinity, bigram)]}
         if (final := self.transitions.final) is not None:
@@ -120,7 +120,7 @@ class Priors:
     def from_dict(
         cls, values: dict[str, Any], n_classes: int, *, where: Path | None = None
     ) -> Priors:
-        """Reads what `as_dict` gave, in the card of a model of `n_classes`, checked."""
+        """Reads and checks what `as_dict` wrote to the card of a model of `n_classes`."""
         card = checked(_today(values), _Card, where=where, error=CheckpointError, remedy=REMEDY)
         try:
             transitions = Transitions(
@@ -128,7 +128,7 @@ class Priors:
                 _with_infinity(card.transitions.bigram),
                 None if (final := card.transitions.final) is None else _with_infinity([final])[0],
             )
-        except ValueError as error:  # of rows of different lengths, too
+        except ValueError as error:  # also for rows of different lengths
             raise CheckpointError(
                 f"its transitions cannot be read ({error})", where=where, remedy=REMEDY
             ) from error
@@ -187,7 +187,7 @@ class _Card:
 
 
 def _today(values: dict[str, Any]) -> dict[str, Any]:
-    """Cards of earlier versions have one power and the decoder's vote, and no temperature."""
+    """Updates cards of earlier versions: one power and the decoder's vote, and no temperature."""
     if "weights" in values or not values.keys() >= {"alpha", "decoder_weight"}:
         return values
     others = dict(values)

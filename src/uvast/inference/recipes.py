@@ -1,7 +1,7 @@
-"""Recipes: groups of training transcripts that are alike, each with an order of actions of its own.
+"""Recipes: groups of similar training transcripts, each with its own order of actions.
 
-Transcripts are grouped around typical ones by their edit distance. How many groups there are is
-told by the shortest description of all transcripts (docs/method.md, Priors of the task).
+Transcripts are grouped around typical ones by their edit distance. The number of groups is the one
+with the shortest description of all transcripts (docs/method.md, Priors of the task).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Actions = tuple[int, ...]
 MOST_RECIPES = 10
-"""That `auto` tries."""
+"""The most that `auto` tries."""
 MOST_ROUNDS = 20
 
 
@@ -37,19 +37,19 @@ class Recipe:
 
     Args:
         log_share: logarithm of its share of the training videos.
-        transitions: which actions start, follow each other and end there.
+        transitions: which actions start a video of this recipe, follow each other and end it.
     """
 
     log_share: float
     transitions: Transitions
 
     def score(self, transcript: ArrayLike) -> float:
-        """The log-probability of this recipe and of a transcript `(S,)` by it."""
+        """The log-probability of this recipe together with a transcript `(S,)`."""
         return self.log_share + self.transitions.score(transcript)
 
 
 def best_score(recipes: Sequence[Recipe], transcript: ArrayLike) -> float:
-    """That of the recipe which a transcript `(S,)` fits best."""
+    """The score of a transcript `(S,)` under the recipe that fits it best."""
     return max(one.score(transcript) for one in recipes)
 
 
@@ -57,7 +57,7 @@ def best_score(recipes: Sequence[Recipe], transcript: ArrayLike) -> float:
 def fit_recipes(
     transcripts: tuple[Actions, ...], n_classes: int, n_recipes: int | Literal["auto"]
 ) -> tuple[Recipe, ...]:
-    """The recipes of training transcripts; at most as many as there are different ones."""
+    """The recipes of training transcripts; at most as many as there are distinct transcripts."""
     groups = transcript_groups(transcripts, n_classes, n_recipes)
     found = []
     for number in range(groups.max() + 1):
@@ -88,15 +88,15 @@ def transcript_groups(
 
 
 def description_length(transcripts: Sequence[Actions], groups: IntArray, n_classes: int) -> float:
-    """Nats that it takes to tell the groups `(N,)`, then each transcript by those of its group.
+    """Nats to encode the groups `(N,)`, then each transcript from the earlier ones of its group.
 
-    Nothing is known at first: each choice is told by the choices before it, which all count 0.5
-    more. A group thus pays for what it has to learn anew.
+    Nothing is known at first: each choice is coded by the counts of the choices before it, plus
+    0.5. So a group pays for what it has to learn again.
     """
     n_groups = int(groups.max()) + 1
     total = _told(np.bincount(groups, minlength=n_groups), n_groups)
     for number in range(n_groups):
-        follows = np.zeros((n_classes + 1, n_classes + 1))  # the last row and column are the edges
+        follows = np.zeros((n_classes + 1, n_classes + 1))  # last row and column: start and end
         for one, group in zip(transcripts, groups, strict=True):
             if group == number:
                 np.add.at(follows, ((n_classes, *one), (*one, n_classes)), 1)
@@ -105,7 +105,7 @@ def description_length(transcripts: Sequence[Actions], groups: IntArray, n_class
 
 
 def _told(counts: NDArray[np.floating] | IntArray, n_choices: int) -> float:
-    """Nats of a sequence with these counts, each choice told by those before it."""
+    """Nats of a sequence with these counts, each choice coded by those before it."""
     start = SMOOTHING * n_choices
     total = gammaln(counts.sum() + start) - gammaln(start)
     seen = counts[counts > 0]
@@ -122,10 +122,10 @@ def _distances(transcripts: Sequence[Actions]) -> NDArray[np.float64]:
 
 
 def _grouped(distances: NDArray[np.float64], counts: IntArray, n_groups: int) -> IntArray:
-    """Groups `(N,)` around typical transcripts, each of which stands for so many videos.
+    """Groups `(N,)` around typical transcripts; `counts` are the videos of each transcript.
 
-    The first is the most typical of all, each further one saves most; then they move inside of
-    their groups until nothing changes.
+    The first one is the most typical of all, and each further one lowers the distances the most.
+    Then they move within their groups until nothing changes.
     """
     weighted = distances * counts  # (N, N), a column for each transcript
     typical = [int(weighted.sum(1).argmin())]

@@ -1,7 +1,7 @@
 """Transcripts from the decoder: greedy and beam search with cached keys and values.
 
-Both work on token sequences as the decoder was trained on: a long segment may come out as several
-equal tokens, which `Transcript.actions` merges.
+Both work on token sequences like those the decoder was trained on: a long segment may come out as
+several equal tokens, which `Transcript.actions` merges.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Transcript:
     Args:
         tokens: the actions as decoded, repeats included, without SOS and EOS.
         log_probability: of the tokens and, if it was reached, of EOS.
-        ended: whether it came to EOS.
+        ended: whether it reached EOS.
         is_full: whether it has a token for every frame of its video.
     """
 
@@ -51,7 +51,7 @@ class Transcript:
         return merge_repeats(self.tokens)
 
     def rank(self, length_power: float) -> float:
-        """Its log-probability over its length, EOS included, to a power."""
+        """Its log-probability divided by a power of its length, EOS included."""
         return float(self.log_probability / (len(self.tokens) + 1) ** length_power)
 
 
@@ -60,7 +60,7 @@ def greedy_transcripts(
 ) -> tuple[Transcript, ...]:
     """The likeliest token at each step, for B videos with valid frames `(B, T)` at once.
 
-    A video stops at EOS, or with `max_segments` tokens or one per frame if no EOS follows.
+    A video stops at EOS or, if none comes, after `max_segments` tokens or one token per frame.
     """
     n_frames = mask.sum(1).cpu().numpy()
     caps = np.minimum(n_frames, max_segments)
@@ -108,7 +108,7 @@ def beam_transcripts(
     A step keeps the `beam_width` likeliest continuations; those that end there are finished. The
     search stops when no running transcript can overtake the finished ones: log-probabilities only
     fall, and the longest transcript has the largest divisor. A beam of one is greedy search, which
-    knows one length only.
+    ignores `length_power`.
     """
     n_frames = int(mask.sum())
     cap = min(max_segments, n_frames)

@@ -68,7 +68,7 @@ def load(path: str | Path, *, device: str = "auto") -> Segmenter:
 
 
 def _priors(model: nn.Module, card: ModelCard, checkpoint: Path) -> Priors:
-    """What the card says; of an ensemble, the mean of what its members' cards say."""
+    """The priors in the card; for an ensemble, the average of those in its members' cards."""
     n_classes = len(card.vocabulary)
     found = [
         Priors.from_dict(one.decoding, n_classes, where=checkpoint)
@@ -88,16 +88,16 @@ class Segmenter:
     """A trained model that segments videos.
 
     Args:
-        module: the network, in eval mode, on the device it is to work on.
+        module: the network, in eval mode, on the device it works on.
         vocabulary: the classes.
         config: the run's settings; `decode` is how it segments unless told otherwise.
-        priors: what decoding knows beside the network.
+        priors: what decoding knows besides the network.
         sampling_rate: source frames per frame.
         frames_per_second: of the source, if known.
-        scaling: of the features, before the network sees them; None takes them as they are, and
-            the members of an ensemble scale them for themselves.
-        origin: which epoch the weights are of, for reports.
-        extractor: what made the features it was trained on, if that is known.
+        scaling: how features are scaled before the network sees them; None takes them as they are.
+            The members of an ensemble scale them themselves.
+        origin: which epoch the weights are from, for reports.
+        extractor: what made the features it was trained on, if known.
     """
 
     module: nn.Module
@@ -122,12 +122,12 @@ class Segmenter:
         return int(as_frame_model(self.module).dimensions.n_features)
 
     def options(self, **changes: Any) -> DecodeConfig:
-        """The model's decoding settings with single ones changed, checked."""
+        """The model's decoding settings with some of them changed, checked."""
         changed = {f"decode.{name}": value for name, value in changes.items() if value is not None}
         return self.config.replaced(**changed).decode
 
     def parsed_options(self, settings: Sequence[str], **changes: str | None) -> DecodeConfig:
-        """The same from text such as `beam_width=5`; one that changes nothing is an error."""
+        """The same from text such as `beam_width=5`; a setting without effect is an error."""
         given = [f"{name}={value}" for name, value in changes.items() if value is not None]
         parsed = dict(map(parse_decode_setting, (*settings, *given)))
         options = self.config.replaced(**parsed).decode
@@ -148,8 +148,8 @@ class Segmenter:
         """Segments one video.
 
         Args:
-            features: `(T, F)` at the source rate, a .npy file of them, or a video (for a model of
-                poses or tables, such a file) that they are extracted from.
+            features: `(T, F)` at the source rate, a .npy file of them, or a video to extract them
+                from (a file of poses or tables, if the model uses these).
             options: any setting of the config's `decode` section, such as `transcript="best"`.
         """
         chosen = self.options(**options)
@@ -166,9 +166,9 @@ class Segmenter:
     def segment_by(
         self, videos: Sequence[Video], decodings: Mapping[str, DecodeConfig], *, workers: int = 0
     ) -> dict[str, tuple[Prediction, ...]]:
-        """Segments videos by several decodings, each with its name.
+        """Segments videos by several named decodings.
 
-        Every video is encoded once, but for decodings that look at it in other ways.
+        Every video is encoded once for all decodings with the same views.
         """
         encoded: dict[object, EncodedVideos] = {}
         found = {}
@@ -185,8 +185,8 @@ class Segmenter:
     ) -> EncodedVideos:
         """The costly half of segmenting videos at the model's rate.
 
-        Of the options (None are the model's own), only `rates` and `phases` change it. What the
-        transcript decoder attends to is the video as it is.
+        Of the options (None for the model's own), only `rates` and `phases` matter. The transcript
+        decoder attends to the original video.
         """
         options = options or self.config.decode
         found = self._encoded([self.checked(video) for video in videos])
@@ -205,7 +205,7 @@ class Segmenter:
         """Encodes videos as they are."""
         batch = collate(videos, scaling=self.scaling).to(self.device)
         encoded = as_frame_model(self.module).encode(batch.features, batch.mask)
-        encoded = replace(encoded, earlier=())  # their memory is free again
+        encoded = replace(encoded, earlier=())  # frees their memory
         frames = frame_predictions(encoded, [video.n_frames for video in videos])
         for video, one in zip(videos, frames, strict=True):
             if not one.is_sound:
@@ -225,9 +225,9 @@ class Segmenter:
         priors: Priors | None = None,
         workers: int = 0,
     ) -> tuple[Prediction, ...]:
-        """The other half; as often as there are options, or priors in place of the model's own.
+        """The other half, which can be repeated with other options or priors than the model's own.
 
-        `rates` and `phases` are those that the videos were encoded with.
+        `rates` and `phases` must be those that the videos were encoded with.
         """
         decoder = Decoder(self.module, self.vocabulary, priors or self.priors, options)
         jobs = decoder.jobs(batch.encoded, batch.mask, batch.frames)
@@ -281,7 +281,7 @@ class Segmenter:
         return segment_looks(scaled.astype(np.float64))
 
     def is_familiar(self, video: Video) -> bool:
-        """Whether its features may be of the kind that the model was trained on.
+        """Whether a video's features may be of the kind that the model was trained on.
 
         Other units, columns in another order or another extractor's features show in their scale;
         a model that does not scale its features cannot tell.

@@ -16,7 +16,7 @@ COLDEST, HOTTEST = 0.05, 50.0
 
 
 def tempered(log_probabilities: NDArray[np.float32], temperature: float) -> NDArray[np.float64]:
-    """Log-probabilities `(T, C)` at a temperature: above 1 they are less sure of themselves."""
+    """Log-probabilities `(T, C)` at a temperature; above 1, they are less confident."""
     logs = log_probabilities.astype(np.float64)
     if temperature == 1:
         return logs
@@ -27,10 +27,10 @@ def tempered(log_probabilities: NDArray[np.float32], temperature: float) -> NDAr
 def fit_temperature(
     log_probabilities: NDArray[np.floating], labels: IntArray, weights: NDArray[np.float64]
 ) -> float:
-    """The temperature of the least negative log-likelihood.
+    """The temperature with the lowest negative log-likelihood.
 
     Args:
-        log_probabilities: of frames that were not trained on `(N, C)`.
+        log_probabilities: of held-out frames `(N, C)`.
         labels: their classes `(N,)`.
         weights: how many frames each stands for `(N,)`.
 
@@ -39,7 +39,7 @@ def fit_temperature(
     """
     if not len(labels) or log_probabilities.shape[1] < 2:
         return 1.0
-    # half a second to import, for every command that loads a model and few that fit one
+    # takes half a second to import: every command that loads a model would pay, and few fit one
     from scipy.optimize import minimize_scalar
 
     logs = np.maximum(log_probabilities.astype(np.float64), -1e4)

@@ -1,7 +1,7 @@
-"""A video seen more than once: slower and faster, and by the frames that the model's rate skips.
+"""A video seen more than once: slower and faster, and in the frames that the model's rate skips.
 
-Each view is encoded by itself. Its posteriors are brought back to the frames of the video and
-averaged as those of an ensemble are (docs/method.md, Views).
+Each view is encoded by itself. Its posteriors are mapped back to the video's frames and averaged
+like those of an ensemble (docs/method.md, Views).
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def averaged_frames(
     rates: Sequence[float] = (),
     phases: bool = False,
 ) -> tuple[FramePrediction, ...]:
-    """What a model says of videos after several looks at each.
+    """A model's frame predictions after several looks at each video.
 
     Args:
-        look: what the model makes of any videos, each by itself.
+        look: the model's predictions for any videos, each by itself.
         videos: at the model's rate.
-        own: what it makes of these; features and divergences stay as they are here.
-        rates: factors of a video's length; none looks at it as it is.
-        phases: also looks at the frames that the model's rate skips, where they are at hand.
+        own: its predictions for these; their features and divergences are kept.
+        rates: factors of a video's length; without any, it is seen as it is.
+        phases: whether to look at the frames that the model's rate skips, too, if there are any.
     """
     if not phases:
         return tuple(_at_rates(look, videos, own, rates))
@@ -61,11 +61,11 @@ def averaged_frames(
 
 
 def fine_cuts(segmentation: Segmentation, log_probabilities: Logs, rate: int) -> Segmentation:
-    """Cuts at multiples of the model's rate, moved by less than it to where the frames say.
+    """Moves cuts at multiples of the model's rate to where the single frames put them.
 
     Args:
         segmentation: of the source frames.
-        log_probabilities: of the classes there `(source_frames, C)`.
+        log_probabilities: of the classes in these frames `(source_frames, C)`.
         rate: the model's; a cut moves by half of it at most, so that no segment is lost.
     """
     cuts = segmentation.ends[:-1].copy()
@@ -85,7 +85,7 @@ def fine_cuts(segmentation: Segmentation, log_probabilities: Logs, rate: int) ->
 def _at_rates(
     look: Look, videos: Sequence[Video], own: Sequence[FramePrediction], rates: Sequence[float]
 ) -> list[FramePrediction]:
-    """The mean over rates; one view's features are gone before the next is encoded."""
+    """The mean over rates; one view's features are freed before the next is encoded."""
     logs: list[list[Logs]] = [[] for _ in videos]
     boundaries: list[list[Logs]] = [[] for _ in videos]
     for rate in rates:
@@ -125,7 +125,7 @@ def _alone(name: str, features: NDArray[np.float32]) -> Video:
 
 
 def _interleaved(phases: Sequence[FramePrediction], video: Video) -> FramePrediction:
-    """All phases of a video as one: of its frames, the mean of the source frames they stand for."""
+    """All phases of a video as one: each frame is the mean of the source frames it stands for."""
     own, rate = phases[0], video.sampling_rate
     if len(phases) == 1:
         return own
@@ -151,7 +151,7 @@ def _places(n_before: int, n_after: int) -> tuple[NDArray[np.int64], NDArray[np.
     """Where the middles of `n_after` equal frames lie among `n_before` others.
 
     Returns:
-        For each, the frame before it `(n_after,)`, and how far it is from there to the next, 0
+        For each, the frame before it `(n_after,)`, and how far it lies on the way to the next, 0
         to 1 `(n_after,)`.
     """
     places = (np.arange(n_after) + 0.5) * (n_before / n_after) - 0.5
@@ -161,7 +161,7 @@ def _places(n_before: int, n_after: int) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _interpolated(values: NDArray[np.float32], n_frames: int) -> NDArray[np.float32]:
-    """Values `(T, …)` at the middles of `n_frames` equal frames of the same time, linearly."""
+    """Values `(T, …)`, linearly interpolated at the middles of `n_frames` equal frames."""
     if len(values) == n_frames:
         return values
     earlier, shares = _places(len(values), n_frames)
@@ -172,7 +172,7 @@ def _interpolated(values: NDArray[np.float32], n_frames: int) -> NDArray[np.floa
 
 
 def _brought_back(log_probabilities: Logs, n_frames: int) -> Logs:
-    """The same of log-probabilities `(T, C)`: what is interpolated are the probabilities."""
+    """The same for log-probabilities `(T, C)`; it interpolates the probabilities."""
     if len(log_probabilities) == n_frames:
         return log_probabilities
     earlier, shares = _places(len(log_probabilities), n_frames)

@@ -3,7 +3,7 @@
 Two rules keep luck out. A value is judged with its neighbours on the grid, so that the middle of a
 plateau beats a spike. And the default stays unless the best beats it by more than two standard
 errors of their difference over the videos: with one, luck cost GTEA a point (docs/choices.md,
-Weights of `best`), and real gains are larger than either.
+Weights of `best`), and real gains are larger than two anyway.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ N_ERRORS = 2.0
 
 
 def with_neighbours(scores: Scores) -> Scores:
-    """The mean of each cell of a grid and of those one step away along one axis.
+    """The mean of each cell of a grid and the cells one step away along one axis.
 
     `scores` are `(V, ...)`: for each video, the cells of a grid of any number of axes.
     """
@@ -50,10 +50,10 @@ def choose_cell(scores: Scores, default: tuple[int, ...]) -> tuple[int, ...]:
 
     Args:
         scores: `(V, ...)`, for each video the cells of a grid.
-        default: the cell that stays where the videos cannot tell.
+        default: the cell that stays if the videos cannot tell.
 
     Returns:
-        The place of a cell; of equals, the nearest to the default.
+        The place of a cell; on ties, the nearest to the default.
     """
     n_videos = len(scores)
     if n_videos < 2:

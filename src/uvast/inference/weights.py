@@ -1,4 +1,4 @@
-"""How much each voice counts when a segmentation is chosen: one record, kept with the model."""
+"""How much each vote counts when a segmentation is chosen: one record, kept with the model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DECODER_WEIGHT = 0.5
-"""Weight of the decoder's log-probability in `best` where no videos chose one."""
+"""Weight of the decoder's log-probability in `best`, unless held-out videos chose another."""
 
 ALONE = 100.0
 """From this vote on the decoder decides alone: its own transcript wins."""
@@ -32,10 +32,10 @@ class DecodingWeights:
     Args:
         alpha: power of the frame posteriors in semi-Markov decoding, and in Viterbi with Gamma
             lengths.
-        durations: the same where `best` cuts its candidates.
+        durations: the same power when `best` cuts its candidates.
         frames: vote of the frames.
         decoder: vote of the transcript decoder; from `ALONE` on it decides alone.
-        transitions: vote of the bigrams, which speak of the order of actions as the decoder does.
+        transitions: vote of the bigrams, which judge the order of actions, as the decoder does.
     """
 
     alpha: Power = ALPHA
@@ -46,14 +46,14 @@ class DecodingWeights:
 
     @classmethod
     def of_power(cls, alpha: float, decoder: float = DECODER_WEIGHT) -> DecodingWeights:
-        """One power of the frame posteriors for everything, and bigrams as they are."""
+        """One power of the frame posteriors for everything, and the usual vote for bigrams."""
         return cls(alpha, alpha, alpha, decoder)
 
     def having_power(self, alpha: float) -> DecodingWeights:
-        """The same votes but for one power of the frame posteriors everywhere."""
+        """The same weights, but with one power of the frame posteriors everywhere."""
         return replace(self, alpha=alpha, durations=alpha, frames=alpha)
 
     @property
     def votes(self) -> NDArray[np.float64]:
-        """Of frames, lengths, transitions and decoder `(4,)`."""
+        """The votes of frames, lengths, transitions and decoder `(4,)`."""
         return np.array([self.frames, 1.0, self.transitions, self.decoder])

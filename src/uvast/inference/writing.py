@@ -1,7 +1,7 @@
 """Transcripts and their scores from all transcript decoders of a model: one, or an ensemble's.
 
-Several decoders are asked one by one: what each has written is a candidate for all, and the score
-of a transcript is the mean of its log-probabilities.
+Several decoders write one after the other. All of them score what any of them has written, and the
+score of a transcript is the mean of its log-probabilities.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 OWN_BEAM_WIDTH = 10
-"""Of a beam where the settings do not name one: for `best`, and after greedy search without end."""
+"""If the settings name no beam width: for `best`, and if greedy search does not end."""
 
 
 class _Beam(NamedTuple):
@@ -54,11 +54,11 @@ class _Beam(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """What the decoders of a model wrote of a video.
+    """What the decoders of a model wrote for a video.
 
     Args:
-        transcripts: the decoders' own first, then others.
-        complete: whether `max_segments` left the search that was asked for as it was.
+        transcripts: the decoders' own answer first, then others.
+        complete: False if `max_segments` stopped the search that the settings ask for.
     """
 
     transcripts: tuple[Transcript, ...] = ()
@@ -68,10 +68,11 @@ class Written:
 def written_transcripts(
     model: nn.Module, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, options: DecodeConfig
 ) -> list[Written]:
-    """The transcripts of each of B videos, of which `mask (B, T)` are the valid frames.
+    """The transcripts of each of B videos, whose valid frames are `mask (B, T)`.
 
-    Where no beam is asked for, search is greedy. A beam follows for `best`, and in videos where
-    greedy search comes to no end, which is mostly a loop: there the beam's come first.
+    Search is greedy unless the settings ask for a beam. After greedy search, a beam follows for
+    `best`, and for videos where greedy search does not end (mostly it loops): there, the beam's
+    transcripts come first.
     """
     beam = _Beam.of(options, options.beam_width or 1)
     found = _searched(model, encoded, mask, vocabulary, beam)
@@ -92,7 +93,7 @@ def written_transcripts(
 def _searched(
     model: nn.Module, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, beam: _Beam
 ) -> list[tuple[Transcript, ...]]:
-    """What all decoders write of each video, in one ranking, best first.
+    """What all decoders write for each video, in one ranking, best first.
 
     Greedy search works on the whole batch at once, beam search on one video after the other.
     """
@@ -118,7 +119,7 @@ def _written(
     vocabulary: Vocabulary,
     beam: _Beam,
 ) -> list[tuple[Transcript, ...]]:
-    """What one decoder writes of each video."""
+    """What one decoder writes for each video."""
     if beam.width == 1:
         greedy = greedy_transcripts(
             writer, encoded, mask, vocabulary, max_segments=beam.max_segments
@@ -144,7 +145,7 @@ def _ranked(
     written: Sequence[Transcript],
     length_power: float,
 ) -> tuple[Transcript, ...]:
-    """Different transcripts of one video, by the rank of their mean score; ended ones first."""
+    """Distinct transcripts of one video, by the rank of their mean score; ended ones first."""
     distinct = list({tuple(one.tokens.tolist()): one for one in written}.values())
     tokens = [one.tokens for one in distinct]
     scores = np.mean(
@@ -167,7 +168,7 @@ def segmentation_log_probabilities(
 ) -> NDArray[np.float64]:
     """The decoders' mean log-probability of the transcript of each of K segmentations `(K,)`.
 
-    Each is scored as the decoder would have written it, whose chunks are of its own length.
+    Each is scored as the decoder would have written it, in chunks of the length it learned.
     """
     scores = []
     for part, chunk in zip(writers_of(model, encoded), chunk_fractions, strict=True):
@@ -182,7 +183,7 @@ def aligned_durations(
 ) -> Durations:
     """The durations of a transcript `(S,)` of one video, whose mask is `(1, T)`.
 
-    Assignments of frames to segments by all alignment decoders are averaged.
+    The assignments of frames to segments are averaged over all alignment decoders.
     """
     found = []
     for writer, own in writers_of(model, encoded):
@@ -200,7 +201,7 @@ def aligned_durations(
 def explicit_fractions(
     model: nn.Module, encoded: Encoded, mask: Tensor, vocabulary: Vocabulary, tokens: IntArray
 ) -> NDArray[np.float64]:
-    """The share of the video that each token lasts `(L,)`, from decoders trained to say so."""
+    """The share of the video that each token lasts `(L,)`, from decoders trained to predict it."""
     found = []
     for writer, own in writers_of(model, encoded):
         fractions = _read(writer, own, mask, vocabulary, tokens).fractions

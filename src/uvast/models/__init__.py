@@ -1,6 +1,6 @@
 """The networks.
 
-Notation of all shapes here: B videos in a batch, T frames, S segments, L decoder tokens, C classes,
+Notation for shapes: B videos in a batch, T frames, S segments, L decoder tokens, C classes,
 D model width, F input feature width, N decoder layers, d width of an attention head. Sequences are
 `(B, T, D)` everywhere. A mask `(B, T)` is true on valid frames, which come first.
 """

@@ -44,10 +44,10 @@ class SegmentAttention(nn.Module):
 
 
 class AlignmentDecoder(nn.Module):
-    """One post-norm decoder layer from frames to segments, and a score of every pair.
+    """One post-norm decoder layer from frames to segments, and a score for every pair.
 
     Its attention weights have no dropout of their own: the self-attention's `(T, T)` weights are
-    never stored, and the few segments a frame may belong to are all needed.
+    never stored, and a frame needs all of the few segments it may belong to.
     """
 
     def __init__(self, dimensions: UvastDimensions) -> None:

@@ -4,7 +4,7 @@ Yi, Wen and Jiang, "ASFormer: Transformer for Action Segmentation", BMVC 2021. T
 `asformer` variant of `uvast.models.encoder`.
 
 Queries and keys of a decoder's attention come from its own block, values from the features of the
-stage before. The paper's text also names the concatenation of both for queries and keys; that
+stage before. The paper's text also mentions the concatenation of both for queries and keys; that
 network would have 1.25 M parameters, this one has the published 1.13 M.
 """
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from uvast.config import WindowKind
 
 DECAY = 3.0
-"""The attention of decoder i (from 0) counts exp(-DECAY i)."""
+"""The attention of decoder i (from 0) has the weight exp(-DECAY i)."""
 
 
 @dataclass(frozen=True)
 class AsformerDimensions(StagedDimensions):
-    """The attention's are as in `UvastDimensions`.
+    """Everything an ASFormer is built from; the attention is as in `UvastDimensions`.
 
     Args:
         n_layers: blocks of the encoder and of each decoder; block i has dilation and window 2**i.
@@ -86,7 +86,7 @@ class DecoderBlock(nn.Module):
 
 
 class RefinementDecoder(nn.Module):
-    """One decoder: refines the class probabilities before it in sight of the features before it."""
+    """One decoder: refines the class probabilities of the stage before, given its features."""
 
     def __init__(self, dimensions: AsformerDimensions, weight: float) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class RefinementDecoder(nn.Module):
 
 
 def asformer(dimensions: AsformerDimensions) -> MultiStageNetwork:
-    """Encoder and decoders; each decoder's attention weighs less than that of the one before."""
+    """Encoder and decoders; each decoder's attention has less weight than the one before."""
     encoder = FrameEncoder(
         UvastDimensions(
             n_features=dimensions.n_features,

@@ -1,8 +1,8 @@
 """ASRF: a trunk with two branches, one for the frames' classes and one for segment boundaries.
 
 Ishikawa, Kasai, Aoki and Kataoka, "Alleviating Over-segmentation Errors by Detecting Action
-Boundaries", WACV 2021. Each branch is refined by stages of its own, built like those of MS-TCN:
-the classes' see class probabilities alone, the boundaries' see boundary probabilities alone.
+Boundaries", WACV 2021. Each branch is refined by its own stages, built like those of MS-TCN: one
+branch's stages see only class probabilities, the other's only boundary probabilities.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AsrfDimensions(MsTcnDimensions):
-    """Those of `MsTcnDimensions`; the stages are the trunk and those that refine either branch.
+    """As in `MsTcnDimensions`; the stages are the trunk and those that refine each branch.
 
     Both branches have the same dilations.
     """
 
 
 class BoundaryRefinement(nn.Module):
-    """A stage that sees nothing but the boundary probabilities before it."""
+    """A stage that sees only the boundary probabilities of the stage before."""
 
     def __init__(self, dimensions: AsrfDimensions, dilations: Sequence[int]) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class BoundaryRefinement(nn.Module):
 class Asrf(nn.Module):
     """Trunk, class branch and boundary branch.
 
-    Padding never takes part: a video's outputs are the same alone and in a batch.
+    Padding has no effect: a video's outputs are the same alone and in a batch.
     """
 
     gives_boundaries = True

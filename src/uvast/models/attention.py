@@ -14,8 +14,8 @@ from uvast.models.layers import dropout
 class SelfAttention(nn.Module):
     """Attention of a sequence to itself; the fused kernel never stores the matrix of weights.
 
-    With dropout on them (`rate` above 0) they are stored while training, so it is 0 wherever the
-    sequence is one of frames.
+    With dropout (`rate` above 0) it is stored in training, so the rate is 0 for sequences of
+    frames.
     """
 
     def __init__(self, width: int, n_heads: int, rate: float) -> None:
@@ -56,9 +56,9 @@ class CrossAttention(nn.Module):
     """Attention of a short sequence (L tokens) to a long memory (T frames), with its weights.
 
     The projections of keys and values are applied on the short side: with `k = Wk m`, the score
-    `q · k` is `(Wkᵀ q) · m`, and the weighted sum of `Wv m` is `Wv` of the weighted sum. The memory
-    is thus never projected and serves all layers as it is. The bias of the keys shifts all scores
-    of a query alike, which the softmax does not see. The weights have dropout at `rate`.
+    `q · k` is `(Wkᵀ q) · m`, and the weighted sum of `Wv m` is `Wv` of the weighted sum. So the
+    memory is never projected and serves all layers as it is. The bias of the keys shifts all scores
+    of a query alike, which the softmax ignores. The weights have dropout at `rate`.
     """
 
     def __init__(self, width: int, n_heads: int, rate: float) -> None:
@@ -74,7 +74,7 @@ class CrossAttention(nn.Module):
     def forward(
         self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Attends from `x (B, L, D)` to a memory, whose B may be 1 for all of `x`.
+        """Attends from `x (B, L, D)` to a memory, whose B may be 1 to serve all of `x`.
 
         Keys `(B, T, D)` are scored where the mask `(B, T)` is true, values `(B, T, D)` averaged.
         Returns `(B, L, D)`, and the weights `(B, n_heads, L, T)` before dropout.

@@ -1,18 +1,18 @@
-"""BCN: a cascade of wide stages for ever harder frames, fused, and smoothed up to barriers.
+"""BCN: a cascade of wide stages for harder and harder frames, fused, and smoothed up to barriers.
 
 Wang, Gao, Wang, Li and Wu, "Boundary-Aware Cascade Networks for Temporal Action Segmentation",
-ECCV 2020. Every stage of the cascade sees the input and the features of the stages before it. A
-frame to whose class the stage before gives a probability p weighs exp(-p) where p is above 0.8,
-else exp(p), in a stage's cross-entropy. The stages' probabilities are averaged by the same weights
-(of the likeliest class), smoothed, refined by a narrow stage and smoothed again, by averages over
-neighbours that barriers cut off: the probabilities that a segment starts.
+ECCV 2020. Every stage of the cascade sees the input and the features of the stages before it. In a
+stage's cross-entropy, a frame whose class has probability p in the stage before has the weight
+exp(-p) if p is above 0.8, else exp(p). The stages' probabilities are averaged by the same weights
+(of the likeliest class), smoothed, refined by a narrow stage and smoothed again. Smoothing averages
+neighbours up to barriers, which are the probabilities that a segment starts.
 
 Where this differs from the paper: barriers are learned with the rest from the first epoch on, by
-the loss of boundaries (theirs are trained before, and then with the cascade), so that they are
-boundaries that every decoding can use. They stand between frames, where theirs are frames. The
-stages' average weighs the likeliest class in training, too, where theirs looks at the label. There
-is no second barrier network on resized videos, which smooths the answer four times more: 3.9 M of
-the 16.7 M parameters that are quoted; on GTEA theirs goes without it, too.
+the boundary loss (theirs are trained first, and then with the cascade), so that every decoding can
+use them as boundaries. They stand between frames, where theirs are frames. The stages' average uses
+the weight of the likeliest class in training, too, where theirs uses that of the label. There is no
+second barrier network on resized videos, which smooths the output four more times: it has 3.9 M of
+the 16.7 M parameters quoted, and on GTEA theirs does without it, too.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ BARRIER_DILATIONS = (4, 8, 16)
 
 @dataclass(frozen=True)
 class BcnDimensions(StagedDimensions):
-    """All a BCN is built from.
+    """Everything a BCN is built from.
 
     Args:
         width: D, the width of the cascade and of the barriers' layers.
-        n_stages: stages of the cascade, and the one that fuses them.
-        barrier_window: frames over which the answer is smoothed; odd.
+        n_stages: stages of the cascade, plus the one that fuses them.
+        barrier_window: frames over which the output is smoothed; odd.
     """
 
     width: int = 256
@@ -66,7 +66,7 @@ class BcnDimensions(StagedDimensions):
 
 
 class CascadeStage(nn.Module):
-    """Layers on the input and the features of the stages before, and a classifier of the frames."""
+    """Layers on the input and the features of the stages before, and a frame classifier."""
 
     def __init__(self, dimensions: BcnDimensions, n_before: int) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class CascadeStage(nn.Module):
 class Bcn(nn.Module):
     """Cascade, barriers, and the stage that fuses them.
 
-    Padding never takes part: a video's outputs are the same alone and in a batch.
+    Padding has no effect: a video's outputs are the same alone and in a batch.
     """
 
     gives_boundaries = True
@@ -136,7 +136,7 @@ class Bcn(nn.Module):
 
 
 def frame_weights(logits: Tensor) -> Tensor:
-    """What a frame weighs in the next stage, if it is of a class: of logits `(B, T, C)`, too.
+    """Logits `(B, T, C)` -> a frame's weight in the next stage, for each class it may be of.
 
     `exp(-p)` where this stage gives the class a probability p above `SURE`, else `exp(p)`.
     """
@@ -145,9 +145,9 @@ def frame_weights(logits: Tensor) -> Tensor:
 
 
 def weighted_average(stages: Sequence[Encoded]) -> Tensor:
-    """The stages' probabilities, each frame's averaged by what it weighs in them `(B, T, C)`.
+    """The stages' probabilities, averaged by each frame's weight in them `(B, T, C)`.
 
-    The frame's class is the one that the stage before holds for the likeliest.
+    It is the weight for the class that is likeliest in the stage before.
     """
     weights = [torch.ones_like(stages[0].logits[..., :1])]
     for before, stage in pairwise(stages):

@@ -11,8 +11,8 @@ from uvast.models.convolution import DilatedConvolution
 class BoundaryHead(nn.Module):
     """Convolution over a frame and its neighbours, GELU, linear layer to one number.
 
-    A start shows in how a frame differs from the one before, which a linear layer alone would have
-    to find in the features that tell its class.
+    A start shows in how a frame differs from the one before; a linear layer alone would have to
+    find that in the features that tell its class.
     """
 
     def __init__(self, width: int) -> None:

@@ -1,6 +1,6 @@
 """Config -> model: a new model is one line here, and a file that spells out what it takes.
 
-Installed packages may bring models of their own, as entry points of the group `uvast.models`.
+Installed packages may add models as entry points of the group `uvast.models`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Builder:
-    """How a kind of model comes into being: from config, or from a checkpoint's dimensions."""
+    """How a kind of model is built: from config, or from a checkpoint's dimensions."""
 
     dimensions: type
     model: Callable[[Any], nn.Module]
@@ -60,13 +60,13 @@ BUILDERS: dict[str, Builder] = {
 
 OWN_KINDS = frozenset(BUILDERS)
 MASK_NAME = "mask_token"
-"""The name of the parameter; a checkpoint without it is of a model without one."""
+"""The name of the parameter; a checkpoint without it holds a model without a mask token."""
 PLUGINS = "uvast.models"
 """The group of entry points that name a `Builder`."""
 
 
 def find_builder(kind: str) -> Builder | None:
-    """Our own of this kind, else that of an installed package."""
+    """Our own builder of this kind, else that of an installed package; None if there is none."""
     if kind in BUILDERS:
         return BUILDERS[kind]
     for entry in entry_points(group=PLUGINS, name=kind):
@@ -75,7 +75,7 @@ def find_builder(kind: str) -> Builder | None:
 
 
 def builder_of(kind: str) -> Builder:
-    """As `find_builder`; an unknown kind is an error."""
+    """Like `find_builder`, but an unknown kind is an error."""
     builder = find_builder(kind)
     if builder is None:
         known = dict.fromkeys((*BUILDERS, *entry_points(group=PLUGINS).names))
@@ -101,13 +101,13 @@ def build_model(config: ModelConfig, *, n_features: int, n_classes: int) -> nn.M
 
 
 def described_model(config: ModelConfig) -> nn.Module:
-    """The model that `config` describes, without memory for weights: to ask what it can do."""
+    """The model that `config` describes, without memory for weights: to see what it can do."""
     with torch.device("meta"):
         return build_model(config, n_features=1, n_classes=1)
 
 
 def kind_writes(kind: str) -> bool:
-    """Whether models of a kind write transcripts; of an unknown kind, they do not."""
+    """Whether models of a kind write transcripts; False for an unknown kind."""
     known = find_builder(kind) is not None
     return known and as_writer(described_model(ModelConfig(kind=kind))) is not None
 
@@ -137,12 +137,12 @@ def rebuild_model(kind: str, dimensions: dict[str, Any], *, where: Path) -> nn.M
 
 
 def _names_of(builder: Builder) -> set[str]:
-    """What a model's dimensions are called."""
+    """The names of a model's dimensions."""
     return {item.name for item in dataclasses.fields(builder.dimensions)}
 
 
 def add_mask_token(model: nn.Module, n_features: int) -> None:
-    """What a model sees where frames are hidden in training, learned `(F,)`; it starts at 0."""
+    """Adds the learned vector `(F,)` that replaces hidden frames in training; it starts at 0."""
     model.register_parameter(MASK_NAME, nn.Parameter(torch.zeros(n_features)))
 
 

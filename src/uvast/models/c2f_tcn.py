@@ -1,20 +1,21 @@
-"""C2F-TCN: a U-Net over time whose answer is an ensemble of its finer resolutions.
+"""C2F-TCN: a U-Net over time whose output is an ensemble of its finer resolutions.
 
 Singhania, Rahaman and Yao, "Coarse to Fine Multi-Resolution Temporal Convolutional Network", 2021.
-As published: the input is max-pooled in chunks, at random other sizes in training and at several at
-test; seven blocks of two convolutions (kernel 5), batch norms and ReLUs with six max-pools between
-them; maxima over 2, 3, 5 and 6 of the coarsest frames beside them; six linear up-steps, each joined
-with the block of its resolution; the mean softmax of the four finest.
+As published: the input is max-pooled in chunks, of random sizes in training and of several sizes at
+test time; seven blocks of two convolutions (kernel 5), batch norms and ReLUs, with six max-pools
+between them; maxima over 2, 3, 5 and 6 of the coarsest frames, beside these frames; six steps of
+linear upsampling, each joined with the block of its resolution; the mean softmax of the four finest
+resolutions.
 
 What is ours, where the facts we build on are silent:
 
 - A pool's last run may be shorter than 2, so that a video of any length works.
 - The maxima over 2, 3, 5 and 6 frames share one linear layer down to one channel each.
 - Coarse logits are interpolated before the softmax. The two coarsest up-steps have no classifier:
-  no loss and no answer would look at it.
-- Every video of a batch draws a chunk size of its own.
-- Frames get what is said of their chunk, and losses count frames. Neighbours within a chunk are
-  alike, so that a smoothing of 0.15 from chunk to chunk is one of 0.15 x chunk from frame to frame.
+  neither the loss nor the output would use it.
+- Every video of a batch draws its own chunk size.
+- Frames get the output of their chunk, and losses count frames. Neighbours within a chunk are
+  alike, so a smoothing of 0.15 from chunk to chunk is one of 0.15 x chunk from frame to frame.
 """
 
 from __future__ import annotations
@@ -35,20 +36,20 @@ from uvast.models.resampling import Rate, max_pool, pool_chunks, repeat_chunks, 
 
 KERNEL = 5
 ENCODER_WIDTHS = (2, 2, 2, 1, 1, 1, 1)
-"""Of the blocks on the way down, in widths of the decoder; a max-pool is between two of them."""
+"""Widths of the blocks on the way down, in decoder widths; max-pools lie between the blocks."""
 PYRAMID = (2, 3, 5, 6)
 N_ANSWERS = 4
-"""Finest resolutions that have a say."""
+"""Finest resolutions that are averaged."""
 
 
 @dataclass(frozen=True)
 class C2fTcnDimensions(Dimensions):
-    """All a C2F-TCN is built from.
+    """Everything a C2F-TCN is built from.
 
     Args:
         width: D, the width of the decoder; the encoder's three finest blocks are twice as wide.
         chunk: frames that are pooled into one in training, half of the time.
-        test_chunk_least: the smallest chunk of those averaged at test.
+        test_chunk_least: the smallest of the chunks that are averaged at test time.
         test_chunk_most: the largest one.
     """
 
@@ -68,7 +69,7 @@ class C2fTcnDimensions(Dimensions):
 
 
 class ConvolutionBlock(nn.Module):
-    """Twice a convolution, a batch norm and a ReLU."""
+    """Convolution, batch norm and ReLU, twice."""
 
     def __init__(self, width_in: int, width: int) -> None:
         super().__init__()
@@ -86,14 +87,14 @@ class ConvolutionBlock(nn.Module):
 
 
 class PyramidPooling(nn.Module):
-    """Frames, and beside them maxima over several numbers of them, each in one channel."""
+    """Frames, and beside them maxima over 2, 3, 5 and 6 of them, in one channel each."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.squeeze = nn.Linear(width, 1)
 
     def forward(self, x: Tensor, rate: Rate) -> Tensor:
-        """Frames `(B, T, D)`, zero on padding and never below -> `(B, T, D + 4)`."""
+        """Frames `(B, T, D)`, zero on padding and never negative -> `(B, T, D + 4)`."""
         channels = [x]
         for factor in PYRAMID:
             squeezed = self.squeeze(max_pool(x, factor))
@@ -103,9 +104,9 @@ class PyramidPooling(nn.Module):
 
 
 class C2fTcn(nn.Module):
-    """Encoder, pyramid pooling and decoder; one answer of several resolutions.
+    """Encoder, pyramid pooling and decoder; one output from several resolutions.
 
-    Padding never takes part: in eval mode a video's outputs are the same alone and in a batch.
+    Padding has no effect: in eval mode a video's outputs are the same alone and in a batch.
     """
 
     def __init__(self, dimensions: C2fTcnDimensions) -> None:
@@ -142,7 +143,7 @@ class C2fTcn(nn.Module):
         return Encoded(clear_padding(hidden.mean(0), mask), _log_mean(answers))
 
     def _chunk_sizes(self, n_videos: int) -> list[list[int]]:
-        """Of each video, one drawn size in training, at test every one in turn."""
+        """The chunk size of each video: drawn at random in training, every one in turn at test."""
         least, most = self.dimensions.test_chunk_least, self.dimensions.test_chunk_most
         if self.training:
             return [drawn_chunks(self.dimensions.chunk, n_videos)]
@@ -171,9 +172,9 @@ class C2fTcn(nn.Module):
 
 
 def drawn_chunks(base: int, n_videos: int) -> list[int]:
-    """Chunk sizes for training: half of them `base`, the others log-uniform in its half to double.
+    """Chunk sizes for training: `base` half of the time, else log-uniform from its half to double.
 
-    From torch's global generator, which every epoch seeds anew.
+    They come from torch's global generator, which is seeded again every epoch.
     """
     coins, powers = torch.rand(2, n_videos).tolist()
     return [

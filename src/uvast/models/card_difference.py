@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def card_difference(one: ModelCard, other: ModelCard) -> str | None:
-    """What keeps two models from being asked together, in a few words; None if nothing does."""
+    """What keeps two models from being in one ensemble, in a few words; None if nothing does."""
     if one.vocabulary != other.vocabulary:
         return "their classes differ"
     widths = [card.dimensions.get("n_features") for card in (one, other)]
@@ -26,7 +26,7 @@ def card_difference(one: ModelCard, other: ModelCard) -> str | None:
 
 
 def _without_files(extractor: ExtractorRecord | None) -> ExtractorRecord | None:
-    """Where a model's file lay does not matter: its hash is a part of the version."""
+    """Where a model's file was does not matter: its hash is part of the version."""
     return None if extractor is None else replace(extractor, files=())
 
 

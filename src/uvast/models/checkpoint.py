@@ -1,7 +1,7 @@
-"""One safetensors file a checkpoint: tensors, and a model card as JSON in its header. No pickle.
+"""A checkpoint is one safetensors file: tensors, and a model card as JSON in the header; no pickle.
 
-A file is checked before anything is built from it: its header is of sane size, the card's values
-are of the right types and within limits, and every weight has the shape the card asks for.
+A file is checked before anything is built from it: its header has a sane size, the card's values
+have the right types and are within limits, and every weight has the shape the card asks for.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Text = Annotated[str, Field(max_length=1000)]
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What a checkpoint says of its model.
+    """What a checkpoint says about its model.
 
     Args:
         kind: the model's name in the builder.
@@ -64,8 +64,8 @@ class ModelCard:
         selection: how this epoch was chosen; never on the test side.
         decoding: length models, transitions and weights, as `uvast.inference` reads them.
         config: the run's whole config, as plain values.
-        extractor: what made the features it was trained on, if that is known.
-        members: of an ensemble, the cards of its members.
+        extractor: what made the features it was trained on, if known.
+        members: for an ensemble, the cards of its members.
     """
 
     kind: Text
@@ -84,7 +84,7 @@ class ModelCard:
 
     @property
     def is_scaled(self) -> bool:
-        """Whether its config says that features are scaled; runs of old do not say."""
+        """Whether its config says that features are scaled; old runs do not say."""
         settings = self.config.get("train")
         return isinstance(settings, dict) and settings.get("scaling") is True
 
@@ -150,7 +150,7 @@ def model_tensors(model: nn.Module) -> dict[str, Tensor]:
 
 
 def scaling_tensors(scaling: Scaling | None) -> dict[str, Tensor]:
-    """A scaling under its checkpoint names; none without one."""
+    """A scaling under its checkpoint names; empty without one."""
     if scaling is None:
         return {}
     values = (scaling.mean, scaling.deviation)
@@ -165,7 +165,7 @@ def write_checkpoint(
 ) -> None:
     """Writes a checkpoint atomically; `extra` are further entries of the header."""
     metadata = {"format": FORMAT, "card": card.as_json(), **(extra or {})}
-    # Names of one storage (shared weights) would be refused: every tensor is written on its own.
+    # Tensors that share storage (shared weights) would be refused: each one is written on its own.
     owned = {name: value.detach().cpu().clone() for name, value in tensors.items()}
     with atomic_path(path) as temporary:
         try:
@@ -204,7 +204,7 @@ def load_model(path: Path) -> tuple[nn.Module, ModelCard]:
         model = _untrained(card, weights, path)
     check_weights(model, weights, "its own model card", where=path, remedy="train again")
     kinds = {one.kind for one in card.members or (card,)}
-    if kinds - OWN_KINDS:  # another package's may keep more than weights
+    if kinds - OWN_KINDS:  # another package's model may keep more than weights
         model = _untrained(card, weights, path)
     owned = {name: value.clone() for name, value in weights.items()}  # the file may change
     model.load_state_dict(owned, assign=True)
@@ -215,7 +215,7 @@ def load_model(path: Path) -> tuple[nn.Module, ModelCard]:
 def check_weights(
     model: nn.Module, weights: Mapping[str, Tensor], what: str, *, where: Path, remedy: str
 ) -> None:
-    """Refuses weights that are not those of a model, by name, shape and type.
+    """Refuses weights whose names, shapes or types are not those of a model.
 
     The error says that the file `where` does not fit `what`.
     """

@@ -41,13 +41,13 @@ class DilatedConvolution(nn.Module):
 def dilated_convolution(x: Tensor, weight: Tensor, bias: Tensor, dilation: int) -> Tensor:
     """`y[t] = b + sum over k of x[t + (k - h) dilation] W[k]`, with h = (K - 1) / 2.
 
-    Of `x (B, T, D)`, `weight (K, D, D')` with K odd, and `bias (D',)`; the dilation may exceed T.
+    Takes `x (B, T, D)`, `weight (K, D, D')` with odd K, and `bias (D',)`; dilation may exceed T.
     """
     return _DilatedConvolution.apply(x, weight, bias, dilation)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _DilatedConvolution(torch.autograd.Function):
-    """A product a tap, of shifted views, accumulated in place: nothing is copied or unfolded."""
+    """One product per tap, on shifted views, summed in place: nothing is copied or unfolded."""
 
     @staticmethod
     def forward(ctx, x: Tensor, weight: Tensor, bias: Tensor, dilation: int) -> Tensor:  # type: ignore[no-untyped-def]

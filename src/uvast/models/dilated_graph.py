@@ -14,15 +14,15 @@ from torch.nn import functional
 
 N_PAIRS = 9
 LEAST_SQUARE = 1e-6
-"""Of the length of a frame, where it divides: frames of zeros have cosines of zero."""
+"""The smallest squared norm of a frame to divide by: frames of zeros have cosines of zero."""
 REACH = 2
-"""A frame hears of others as far as so many dilations: two outer nodes of one graph."""
+"""How many dilations away a frame still receives from: two outer nodes of one graph."""
 
 
 def missing_pairs(mask: Tensor | None, n_frames: int, dilation: int, like: Tensor) -> Tensor:
     """The pairs of each graph that do not exist `(B or 1, T, 9)`, on the device of `like`.
 
-    A node outside the video does not; the graph of a frame of padding is that frame alone.
+    A node outside the video does not exist; the graph of a padding frame is that frame alone.
     """
     valid = like.new_ones((1, n_frames), dtype=torch.bool) if mask is None else mask
     before = _later(valid, dilation) & valid
@@ -40,7 +40,7 @@ def cosines(x: Tensor, dilation: int) -> Tensor:
 
 
 def spread(x: Tensor, adjacency: Tensor, dilation: int) -> Tensor:
-    """What a frame receives as a node of its graphs, in sum over them.
+    """What a frame receives as a node of its graphs, summed over them.
 
     Args:
         x: frames `(B, T, D)`.
@@ -54,12 +54,12 @@ def spread(x: Tensor, adjacency: Tensor, dilation: int) -> Tensor:
 
 
 def _later(x: Tensor, n_frames: int) -> Tensor:
-    """`x (B, T)` so many frames later, 0 or False at first."""
+    """`x (B, T)` delayed by `n_frames`, with 0 or False first."""
     return functional.pad(x[:, :-n_frames], (min(n_frames, x.shape[1]), 0))
 
 
 class _Neighbours(torch.autograd.Function):
-    """Products of each frame `(B, T, D)` with those one and two dilations later, two of `(B, T)`.
+    """Products of each frame `(B, T, D)` with those one and two dilations later, `(B, T)` each.
 
     They are 0 where there is no later frame.
     """
@@ -123,7 +123,7 @@ class _Spread(torch.autograd.Function):
 
 
 def _shifts(dilation: int) -> list[tuple[int, slice, slice]]:
-    """Entries of the band but the middle one: which, the frames that have it, those it tells of."""
+    """The band's entries but the middle one: index, frames that receive, frames that they read."""
     found = []
     for k in range(1, REACH + 1):
         early, late = slice(None, -k * dilation), slice(k * dilation, None)

@@ -1,4 +1,4 @@
-"""Dimensions, all that decides a model's shapes: what those of every model share, and UVAST's."""
+"""Dimensions, which decide all shapes of a model: what every model has in common, and UVAST's."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CHOICES = {"encoder": get_args(EncoderKind), "window": get_args(WindowKind)}
 
 WIDEST = 2**16
 MOST = {"n_features": 2**20, "layers": 33, "stages": 32, "n_heads": 256}
-"""Of a count, by how its name ends; layer i looks 2**i frames far, so that 33 see 100 days."""
+"""Largest counts, by how their names end; layer i looks 2**i frames away, so 33 see 100 days."""
 
 
 def check_dimensions(dimensions: Any) -> None:
-    """Counts and widths are positive and not huge, dropout rates lie in [0, 1), kinds are known.
+    """Checks that counts and widths are positive and not huge, rates in [0, 1), kinds known.
 
     Args:
         dimensions: the dataclass of any model.
@@ -52,8 +52,8 @@ def stage_dilations(
     Args:
         dilations: one for each layer of a stage, which all stages share, or one for each layer of
             every stage.
-        n_layers: of a stage.
-        n_stages: that have dilations to set.
+        n_layers: layers per stage.
+        n_stages: stages that have dilations to set.
     """
     if not dilations:
         return (tuple(2**index for index in range(n_layers)),) * n_stages
@@ -71,7 +71,7 @@ def stage_dilations(
 
 
 def _check_dilations(dilations: Any) -> None:
-    """Whole numbers; they may come from a checkpoint."""
+    """Refuses all but whole numbers in range; they may come from a checkpoint."""
     most = 2 ** MOST["layers"]
     is_list = isinstance(dilations, list | tuple)
     if not is_list or not all(type(one) is int and 1 <= one <= most for one in dilations):
@@ -86,7 +86,7 @@ SETTINGS = {"n_layers": "n_encoder_layers", "dropout": "encoder_dropout"}
 
 @dataclass(frozen=True)
 class Dimensions:
-    """All a model is built from; a checkpoint holds it beside the weights.
+    """Everything a model is built from; a checkpoint holds it beside the weights.
 
     Args:
         n_features: F, the width of the input features.
@@ -103,7 +103,7 @@ class Dimensions:
     def from_config(
         cls, config: ModelConfig, n_features: int, n_classes: int, **others: object
     ) -> Self:
-        """Those that the settings of their names give, or `others`; one without has its default."""
+        """From the settings of the same names, or `others`; without a setting, the default."""
         names = {one.name: SETTINGS.get(one.name, one.name) for one in dataclasses.fields(cls)}
         found = {
             name: getattr(config, setting)
@@ -115,7 +115,7 @@ class Dimensions:
 
 @dataclass(frozen=True)
 class StagedDimensions(Dimensions):
-    """Those of a network of equal stages.
+    """The dimensions of a network of equal stages.
 
     Args:
         width: D, the width of every layer.
@@ -134,7 +134,7 @@ class StagedDimensions(Dimensions):
 
 @dataclass(frozen=True)
 class UvastDimensions(Dimensions):
-    """All a `Uvast` is built from.
+    """Everything a `Uvast` is built from.
 
     Args:
         width: D, the width of every layer.
@@ -200,7 +200,7 @@ class UvastDimensions(Dimensions):
     def from_config(
         cls, config: ModelConfig, n_features: int, n_classes: int, **others: object
     ) -> Self:
-        """Where a setting has 0 for none, the dimension has None."""
+        """Settings in which 0 stands for none become None."""
         own = {
             "attention_smoothing": config.attention_smoothing or None,
             "n_refinement_stages": config.refinement_stages or None,

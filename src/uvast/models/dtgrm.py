@@ -2,15 +2,15 @@
 
 Wang, Hu, Li and Dou, "Temporal Relational Modeling with Self-Supervision for Action Segmentation",
 AAAI 2021. A layer has two graphs around each frame, one whose links are the cosines of its frames
-and one whose links are learned, each with a weight of its own. In training, every video goes
-through the network once more with a fifth of its frames swapped in pairs: each stage has to find
-the swapped frames and to name the class that belongs at each place all the same, from the frames
-around it (the labels of the places, not of the frames that now stand there).
+and one whose links are learned, each with its own weights. In training, every video goes through
+the network once more with a fifth of its frames swapped in pairs: each stage has to find the
+swapped frames and, from the frames around them, still name the class that belongs at each place
+(the label of the place, not of the frame that is there now).
 
-Where the paper leaves a choice: links are normalised by a softmax over the pairs of a graph that
-exist, so that padding and frames outside the video take no part; a frame's bias counts once, not
-once a graph; swapped videos have no smoothing loss. They share the input layer's result, for which
-the order of the frames is nothing.
+Where the paper leaves a choice: links are normalised by a softmax over the existing pairs of a
+graph, so that padding and frames outside the video have no effect; a frame's bias counts once, not
+once per graph; swapped videos have no smoothing loss. They share the input layer's result, which
+does not depend on the order of the frames.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ SWAPPED_SHARE = 0.2
 DETECTION = 2.0
 """Weight of finding the swapped frames."""
 CORRECTION = 0.5
-"""Weight of the classes of a video with swapped frames."""
+"""Weight of classifying the frames of a video with swapped frames."""
 
 
 @dataclass(frozen=True)
 class DtgrmDimensions(StagedDimensions):
-    """All a DTGRM is built from; all stages but the first are of graph layers."""
+    """Everything a DTGRM is built from; all stages but the first have graph layers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ class GraphLayer(nn.Module):
         Args:
             x: frames `(B, T, D)`, zero on padding.
             mask: valid ones `(B, T)`, or None if all are.
-            missing: what `missing_pairs` says of the graphs `(B or 1, T, 9)`.
+            missing: the `missing_pairs` of the graphs `(B or 1, T, 9)`.
         """
         learned = dilated_convolution(x, self.link_weight, self.link_bias, self.dilation)
         links = torch.stack((cosines(x, self.dilation), learned))  # (2, B, T, 9)
@@ -95,7 +95,7 @@ class GraphLayer(nn.Module):
 
 
 class GraphStage(nn.Module):
-    """Graph layers on the class probabilities before, and a classifier of the frames."""
+    """Graph layers on the class probabilities of the stage before, and a frame classifier."""
 
     def __init__(self, dimensions: DtgrmDimensions) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class GraphStage(nn.Module):
 class Dtgrm(nn.Module):
     """A stage of residual layers, stages of graph layers, and a detector of swaps for each.
 
-    Padding never takes part: a video's outputs are the same alone and in a batch.
+    Padding has no effect: a video's outputs are the same alone and in a batch.
     """
 
     def __init__(self, dimensions: DtgrmDimensions) -> None:
@@ -163,7 +163,7 @@ class Dtgrm(nn.Module):
     def own_terms(
         self, encoded: Encoded, features: Tensor, mask: Tensor, targets: Targets
     ) -> Mapping[str, Tensor]:
-        """Finding the swapped frames, and the classes that belong in their places."""
+        """Losses of finding the swapped frames, and the classes that belong in their places."""
         assert isinstance(encoded, SwappedEncoded), "encoded in training"
         truth = encoded.is_swapped.to(features.dtype)
         labels = targets.frame_labels
@@ -191,9 +191,9 @@ class Dtgrm(nn.Module):
 
 
 def swapped_places(lengths: Sequence[int], n_frames: int) -> Tensor:
-    """Where the frame now at each place is from `(B, T)`: pairs of a video's frames change places.
+    """Where the frame at each place comes from `(B, T)`: pairs of a video's frames change places.
 
-    They are drawn from torch's generator, a fifth of the frames of each video; padding stays.
+    They are a fifth of each video's frames, drawn from torch's generator; padding stays.
     """
     places = torch.arange(n_frames).repeat(len(lengths), 1)
     for row, length in zip(places, lengths, strict=True):

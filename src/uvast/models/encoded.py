@@ -1,4 +1,4 @@
-"""What a model says of the frames: the record that every model's `encode` returns."""
+"""What a model says about the frames: the record that every model's `encode` returns."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Encoded:
-    """What a model makes of the frames.
+    """A model's output for the frames.
 
     Args:
         features: frame features `(B, T, D)`, zero on padding.
-        logits: class scores of the frames `(B, T, C)`; of an ensemble, log-probabilities.
+        logits: class scores of the frames `(B, T, C)`; for an ensemble, log-probabilities.
         boundaries: log-odds that a segment starts at a frame `(B, T)`; None if the model has no
-            such output. A cut is as likely as anywhere where they are 0 (docs/method.md,
+            such output. Where they are 0, a cut is as likely as anywhere (docs/method.md,
             Boundaries).
-        earlier: what the stages before this one made of them, in order. Training gives each its
-            loss; nothing else looks at them.
-        members: of an ensemble, what each of its members makes of them.
-        frame_weights: what a frame weighs in the cross-entropy of these logits, for each class that
-            it may be of `(B, T, C)`; None if all weigh the same.
+        earlier: the outputs of the stages before this one, in order. Training gives each its loss;
+            nothing else uses them.
+        members: for an ensemble, the output of each of its members.
+        frame_weights: a frame's weight in the cross-entropy of these logits, for each class that
+            it may be of `(B, T, C)`; None if all have the same weight.
     """
 
     features: Tensor
@@ -37,7 +37,7 @@ class Encoded:
 
     @classmethod
     def chained(cls, stages: Sequence[Encoded]) -> Encoded:
-        """The last of some stages, which keeps the others as its earlier ones."""
+        """The last of some stages, with the others as its earlier ones."""
         *earlier, last = stages
         return replace(last, earlier=tuple(earlier))
 
@@ -48,11 +48,11 @@ class Encoded:
 
     @property
     def log_probabilities(self) -> Tensor:
-        """Of the classes, for each frame `(B, T, C)`."""
+        """The log-probabilities of each frame's classes `(B, T, C)`."""
         return self.logits if self.members else self.logits.log_softmax(-1)
 
     def alone(self, mask: Tensor) -> Iterator[tuple[Encoded, Tensor]]:
-        """Each video of the batch by itself, see `video`, with its mask `(1, T)`, all True."""
+        """Each video of the batch by itself (see `video`), with its mask `(1, T)`, all True."""
         for index, n_frames in enumerate(mask.sum(1).tolist()):
             yield self.video(index, n_frames), mask[index : index + 1, :n_frames]
 

@@ -76,8 +76,8 @@ class PlainEncoderLayer(nn.Module):
 class FrameEncoder(nn.Module):
     """Input features to frame features and frame logits.
 
-    `uvast` and `asformer` cost O(T) time and memory. `plain` sees all frames from every frame and
-    costs O(T²) time, O(T) memory; sinusoidal positions tell it the order of the frames.
+    `uvast` and `asformer` cost O(T) time and memory. In `plain`, every frame sees all frames, which
+    costs O(T²) time and O(T) memory; sinusoidal positions tell it the order of the frames.
     """
 
     def __init__(self, dimensions: UvastDimensions) -> None:
@@ -109,7 +109,7 @@ def clear_padding(x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def checked_mask(features: Tensor, mask: Tensor | None, n_features: int) -> Tensor | None:
-    """Refuses features that are not `(B, T, F)`; returns what `padding_only` makes of the mask."""
+    """Refuses features that are not `(B, T, F)`; returns `padding_only` of the mask."""
     if features.ndim != 3 or features.shape[2] != n_features:
         raise InputError(
             f"features of shape {tuple(features.shape)}",
@@ -119,5 +119,5 @@ def checked_mask(features: Tensor, mask: Tensor | None, n_features: int) -> Tens
 
 
 def padding_only(mask: Tensor | None) -> Tensor | None:
-    """The mask, or None if it hides nothing: the fast paths know no padding."""
+    """The mask, or None if it hides nothing: the fast paths take no mask."""
     return None if mask is None or bool(mask.all()) else mask

@@ -1,6 +1,6 @@
-"""Several models as one: their frame posteriors are averaged, and those that can write transcripts.
+"""Several models as one: all frame posteriors are averaged, and all transcript decoders write.
 
-Each member keeps its own scaling of the features: an ensemble takes them as they are.
+Each member scales the features in its own way: an ensemble takes them as they are.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from uvast.models.protocols import Writer
 
 _BLOCK = 2**12
-"""Frames that are scaled together: float64 takes twice the memory."""
+"""Frames scaled at a time, because float64 takes twice the memory."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class EnsembleDimensions:
 
 
 class Scaler(nn.Module):
-    """Scales features as `Scaling` does, to the bit; the numbers are a part of the weights."""
+    """Scales features as `Scaling` does, to the bit; the numbers are part of the weights."""
 
     mean: Tensor
     deviation: Tensor
@@ -45,7 +45,7 @@ class Scaler(nn.Module):
 
     @property
     def scaling(self) -> Scaling:
-        """The same as a record; an InputError if the numbers make none."""
+        """The same as a record; raises InputError if the numbers are not a scaling."""
         return Scaling(self.mean.cpu().numpy(), self.deviation.cpu().numpy())
 
     def forward(self, features: Tensor, mask: Tensor | None) -> Tensor:
@@ -58,11 +58,11 @@ class Scaler(nn.Module):
 
 
 class Ensemble(nn.Module):
-    """Models of the same classes and features, which are asked side by side.
+    """Models of the same classes and features that work as one.
 
     Args:
         members: at least one, of any kinds.
-        scaled: whether each of them has a scaling of its own.
+        scaled: whether each of them has its own scaling.
     """
 
     def __init__(self, members: Sequence[nn.Module], scaled: Sequence[bool]) -> None:
@@ -80,7 +80,7 @@ class Ensemble(nn.Module):
         return all(map(gives_boundaries, self.members))
 
     def set_scaling(self, index: int, scaling: Scaling) -> None:
-        """Gives a member that has one its scaling."""
+        """Sets the scaling of a member that has one."""
         scaler = cast("Scaler", self.scalers[str(index)])
         scaler.mean.copy_(torch.from_numpy(scaling.mean))
         scaler.deviation.copy_(torch.from_numpy(scaling.deviation))
@@ -92,9 +92,9 @@ class Ensemble(nn.Module):
             scaled = features
             if str(index) in self.scalers:
                 scaled = self.scalers[str(index)](features, mask)
-            # the models themselves take no mask for a mask without padding
+            # the protocol asks for a mask, but all models take None for one without padding
             one = as_frame_model(member).encode(scaled, cast("Tensor", mask))
-            found.append(replace(one, earlier=()))  # their memory is free again
+            found.append(replace(one, earlier=()))  # frees their memory
         boundaries = [one.boundaries for one in found if one.boundaries is not None]
         return Encoded(
             torch.cat([one.features for one in found], dim=-1),
@@ -105,7 +105,7 @@ class Ensemble(nn.Module):
 
 
 def mean_probabilities(log_probabilities: Sequence[Tensor]) -> Tensor:
-    """The logarithm of the mean of probabilities; of equal ones, it is theirs to the bit."""
+    """The logarithm of the mean of probabilities; equal ones stay the same to the bit."""
     stacked = torch.stack(list(log_probabilities))
     highest = stacked.amax(0)
     highest = torch.where(highest.isneginf(), torch.zeros_like(highest), highest)
@@ -113,18 +113,18 @@ def mean_probabilities(log_probabilities: Sequence[Tensor]) -> Tensor:
 
 
 def members_of(model: nn.Module) -> tuple[nn.Module, ...]:
-    """The models that a model is made of: itself, if it is no ensemble."""
+    """The models that a model is made of: itself, if it is not an ensemble."""
     return tuple(model.members) if isinstance(model, Ensemble) else (model,)
 
 
 def writers(model: nn.Module) -> tuple[Writer, ...]:
-    """Those of them that write transcripts; a frame-wise model does not."""
+    """The members of a model that write transcripts; a frame-wise model does not."""
     found = (as_writer(one) for one in members_of(model))
     return tuple(one for one in found if one is not None)
 
 
 def writers_of(model: nn.Module, encoded: Encoded) -> tuple[tuple[Writer, Encoded], ...]:
-    """The same, each with what it made of the frames itself."""
+    """The same, each with its own output for the frames."""
     pairs = zip(members_of(model), encoded.members or (encoded,), strict=True)
     found = ((as_writer(one), own) for one, own in pairs)
     return tuple((one, own) for one, own in found if one is not None)

@@ -27,7 +27,7 @@ def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
 
 
 class _Dropout(torch.autograd.Function):
-    """`x * (bits >= threshold) * scale`; keeps a byte or two an entry for the backward pass."""
+    """`x * (bits >= threshold) * scale`; keeps one or two bytes per entry for the backward pass."""
 
     @staticmethod
     def forward(ctx, x: Tensor, bits: Tensor, threshold: int, scale: float) -> Tensor:  # type: ignore[no-untyped-def]
@@ -42,7 +42,7 @@ class _Dropout(torch.autograd.Function):
 
 
 def _drop(x: Tensor, bits: Tensor, threshold: int, scale: float) -> Tensor:
-    # Compared as floats, in place: a mask of booleans would be converted, slowly, to multiply.
+    # Compared as floats, in place: multiplying by booleans would convert them, slowly.
     return bits.to(x.dtype).ge_(threshold).mul_(x).mul_(scale)
 
 
@@ -59,7 +59,7 @@ def sinusoidal_positions(first: int, n_positions: int, width: int, like: Tensor)
 
 
 class InputProjection(nn.Module):
-    """Linear layer F -> D behind channel dropout.
+    """Linear layer F -> D after channel dropout.
 
     Dropping a channel of the input is the same as dropping a column of the weight, which is far
     smaller: the `(T, F)` input is read once, never copied, and may be a transposed view.

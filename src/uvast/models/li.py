@@ -1,12 +1,12 @@
 """The network of Li et al.: MS-TCN whose first stage is two towers of different kernels.
 
 Li, Abu Farha and Gall, "Temporal Action Segmentation from Timestamp Supervision", CVPR 2021. How it
-learns from timestamps is no part of the network: see `uvast.supervision.energy` and
+learns from timestamps is not part of the network: see `uvast.supervision.energy` and
 `uvast.training.losses.confidence_loss`, which any model can use.
 
-Each tower is a whole stage, with an input layer and a classifier of its own; their features and
-their logits are summed. That both are, and that the features by which pseudo-labels are cut are
-those of the last stage, is our choice.
+Each tower is a whole stage, with its own input layer and classifier; their features and their
+logits are summed. Summing both is our choice, and so is cutting pseudo-labels by the features of
+the last stage.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 KERNELS = (3, 5)
-"""Of the two towers."""
+"""Kernel sizes of the two towers."""
 
 
 @dataclass(frozen=True)
 class LiDimensions(MsTcnDimensions):
-    """Those of `MsTcnDimensions`; both towers have the layers and dilations of the first stage."""
+    """As in `MsTcnDimensions`; both towers have the layers and dilations of the first stage."""
 
 
 class Towers(nn.Module):
-    """A stage of each kernel on the input features, summed."""
+    """One stage per kernel size on the input features, summed."""
 
     def __init__(self, dimensions: LiDimensions, dilations: Sequence[int]) -> None:
         super().__init__()

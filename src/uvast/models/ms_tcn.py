@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MsTcnDimensions(StagedDimensions):
-    """All an MS-TCN is built from.
+    """Everything an MS-TCN is built from.
 
     Args:
-        dilations: of the layers, see `stage_dilations`; layer i has 2**i if there are none.
+        dilations: of the layers, see `stage_dilations`; if empty, layer i has 2**i.
     """
 
     dilations: tuple[int, ...] = ()
@@ -40,7 +40,7 @@ class MsTcnDimensions(StagedDimensions):
 
     @property
     def dilations_of_stages(self) -> tuple[tuple[int, ...], ...]:
-        """Of each stage's layers."""
+        """The dilations of each stage's layers."""
         return stage_dilations(self.dilations, self.n_layers, self.n_stages)
 
 
@@ -60,7 +60,7 @@ class DilatedResidualLayer(nn.Module):
 
 
 class Stage(nn.Module):
-    """A 1x1 convolution into the model's width, layers, and a classifier of the frames.
+    """A 1x1 convolution to the model's width, layers, and a frame classifier.
 
     Layers take `(x, mask)` and keep the shape of `x`.
     """
@@ -82,7 +82,7 @@ class Stage(nn.Module):
 
 
 class Refinement(nn.Module):
-    """A stage after the first: sees nothing but the class probabilities before it."""
+    """A stage after the first: sees only the class probabilities of the stage before."""
 
     def __init__(
         self,
@@ -106,12 +106,12 @@ class Refinement(nn.Module):
 class MultiStageNetwork(nn.Module):
     """A stage that predicts frame logits, then stages that refine them.
 
-    Padding never takes part: a video's outputs are the same alone and in a batch.
+    Padding has no effect: a video's outputs are the same alone and in a batch.
 
     Args:
         dimensions: what the network was built from.
         prediction: `(features, mask)` -> frame features and logits.
-        refinements: each takes the `Encoded` of the stage before and the mask, and gives its own.
+        refinements: each takes the `Encoded` of the stage before and the mask, and returns its own.
     """
 
     def __init__(
@@ -168,6 +168,6 @@ def refinements(dimensions: Any, dilations: Sequence[Sequence[int]]) -> Iterator
 def residual_layers(
     width: int, n_layers: int, rate: float, dilations: Sequence[int] = (), *, kernel: int = 3
 ) -> Iterator[nn.Module]:
-    """Layers with the given dilations, one each, or else doubling ones; with dropout at a rate."""
+    """Layers with the given dilations, one each, else doubling ones, and dropout at `rate`."""
     for dilation in dilations or [2**index for index in range(n_layers)]:
         yield DilatedResidualLayer(width, dilation, rate, kernel)

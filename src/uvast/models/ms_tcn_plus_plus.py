@@ -36,14 +36,14 @@ class MsTcnPlusPlusDimensions(MsTcnDimensions):
 
     @property
     def dilations_of_stages(self) -> tuple[tuple[int, ...], ...]:
-        """Of each stage's layers, but for the first."""
+        """The dilations of the layers of each stage after the first."""
         return stage_dilations(self.dilations, self.n_layers, self.n_stages - 1)
 
     @classmethod
     def from_config(
         cls, config: ModelConfig, n_features: int, n_classes: int, **others: object
     ) -> Self:
-        """The first stage has a layer more."""
+        """The first stage has one more layer."""
         own = {"n_prediction_layers": config.n_encoder_layers + 1, **others}
         return super().from_config(config, n_features, n_classes, **own)
 

@@ -7,11 +7,11 @@ with max-pools between them feeds both branches: one classifies the frames, the 
 soft mask for each segment, and the frame branch's mean log-probabilities under a mask have to name
 the segment's action: the gradient teaches both branches.
 
-Chosen here, where the facts at hand are silent: pools follow the layers 2, 3, 5 and 9; a layer norm
-ends the backbone, without which plain gradient descent is slow; frames between the centres of
+What is ours, where the facts we build on are silent: pools follow layers 2, 3, 5 and 9; a layer
+norm ends the backbone, without which plain gradient descent is slow; frames between the centres of
 pooled ones are interpolated; a mask's edges are sigmoids as wide as a tenth of the video's mean
-segment; log-lengths within ±2 are free of the length loss; and with labels, the lengths learn by
-the divergence of their shares of the video from the true ones.
+segment; log-lengths within ±2 have no length loss; and with labels, the lengths learn from the
+divergence of their shares of the video from the true ones.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 POOLED = (1, 2, 4, 8)
 """Layers, counted from 0, whose output is pooled."""
 SOFTNESS = 0.1
-"""Of a mask's edges, in mean segments of the video."""
+"""The width of a mask's edges, in mean segments of the video."""
 FREE_LENGTH = 2.0
 """How far from 0 a log-length may be before it costs anything."""
 LENGTH_WEIGHT = 0.1
@@ -55,14 +55,14 @@ LENGTH_WEIGHT = 0.1
 
 @dataclass(frozen=True)
 class MuconDimensions(Dimensions):
-    """All a MuCon is built from.
+    """Everything a MuCon is built from.
 
     Args:
         width: D, the width of every layer; even.
         n_layers: layers of the backbone; layer i has dilation 2**i, in frames as pooled by then.
         dropout: rate inside every layer of the backbone.
         channel_dropout: rate at which whole input channels are dropped.
-        decoder_dropout: rate on what the segment branch is told and on what it says.
+        decoder_dropout: rate on the inputs and outputs of the segment branch.
     """
 
     width: int = 128
@@ -81,11 +81,11 @@ class MuconDimensions(Dimensions):
 
 @dataclass(frozen=True)
 class MuconEncoded(Encoded):
-    """With what the segment branch has read of the pooled frames.
+    """An `Encoded` with what the segment branch has read from the pooled frames.
 
     Args:
         read: `(B, T', D)`, zero on padding.
-        stride: frames that are pooled to one.
+        stride: frames that are pooled into one.
     """
 
     read: Tensor = field(kw_only=True)
@@ -101,7 +101,7 @@ class MuconEncoded(Encoded):
 class Mucon(nn.Module):
     """Backbone, frame branch and segment branch.
 
-    Padding never takes part: a video's outputs are the same alone and in a batch.
+    Padding has no effect: a video's outputs are the same alone and in a batch.
     """
 
     writes_transcripts = True
@@ -157,7 +157,7 @@ class Mucon(nn.Module):
     def written_terms(
         self, encoded: Encoded, decoded: Decoded, mask: Tensor, targets: Targets
     ) -> Mapping[str, Tensor]:
-        """Consistency of both branches, the lengths' own loss, and that of labelled lengths."""
+        """Losses of the branches' consistency, of the lengths alone, and of labelled lengths."""
         assert isinstance(decoded, WrittenLengths), "of this model"
         assert decoded.fractions is not None, "of this model"
         is_segment = targets.transcript != PADDING
@@ -170,13 +170,13 @@ class Mucon(nn.Module):
         }
 
     def _memory(self, encoded: Encoded, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """What was read, and which of it is valid; a pooled frame is if its first one is."""
+        """What was read, and which of it is valid; a pooled frame is valid if its first one is."""
         assert isinstance(encoded, MuconEncoded), "of this model"
         mask = padding_only(mask)
         return encoded.read, None if mask is None else mask[:, :: self.stride]
 
     def _frame_weights(self, weights: Tensor, encoded: Encoded, mask: Tensor | None) -> Tensor:
-        """Weights of pooled frames `(N, B, L, T')` shared out to their frames `(N, B, L, T)`."""
+        """Weights of pooled frames `(N, B, L, T')`, shared among their frames `(N, B, L, T)`."""
         n_videos, n_frames, _ = encoded.features.shape
         valid = weights.new_ones((n_videos, n_frames)) if mask is None else mask.to(weights)
         spare = -n_frames % self.stride
@@ -186,10 +186,10 @@ class Mucon(nn.Module):
 
 
 def soft_masks(fractions: Tensor, n_segments: Tensor, mask: Tensor) -> Tensor:
-    """How much each frame is of each segment, `(B, S, T)`, differentiable in the shares.
+    """How much each frame belongs to each segment `(B, S, T)`, differentiable in the shares.
 
     A mask is the difference of two sigmoids, at a segment's start and end, so that the masks of a
-    video overlap at cuts and add up to about 1. Shares `(B, S)` are 0 where no segment is.
+    video overlap at cuts and add up to about 1. Shares `(B, S)` are 0 where there is no segment.
 
     Args:
         fractions: each segment's share of its video, in order.
@@ -208,7 +208,7 @@ def soft_masks(fractions: Tensor, n_segments: Tensor, mask: Tensor) -> Tensor:
 def consistency_loss(logits: Tensor, masks: Tensor, transcript: Tensor) -> Tensor:
     """Cross-entropy of the segments' actions, from mean log-probabilities under their masks `()`.
 
-    The mean of logits differs from that of log-probabilities by what a softmax does not see.
+    Mean logits will do: they differ from mean log-probabilities by what the softmax ignores.
 
     Args:
         logits: of the frames `(B, T, C)`.
@@ -224,7 +224,7 @@ def consistency_loss(logits: Tensor, masks: Tensor, transcript: Tensor) -> Tenso
 
 
 def length_loss(log_lengths: Tensor, is_segment: Tensor) -> Tensor:
-    """How far log-lengths `(B, S)` leave what is free, mean over segments, then over videos `()`.
+    """How far log-lengths `(B, S)` are beyond ±`FREE_LENGTH`, mean over segments, then videos `()`.
 
     It keeps a segment from taking all of a video, and from vanishing.
     """

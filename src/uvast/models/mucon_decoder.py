@@ -1,8 +1,8 @@
 """MuCon's segment branch: a recurrent network that writes actions and how long each lasts.
 
-A bidirectional LSTM reads the pooled frames; an LSTM writes one action after the other. It looks at
-what was read by attention, and what it has looked at is an input of its next step. The share of the
-video that a segment lasts is the softmax of the segments' log-lengths.
+A bidirectional LSTM reads the pooled frames; an LSTM writes one action after the other. It attends
+to what was read, and what it has seen is an input to its next step. The segments' shares of the
+video are the softmax of their log-lengths.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WrittenLengths(Decoded):
-    """Of one layer (N = 1), and with lengths; shares that are of no segment are 0.
+    """A `Decoded` of one layer (N = 1), with lengths; shares are 0 where no segment follows.
 
     Args:
-        log_lengths: `(B, L)`, before they are made shares; of any value where no segment follows.
+        log_lengths: `(B, L)`, before they become shares; arbitrary where no segment follows.
     """
 
     log_lengths: Tensor
 
 
 class Hidden(NamedTuple):
-    """What the writing network knows after a token: state, cell and what it saw `(B, D)` each."""
+    """What the writing network knows after a token: state, cell and what it saw, `(B, D)` each."""
 
     state: Tensor
     cell: Tensor
@@ -45,7 +45,7 @@ class Hidden(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What was read of T' pooled frames, `(B, T', D)`; `padding (B, T')` is 0 or -inf, or None."""
+    """What was read from T' pooled frames `(B, T', D)`; `padding (B, T')` is 0 or -inf, or None."""
 
     keys: Tensor
     values: Tensor
@@ -66,14 +66,14 @@ class SegmentBranch(nn.Module):
         self.writer = nn.LSTMCell(2 * width, width)
         self.mix = nn.Linear(2 * width, width)
         self.classify = nn.Linear(width, n_classes + 1)
-        self.regress = nn.Linear(width, 1, bias=False)  # what all lengths share changes no share
+        self.regress = nn.Linear(width, 1, bias=False)  # a bias would change no share
 
     def read(self, pooled: Tensor, mask: Tensor | None) -> Tensor:
         """Pooled frames `(B, T', D)`, valid ones `(B, T')` -> `(B, T', D)`, zero on padding."""
         if mask is None:
             read: Tensor = self.reader(pooled)[0]
             return read
-        lengths = mask.sum(1).cpu()  # either direction begins at a valid frame
+        lengths = mask.sum(1).cpu()  # both directions begin at a valid frame
         packed = pack_padded_sequence(pooled, lengths, batch_first=True, enforce_sorted=False)
         padded, _ = pad_packed_sequence(
             self.reader(packed)[0], batch_first=True, total_length=pooled.shape[1]
@@ -81,7 +81,7 @@ class SegmentBranch(nn.Module):
         return padded
 
     def start(self, read: Tensor, mask: Tensor | None) -> tuple[Memory, Hidden]:
-        """What `read` gave -> the memory, and the state before the first token of B transcripts."""
+        """The result of `read` -> the memory, and the state before B transcripts' first token."""
         half = read.shape[2] // 2
         last = read[:, -1, :half]  # where the forward direction has ended
         padding = None
@@ -95,7 +95,7 @@ class SegmentBranch(nn.Module):
         return memory, Hidden(state, cell, torch.zeros_like(state))
 
     def advance(self, memory: Memory, before: Hidden, token: Tensor) -> tuple[Hidden, Tensor]:
-        """One embedded token `(B, D)` on; also where it looked `(B, T')`.
+        """Feeds one embedded token `(B, D)`; also returns the attention weights `(B, T')`.
 
         The sequences of a single video share its memory.
         """
@@ -117,14 +117,14 @@ class SegmentBranch(nn.Module):
         return dropout(self.embed(tokens), self.rate, self.training)
 
     def mixed(self, states: Tensor, seen: Tensor) -> Tensor:
-        """States and what was seen, `(…, D)` each -> features that say what comes next `(…, D)`."""
+        """States and what was seen, `(…, D)` each -> features for the next token `(…, D)`."""
         return self.mix(torch.cat((states, seen), -1)).tanh()  # type: ignore[no-any-return]
 
     def forward(self, read: Tensor, mask: Tensor | None, tokens: Tensor) -> WrittenLengths:
         """Teacher forcing: position i of the output predicts token i + 1.
 
         Args:
-            read: what `read` gave `(B, T', D)`.
+            read: the result of `read` `(B, T', D)`.
             mask: its valid frames `(B, T')`; None when all are.
             tokens: SOS and the actions, padded with EOS `(B, L)`.
         """
@@ -150,21 +150,21 @@ class SegmentBranch(nn.Module):
 
 
 def log_shares(log_lengths: Tensor, is_segment: Tensor) -> Tensor:
-    """Logarithms of the shares of the video `(B, S)`; finite, if of no use, where no segment is."""
-    least = torch.finfo(log_lengths.dtype).min  # not -inf: a video without segments has no NaN
+    """Logarithms of the shares of the video `(B, S)`; finite but meaningless without a segment."""
+    least = torch.finfo(log_lengths.dtype).min  # with -inf, a video without segments would give NaN
     return log_lengths.masked_fill(~is_segment, least).log_softmax(1)
 
 
 @dataclass(frozen=True, eq=False)
 class SegmentBranchState:
-    """Where the branch is in its transcripts, one for each of B sequences."""
+    """Where the branch is in its transcripts, one per sequence (B of them)."""
 
     branch: SegmentBranch
     memory: Memory
     hidden: Hidden
 
     def select(self, indices: IntArray) -> SegmentBranchState:
-        """The state of the sequences `indices (B',)`, in that order; repeats are welcome."""
+        """The state of the sequences `indices (B',)`, in that order; repeats are allowed."""
         chosen = torch.as_tensor(indices, device=self.hidden.state.device)
         memory = self.memory
         if len(memory.keys) > 1:

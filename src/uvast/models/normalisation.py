@@ -13,7 +13,7 @@ MOMENTUM = 0.1
 def instance_norm(x: Tensor, mask: Tensor | None) -> Tensor:
     """Shifts and scales each channel of `x (B, T, D)` to mean 0, variance 1 over valid frames.
 
-    They are `mask (B, T)`, None when all are. Padding, and a video of one frame, become zero.
+    Valid frames are `mask (B, T)`, None when all are. Padding and videos of one frame become zero.
     """
     n_videos, n_frames, _ = x.shape
     if n_videos == 1 and n_frames > 1 and mask is None:
@@ -27,14 +27,14 @@ def instance_norm(x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 class BatchNorm(nn.Module):
-    """Batch norm in which padding takes no part: it has no share in the statistics and stays zero.
+    """Batch norm that ignores padding: it does not enter the statistics and stays zero.
 
     In training, each channel gets mean 0 and variance 1 over all valid frames of the batch; the
-    running statistics, which stand in for those of the batch in eval mode, follow them. A batch of
-    a single frame has no variance: it is normalised as in eval mode and teaches nothing.
+    running statistics, which replace those of the batch in eval mode, follow them. A batch of a
+    single frame has no variance: it is normalised as in eval mode and changes no statistics.
 
-    Several processes normalise each by its own videos; their running statistics are averaged after
-    every step (`uvast.training.distributed`).
+    With several processes, each normalises by its own videos; the running statistics are averaged
+    after every step (`uvast.training.distributed`).
     """
 
     running_mean: Tensor

@@ -10,16 +10,16 @@ from torch.nn import functional
 def smooth(memory: Tensor, mask: Tensor | None, window: int | None) -> Tensor:
     """Averages `memory (B, T, D)` over the valid frames among the `window` around each.
 
-    A score is linear in its key, so that average-pooling the scores along T is the same as scoring
-    pooled keys: once for all layers, heads and tokens. All frames are valid without a mask
-    `(B, T)`; the window is odd, and None leaves the memory as it is.
+    A score is linear in its key, so average-pooling the scores along T is the same as scoring
+    pooled keys, which are made once for all layers, heads and tokens. Without a mask `(B, T)` all
+    frames are valid. The window is odd; None leaves the memory as it is.
     """
     if window is None or window == 1:
         return memory
     n_frames = memory.shape[1]
     weights = memory.new_ones((1, n_frames)) if mask is None else mask.to(memory.dtype)
     weights = weights.unsqueeze(2)  # (B or 1, T, 1)
-    # Padding far from any valid frame has no neighbours: it averages nothing over one.
+    # Padding far from any valid frame has no neighbours; the clamp avoids dividing by 0.
     n_neighbours = window_sum(weights, window).clamp_(min=1)
     return _Smooth.apply(memory, weights, n_neighbours, window)  # type: ignore[no-any-return, no-untyped-call]
 
@@ -27,7 +27,7 @@ def smooth(memory: Tensor, mask: Tensor | None, window: int | None) -> Tensor:
 def window_sum(x: Tensor, window: int) -> Tensor:
     """Sums `x (B, T, D)` over the `window` frames (odd) around each; frames outside count as 0.
 
-    Sums of 1, 2, 4, … frames are made by doubling, and the window is put together from those of its
+    Sums of 1, 2, 4, … frames are made by doubling, and the window is put together from those in its
     binary digits. No running sum over all of T: its rounding error would grow with T.
     """
     n_frames, half = x.shape[1], window // 2

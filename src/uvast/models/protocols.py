@@ -1,6 +1,6 @@
 """What a model can do, and how it says so.
 
-By a field or a method; a model that does not know of either cannot do it.
+It says so by a field or a method; a model that has neither cannot do it.
 
 | protocol           | says so by                  | what it can do                                |
 |--------------------|-----------------------------|-----------------------------------------------|
@@ -38,23 +38,23 @@ class FrameModel(Protocol):
     dimensions: Any
 
     def encode(self, features: Tensor, mask: Tensor) -> Encoded:
-        """Input features `(B, T, F)`, mask `(B, T)` -> what the model makes of the frames."""
+        """Input features `(B, T, F)`, mask `(B, T)` -> the model's output for the frames."""
         ...
 
 
 class HasOwnTerms(Protocol):
-    """A model with losses of its own, beside those that every frame-wise model has."""
+    """A model with losses of its own, besides those that every frame-wise model has."""
 
     def own_terms(
         self, encoded: Encoded, features: Tensor, mask: Tensor, targets: Targets
     ) -> Mapping[str, Tensor]:
-        """Scalars by name, as they enter the sum, weight included.
+        """Scalars by name, as they are added to the loss, weight included.
 
         Args:
-            encoded: what `encode` made of the features just now, in training.
+            encoded: what `encode` has just returned for the features, in training.
             features: the input `(B, T, F)`.
             mask: its valid frames `(B, T)`.
-            targets: what is to be learned.
+            targets: what the model has to learn.
         """
         ...
 
@@ -70,14 +70,14 @@ class LearnsUnlabelled(Protocol):
         target_mask: Tensor,
         progress: float,
     ) -> Mapping[str, Tensor]:
-        """Scalars by name, as they enter the sum, weight included.
+        """Scalars by name, as they are added to the loss, weight included.
 
         Args:
-            source: what `encode` made of the labelled videos just now, in training.
+            source: what `encode` has just returned for the labelled videos, in training.
             source_mask: their valid frames `(B, T)`.
-            target: the same of unlabelled videos, whose number and length may differ.
+            target: the same for unlabelled videos, whose number and length may differ.
             target_mask: their valid frames.
-            progress: the share of training that is behind, from 0 to 1.
+            progress: the share of training that is done, from 0 to 1.
         """
         ...
 
@@ -90,7 +90,7 @@ class WriterState(Protocol):
         ...
 
     def select(self, indices: IntArray) -> WriterState:
-        """The state of the sequences `indices (B',)`, in that order; repeats are welcome."""
+        """The state of the sequences `indices (B',)`, in that order; repeats are allowed."""
         ...
 
 
@@ -98,7 +98,7 @@ class Writer(Protocol):
     """A model that writes transcripts. Tokens are the C classes, EOS and SOS, in this order."""
 
     def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:
-        """Input features `(B, T, F)`, mask `(B, T)` -> what the model makes of the frames."""
+        """Input features `(B, T, F)`, mask `(B, T)` -> the model's output for the frames."""
         ...
 
     def decode(
@@ -107,8 +107,8 @@ class Writer(Protocol):
         """Teacher forcing with `tokens (B, L)`: SOS, then actions; output i predicts token i+1.
 
         Args:
-            encoded: what `encode` made of the frames.
-            mask: valid frames `(B, T)`; None says that all are.
+            encoded: what `encode` returned for the frames.
+            mask: valid frames `(B, T)`; None means that all are.
             tokens: padded with EOS.
             need_weights: whether `Decoded.cross_attention` is wanted.
         """
@@ -125,13 +125,13 @@ class HasWrittenTerms(Protocol):
     def written_terms(
         self, encoded: Encoded, decoded: Decoded, mask: Tensor, targets: Targets
     ) -> Mapping[str, Tensor]:
-        """Scalars by name, weight included; one under the name of a common term replaces it.
+        """Scalars by name, weight included; one with the name of a common term replaces it.
 
         Args:
-            encoded: what `encode` made of the features just now, in training.
-            decoded: what `decode` made of the target transcript.
+            encoded: what `encode` has just returned for the features, in training.
+            decoded: what `decode` returned for the target transcript.
             mask: valid frames `(B, T)`.
-            targets: what is to be learned.
+            targets: what the model has to learn.
         """
         ...
 
@@ -145,7 +145,7 @@ class Aligner(Writer, Protocol):
     alignment: Any
 
     def add_alignment(self) -> nn.Module:
-        """Adds the alignment decoder, freshly initialised, where there is none yet."""
+        """Adds the alignment decoder, freshly initialised, if there is none yet."""
         ...
 
     def align(
@@ -160,14 +160,14 @@ class Aligner(Writer, Protocol):
 
 
 def as_frame_model(model: nn.Module) -> FrameModel:
-    """Every built model is one; modules do not say so to the type checker."""
+    """Tells the type checker that a model is a `FrameModel`: every built model is one."""
     return cast("FrameModel", model)
 
 
 def own_terms(
     model: nn.Module, encoded: Encoded, features: Tensor, mask: Tensor, targets: Targets
 ) -> Mapping[str, Tensor]:
-    """A model's own losses (see `HasOwnTerms`); none of one that does not know of that."""
+    """A model's own losses (see `HasOwnTerms`); empty if it has none."""
     if not hasattr(model, "own_terms"):
         return {}
     return cast("HasOwnTerms", model).own_terms(encoded, features, mask, targets)
@@ -181,7 +181,7 @@ def learns_unlabelled(model: nn.Module) -> bool:
 def adaptation_terms(
     model: nn.Module, encoded: Encoded, mask: Tensor, unlabelled: Unlabelled | None
 ) -> Mapping[str, Tensor]:
-    """What a model learns from unlabelled videos beside a batch; nothing where there are none."""
+    """A model's losses on the unlabelled videos beside a batch; empty if there are none."""
     if unlabelled is None:
         return {}
     target = as_frame_model(model).encode(unlabelled.features, unlabelled.mask)
@@ -191,12 +191,12 @@ def adaptation_terms(
 
 
 def gives_boundaries(model: nn.Module) -> bool:
-    """Whether a model says where segments start; one that does not know of that does not."""
+    """Whether a model says where segments start."""
     return bool(getattr(model, "gives_boundaries", False))
 
 
 def as_writer(model: nn.Module) -> Writer | None:
-    """The model as one that writes transcripts; None of one that does not."""
+    """The model as one that writes transcripts; None if it does not."""
     return cast("Writer", model) if getattr(model, "writes_transcripts", False) else None
 
 
@@ -213,14 +213,14 @@ def has_written_terms(model: nn.Module) -> bool:
 def written_terms(
     model: nn.Module, encoded: Encoded, decoded: Decoded, mask: Tensor, targets: Targets
 ) -> Mapping[str, Tensor]:
-    """Those losses, if it has any."""
+    """A writer's own losses on what it writes; empty if it has none."""
     if not has_written_terms(model):
         return {}
     return cast("HasWrittenTerms", model).written_terms(encoded, decoded, mask, targets)
 
 
 def as_aligner(model: object) -> Aligner | None:
-    """The model as one that has a second stage; None of one that has not."""
+    """The model as one that has a second stage; None if it does not."""
     return cast("Aligner", model) if hasattr(model, "add_alignment") else None
 
 

@@ -1,7 +1,7 @@
-"""From a rate of frames to a lower one and back, each video of a padded batch as if it were alone.
+"""From one frame rate to a lower one and back, each video of a padded batch as if it were alone.
 
-Maxima over runs of frames lead down, linear interpolation leads up. The last run of a video may be
-shorter, so that no frame is lost and a video of one frame stays one.
+Maxima over runs of frames lower the rate, linear interpolation raises it. The last run of a video
+may be shorter, so that no frame is lost and a video of one frame stays one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Rate:
 
     @classmethod
     def of(cls, lengths: Sequence[int], device: torch.device) -> Rate:
-        """Of videos of these lengths; the longest is T."""
+        """The rate at which videos have these lengths; the longest is T."""
         longest = max(lengths)
         if min(lengths) == longest:
             return cls(tuple(lengths), None, device)
@@ -42,7 +42,7 @@ class Rate:
         return cls(tuple(lengths), mask.to(device), device)
 
     def lower(self, factors: int | Sequence[int]) -> Rate:
-        """That of the maxima over so many frames, the same for all videos or each its own."""
+        """The rate of maxima over `factors` frames: one number for all videos, or one for each."""
         each = [factors] * len(self.lengths) if isinstance(factors, int) else factors
         pairs = zip(self.lengths, each, strict=True)
         return Rate.of([-(-length // factor) for length, factor in pairs], self.device)
@@ -51,7 +51,7 @@ class Rate:
 def max_pool(x: Tensor, factor: int) -> Tensor:
     """Maxima of `x (B, T, D)` over every `factor` frames: `(B, ceil(T / factor), D)`.
 
-    No value is below 0, and padding is 0: it is never above a valid frame.
+    No value may be below 0, and padding must be 0, so that it is never above a valid frame.
     """
     missing = -x.shape[1] % factor
     if missing:
@@ -61,7 +61,7 @@ def max_pool(x: Tensor, factor: int) -> Tensor:
 
 
 def pool_pairs(x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
-    """The larger of each two valid frames; one that has no second stays as it is.
+    """Maxima of pairs of valid frames; a frame without a second one stays as it is.
 
     Frames `(B, T, D)`, valid ones `(B, T)` -> `(B, ceil(T / 2), D)` and its valid ones.
     """
@@ -79,7 +79,7 @@ def stretch(x: Tensor, mask: Tensor | None, factor: int, n_frames: int) -> Tenso
     """Linear interpolation at `factor` times the rate: `(B, t, D)` -> `(B, T, D)`.
 
     A frame stands in the middle of those it becomes; before the first and after a video's last
-    valid one (`mask (B, t)`) values stay as they are. Padding holds anything.
+    valid one (`mask (B, t)`), values are constant. Padding may hold anything.
     """
     if factor == 1:
         return x[:, :n_frames]
@@ -98,7 +98,7 @@ def stretch(x: Tensor, mask: Tensor | None, factor: int, n_frames: int) -> Tenso
 def pool_chunks(features: Tensor, rate: Rate, sizes: Sequence[int]) -> Tensor:
     """Maxima of each video over chunks of its own size: `(B, T, F)` -> `(B, t, F)`, padded with 0.
 
-    Padding of the features plays no part, whatever it holds.
+    Padding of the features has no effect, whatever it holds.
     """
     pooled = [
         _chunk_maxima(video[:length], size)
@@ -108,9 +108,9 @@ def pool_chunks(features: Tensor, rate: Rate, sizes: Sequence[int]) -> Tensor:
 
 
 def repeat_chunks(x: Tensor, sizes: Sequence[int], n_frames: int) -> Tensor:
-    """What is said of a chunk, said of its frames: `(B, t, D)` -> `(B, T, D)`.
+    """Repeats the values of each chunk for its frames: `(B, t, D)` -> `(B, T, D)`.
 
-    Padding gets what the batch's last chunk holds.
+    Padding gets the values of its own chunk, or of the last one.
     """
     n_videos, n_chunks, width = x.shape
     frames = torch.arange(n_frames, device=x.device)

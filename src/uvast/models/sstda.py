@@ -2,18 +2,18 @@
 
 Chen, Li, Bao, AlRegib and Kira, "Action Segmentation with Joint Self-Supervised Temporal Domain
 Adaptation", CVPR 2020. In training, two classifiers look at the frame features of a stage: one
-says of each frame whether its video is labelled, the other says in which order segments of a
+tells for each frame whether its video is labelled, the other tells in which order segments of a
 labelled and of an unlabelled video were put together. Both learn to be right, and their gradients
-are reversed on the way to the features. At inference nothing is left of them: it is an MS-TCN.
+are reversed on the way to the features. At inference they are not used: it is an MS-TCN.
 
-As published: stages 2 and 3; two segments a video, pooled with weights 1 + (1 - entropy of the
+As published: stages 2 and 3; two segments per video, pooled with weights 1 + (1 - entropy of the
 frame's domain); the 6 orders of two and two segments; the ramp of the reversed gradients, a tenth
 for the second classifier; the entropy of the classes, weighted by 1 + that of the domain, at 0.01.
 
-Chosen here: each stage has classifiers of its own, with one hidden layer as wide as the stage and
-the stage's dropout; labelled and unlabelled videos count one half each; the entropy of the domain
-weighs, and no gradient flows through it; of a shorter network the stages among 2 and 3 that it
-has are adapted, or its only one.
+What is ours: each stage has its own classifiers, with one hidden layer as wide as the stage and the
+stage's dropout; labelled and unlabelled videos count one half each; the entropy of the domain is
+just a weight, and no gradient flows through it; a shorter network adapts whichever of stages 2 and
+3 it has, or its only stage.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ ADAPTED = slice(1, 3)
 """Stages 2 and 3."""
 
 N_SEGMENTS = 2
-"""Segments of a video."""
+"""Segments per video."""
 
 ORDERS = tuple(combinations(range(2 * N_SEGMENTS), N_SEGMENTS))
-"""The places that the segments of a labelled video can have among those of both; its index is the
-class of an order."""
+"""The places that the segments of a labelled video can have among those of both; the class of an
+order is its index here."""
 
 VIDEO_SHARE = 0.1
 """The reversed gradient of the orders, as a share of that of the frames."""
@@ -56,13 +56,13 @@ RAMP = 10.0
 
 @dataclass(frozen=True)
 class SstdaDimensions(MsTcnDimensions):
-    """Those of `MsTcnDimensions`."""
+    """As in `MsTcnDimensions`."""
 
 
 class Sstda(nn.Module):
-    """An MS-TCN with classifiers of the domain, which training alone asks.
+    """An MS-TCN with classifiers of the domain, which only training uses.
 
-    Padding never takes part: a video's outputs are the same alone and in a batch.
+    Padding has no effect: a video's outputs are the same alone and in a batch.
     """
 
     def __init__(self, dimensions: SstdaDimensions) -> None:
@@ -116,11 +116,11 @@ class Adversary(nn.Module):
     def forward(
         self, stages: tuple[Encoded, Encoded], masks: tuple[Tensor, Tensor], strength: float
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Of the labelled and the unlabelled videos, each with their valid frames `(B, T)`.
+        """Takes labelled and unlabelled videos, each with their valid frames `(B, T)`.
 
         Returns:
             The loss of the frames' classifier, that of the orders', and the entropy of the
-            classes, weighted by the frames' domain; all `()`.
+            classes, weighted by that of the frames' domain; all `()`.
         """
         losses, entropies, segments = [], [], []
         for domain, (stage, mask) in enumerate(zip(stages, masks, strict=True)):
@@ -138,7 +138,7 @@ class Adversary(nn.Module):
 
 
 class Classifier(nn.Module):
-    """One hidden layer."""
+    """A classifier with one hidden layer."""
 
     def __init__(self, n_inputs: int, width: int, n_outputs: int, rate: float) -> None:
         super().__init__()
@@ -170,7 +170,7 @@ class _Reverse(torch.autograd.Function):
 
 
 def reverse_gradient(x: Tensor, weight: float) -> Tensor:
-    """The tensor itself; backwards, its gradient times `-weight`."""
+    """The tensor itself; in the backward pass, its gradient times `-weight`."""
     return _Reverse.apply(x, weight)  # type: ignore[no-any-return, no-untyped-call]
 
 
@@ -180,12 +180,12 @@ def ramp(progress: float) -> float:
 
 
 def domain_entropy(odds: Tensor) -> Tensor:
-    """Of a yes or no with these log-odds, in nats."""
+    """The entropy of a yes or no with these log-odds, in nats."""
     return functional.softplus(odds) - odds * odds.sigmoid()
 
 
 def class_entropy(logits: Tensor) -> Tensor:
-    """Of the classes of each frame: `(B, T, C)` -> `(B, T)`, in nats."""
+    """The entropy of each frame's classes: `(B, T, C)` -> `(B, T)`, in nats."""
     logs = logits.log_softmax(2)
     return -(logs.exp() * logs).sum(2)
 
@@ -214,7 +214,7 @@ def mixed_segments(source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
 
     Args:
         source: the segments of labelled videos `(B, N_SEGMENTS, D)`.
-        target: those of unlabelled ones; where there are fewer of either, they come again.
+        target: those of unlabelled ones; if there are fewer of either, they are repeated.
 
     Returns:
         The segments in that order, side by side `(B, 2 * N_SEGMENTS * D)`, and which of `ORDERS`
@@ -235,5 +235,5 @@ def order_class(order: Tensor) -> Tensor:
 
 
 def _adapted(stages: Sequence[T]) -> Sequence[T]:
-    """Those of a network's stages that are adapted."""
+    """The stages of a network that are adapted."""
     return stages[ADAPTED] or stages[:1]

@@ -1,8 +1,8 @@
 """The transcript decoder, one token at a time, compiled for the host.
 
-A token is little arithmetic in many small steps: operator calls of a tensor library would cost more
-than the sums themselves. So a step is one compiled function, run on the host whatever device the
-network is on; and weights that follow one another are multiplied once for a video.
+A token takes little arithmetic in many small steps: a tensor library's operator calls would cost
+more than the arithmetic. So a step is one compiled function, run on the host whatever device the
+network is on, and weights that follow one another are multiplied once per video.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class LayerWeights(NamedTuple):
     Args:
         project: D to queries (scaled), keys and values of self-attention, 3 D.
         restore: self-attention's output layer.
-        query: D to what the memory is scored by, n_heads D.
+        query: D to the queries that score the memory, n_heads D.
         value: from averaged memories, n_heads D, to cross-attention's output, D.
         expand: feed-forward, first half.
         contract: feed-forward, second half.
@@ -90,7 +90,7 @@ class LayerWeights(NamedTuple):
 
     @classmethod
     def fold(cls, layer: TranscriptDecoderLayer) -> LayerWeights:
-        """From a layer."""
+        """The folded weights of a layer."""
         attention = layer.self_attention
         project = Affine.of(attention.project)
         width = len(project.bias) // 3
@@ -131,7 +131,7 @@ def _folded_memory(attention: CrossAttention) -> tuple[Affine, Affine]:
 class StepWeights:
     """Everything of a transcript decoder that a step reads.
 
-    Embeddings of the tokens are `(C + 2, D)`; `classify (C + 1, D)` gives the next one's logits.
+    Embeddings of the tokens are `(C + 2, D)`; `classify (C + 1, D)` gives the next token's logits.
     """
 
     embeddings: Array
@@ -141,7 +141,7 @@ class StepWeights:
 
     @classmethod
     def of(cls, decoder: TranscriptDecoder) -> StepWeights:
-        """From a decoder."""
+        """The weights of a decoder."""
         return cls(
             embeddings=_array(decoder.embed.weight),
             layers=tuple(LayerWeights.fold(layer) for layer in decoder.typed_layers()),
@@ -152,7 +152,7 @@ class StepWeights:
 
 @dataclass(frozen=True, eq=False)
 class DecoderState:
-    """Where the decoder is in its transcripts, one for each of B sequences.
+    """Where the decoder is in its transcripts, one per sequence (B of them).
 
     Args:
         weights: of the decoder.
@@ -175,7 +175,7 @@ class DecoderState:
     def begin(
         cls, decoder: TranscriptDecoder, keys: Tensor, values: Tensor, mask: Tensor | None
     ) -> DecoderState:
-        """Before the first token of B transcripts: memory `(B, T, D)`, valid frames `(B, T)`."""
+        """The state before the first token: memory `(B, T, D)`, valid frames `(B, T)`."""
         memory = _array(values)
         n, n_frames, width = memory.shape
         n_heads = decoder.typed_layers()[0].self_attention.n_heads
@@ -197,7 +197,7 @@ class DecoderState:
         return int(self.cache.shape[4])
 
     def select(self, indices: IntArray) -> DecoderState:
-        """The state of the sequences `indices (B',)`, in that order; repeats are welcome.
+        """The state of the sequences `indices (B',)`, in that order; repeats are allowed.
 
         The memory of a single video is shared by all its sequences and is never copied.
         """
@@ -273,7 +273,7 @@ def _attend_memory(
 
 @vectorised
 def _attend(query: Array, keys: Array, values: Array, padding: Array, average: Array) -> None:
-    """Fills `average (D,)`: of values `(T, D)`, by the softmax of query `(D,)` · keys `(T, D)`."""
+    """Fills `average (D,)`: values `(T, D)` weighted by softmax of query `(D,)` · keys `(T, D)`."""
     n_frames, width = keys.shape
     weights = padding.copy()
     for t in range(n_frames):
@@ -292,7 +292,7 @@ def _attend(query: Array, keys: Array, values: Array, padding: Array, average: A
 
 @vectorised
 def _affine(x: Array, affine: Affine) -> Array:
-    """Of `(B, D)`, to `(B, D')`."""
+    """`(B, D)` -> `(B, D')`."""
     weight, bias = affine.weight, affine.bias
     out = np.empty((len(x), len(bias)), x.dtype)
     for b in range(len(x)):
@@ -306,7 +306,7 @@ def _affine(x: Array, affine: Affine) -> Array:
 
 @vectorised
 def _gelu(x: Array) -> Array:
-    """In place, `(B, D)`."""
+    """GELU in place, `(B, D)`."""
     kind = x.dtype.type  # a Python number would turn single into double precision
     half, one, root = kind(0.5), kind(1), kind(math.sqrt(0.5))
     for row in x:
@@ -339,5 +339,5 @@ def _positions(first: int, count: int, like: Array) -> Array:
 
 
 def _array(tensor: Tensor) -> Array:
-    """In the host's memory, laid out for products; a copy only where it is not."""
+    """A contiguous array in the host's memory; copied only if it is not one already."""
     return np.ascontiguousarray(tensor.detach().cpu().numpy())

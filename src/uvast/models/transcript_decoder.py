@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Decoded:
-    """What the transcript decoder makes of L input tokens; N counts its layers.
+    """The transcript decoder's output for L input tokens; N counts its layers.
 
     Args:
         logits: scores of the next token, C classes and EOS, after each layer `(N, B, L, C + 1)`.
         features: the last layer's output `(B, L, D)`.
         cross_attention: weights over the frames, averaged over heads `(N, B, L, T)`; None unless
             asked for.
-        fractions: share of the video of the next segment `(N, B, L)`; None unless the model has
+        fractions: the next segment's share of the video `(N, B, L)`; None unless the model has
             explicit durations.
     """
 
@@ -112,11 +112,11 @@ class TranscriptDecoder(nn.Module):
         )
 
     def start(self, memory: Tensor, mask: Tensor | None) -> DecoderState:
-        """The state before the first token, of B transcripts over frame features `(B, T, D)`."""
+        """The state before the first token of B transcripts over frame features `(B, T, D)`."""
         return DecoderState.begin(self, smooth(memory, mask, self.smoothing), memory, mask)
 
     def typed_layers(self) -> tuple[TranscriptDecoderLayer, ...]:
-        """The layers, in their order."""
+        """The layers, in order."""
         return cast("tuple[TranscriptDecoderLayer, ...]", tuple(self.layers))
 
     def _embed(self, tokens: Tensor) -> Tensor:

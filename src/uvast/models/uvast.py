@@ -26,8 +26,8 @@ __all__ = ["Decoded", "DecoderState", "Encoded", "Uvast", "UvastDimensions"]
 class Uvast(nn.Module):
     """Encoder, transcript decoder and alignment decoder (None until `add_alignment`).
 
-    A mask marks the valid frames of a padded batch; None says that all are valid and saves a check.
-    Padding never takes part: a video's outputs are the same alone and in a batch.
+    A mask marks the valid frames of a padded batch; None means all are valid and saves a check.
+    Padding has no effect: a video's outputs are the same alone and in a batch.
     """
 
     writes_transcripts = True
@@ -60,7 +60,7 @@ class Uvast(nn.Module):
         return self.dimensions.explicit_durations
 
     def add_alignment(self) -> AlignmentDecoder:
-        """Adds the alignment decoder, freshly initialised, where there is none yet."""
+        """Adds the alignment decoder, freshly initialised, if there is none yet."""
         if self.alignment is None:
             like = next(self.parameters())
             self.alignment = AlignmentDecoder(self.dimensions).to(like.device, like.dtype)
@@ -69,7 +69,7 @@ class Uvast(nn.Module):
     def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:
         """Features `(B, T, F)` and valid frames `(B, T)` -> frame features, logits, boundaries.
 
-        Stages that refine the logits leave the features, which the decoders see, as they are.
+        Stages that refine the logits do not change the features that the decoders see.
         """
         mask = checked_mask(features, mask, self.dimensions.n_features)
         hidden, logits = self.encoder(features, mask)

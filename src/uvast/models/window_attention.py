@@ -8,7 +8,8 @@ With window w, the frames are cut into blocks of w. Two readings of the paper
 
 Both are computed on tiles: runs of queries (a block, or several small blocks together) with the
 stretch of keys that any of them sees. Neighbouring tiles of equal shape are one batched product on
-overlapping views of the keys, so that keys are never copied and no score outside the tiles exists.
+overlapping views of the keys, so that keys are never copied and no score outside the tiles is
+computed.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from uvast.config import WindowKind
 
 SMALLEST_TILE = 64
-"""Queries in a tile at least: smaller windows share a tile, under a mask."""
+"""The fewest queries in a tile: smaller windows share a tile, under a mask."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def _tile_bias(
 
 
 def _hidden(dtype: torch.dtype) -> float:
-    """The score of a key that is not seen: finite, so that a query that sees none is no NaN."""
+    """The score of a hidden key: finite, so that a query that sees no key does not give NaN."""
     return torch.finfo(dtype).min / 4
 
 
@@ -112,8 +113,8 @@ def window_attention(
 ) -> Tensor:
     """Softmax attention within windows of w frames, `(N, T, d)` each; N counts videos and heads.
 
-    No query sees keys outside the valid frames, `mask (N, T)`, None when all are. A query that sees
-    no valid key gives whatever.
+    No query sees keys outside the valid frames, `mask (N, T)`, None when all are. The output of a
+    query that sees no valid key is arbitrary.
     """
     return _WindowAttention.apply(queries, keys, values, window, kind, mask)  # type: ignore[no-any-return, no-untyped-call]
 
@@ -255,7 +256,7 @@ class WindowAttention(nn.Module):
         """`(B, T, D)` -> `(B, T, attention_width)`."""
         n_videos, n_frames, _ = x.shape
         if self.window == 1:
-            # A frame that sees only itself gives it weight 1: the attention is its value.
+            # A frame that sees only itself has weight 1: the attention is its value.
             weight, bias = self.project.weight.chunk(3)[2], self.project.bias.chunk(3)[2]
             return functional.linear(x, weight, bias)
         parts = self.project(x).view(n_videos, n_frames, 3, self.n_heads, -1)

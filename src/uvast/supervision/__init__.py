@@ -1,4 +1,4 @@
-"""From full labels or timestamps to what a model learns (docs/method.md, Timestamps).
+"""From full labels or timestamps to training targets (docs/method.md, Timestamps).
 
 Shapes: T frames, S segments, F features. A pseudo-segmentation is inferred from timestamps and
 takes the place of the ground truth in training.

@@ -1,12 +1,12 @@
 """Pseudo-segmentations from class models shared by all videos (beyond the paper).
 
 K-medoids looks at one video at a time. But the timestamps say which segments, anywhere in the
-data, show the same action. So cuts and models take turns, from k-medoids on: each frame between
-two timestamps is compared with the means of the two segments around it, and with a diagonal
-Gaussian for each of the two classes, fitted on the present segments of all videos. Either cue is
-taken in units of its mean absolute difference over the gap, their sum decides the cut, and the
-prior pulls as in k-medoids: not to the midpoint, which would make long actions too short, but to
-where the two classes' mean lengths divide the gap (see `click_lengths`).
+data, show the same action. So cuts and models take turns, starting from k-medoids: each frame
+between two timestamps is compared with the means of the two segments around it, and with a diagonal
+Gaussian for each of the two classes, fitted on the current segments of all videos. Each cue is
+measured in units of its mean absolute difference over the gap, and their sum decides the cut. The
+prior pulls as in k-medoids, but not to the midpoint, which would make long actions too short: it
+pulls to where the two classes' mean lengths divide the gap (see `click_lengths`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Read = Callable[[str], NDArray[np.floating[Any]]]
 
 N_ROUNDS = 10
-# frames of a segment that k-medoids looks at, about
+# about how many frames of a segment k-medoids looks at
 _LONG_SEGMENT = 2000
 
 
@@ -50,16 +50,16 @@ def class_model_durations(
 ) -> dict[str, IntArray]:
     """Durations `(S,)` of each video.
 
-    Every round reads every video once; no more than one is held at a time.
+    Every round reads every video once; only one is held at a time.
 
     Args:
-        read: gives a video's features `(T, F)`.
+        read: returns a video's features `(T, F)`.
         timestamps: of each video.
         metric: how frames are compared with their segments: by `euclidean` distance, or by
             direction alone (`cosine`).
         prior: the weight of the pull to where mean lengths divide a gap.
         n_rounds: the most rounds; they end early when no cut moves.
-        progress: told how many readings of a video are done, and how many there are at most.
+        progress: called with how many times a video has been read, and the most that may be.
     """
     return fit_class_model(
         read, timestamps, metric=metric, prior=prior, n_rounds=n_rounds, progress=progress
@@ -75,7 +75,7 @@ def fit_class_model(
     n_rounds: int = N_ROUNDS,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[dict[str, IntArray], ClassModel]:
-    """As `class_model_durations`, with the class model of the last round, see `cut_again`."""
+    """Like `class_model_durations`, but also returns the last class model, for `cut_again`."""
     durations: dict[str, IntArray] = {}
     scales: dict[str, Scale] = {}
     n_classes = 1 + max(int(entry.transcript.max()) for entry in timestamps.values())
@@ -115,15 +115,15 @@ def cut_again(
     *,
     prior: float = 0.25,
 ) -> IntArray:
-    """Durations `(S,)` of one video after some of its timestamps changed, in moments.
+    """Durations `(S,)` of one video after some of its timestamps changed; takes moments.
 
     Args:
         video: its features.
         timestamps: as they are now.
-        durations: the cuts so far, or a guess `(S,)`.
-        model: of the classes; None, or a class that it has not seen, leaves the choice to the
-            means of the segments.
-        gaps: the pairs of timestamps to cut between, by the left one's place.
+        durations: the durations so far, or a guess `(S,)`.
+        model: the class model; without one, or for a class that it has not seen, the means of the
+            segments decide alone.
+        gaps: the pairs of timestamps to cut between, by the index of the left one.
         prior: the weight of the pull to where mean lengths divide a gap.
     """
     return _cut(video, timestamps, durations, model, prior, gaps)
@@ -133,7 +133,7 @@ def _start(video: VideoView, timestamps: IntArray, prior: float) -> IntArray:
     """Durations `(S,)` by k-medoids.
 
     Its time is quadratic in the length of segments. Averaged frames differ little from their
-    neighbours, so that every few of a long segment's frames will do.
+    neighbours, so every few frames of a long segment are enough.
     """
     n_frames, n_segments = len(video.frames), len(timestamps)
     if n_segments == 1:
@@ -153,7 +153,7 @@ def _cut(
     prior: float,
     gaps: Iterable[int] | None = None,
 ) -> IntArray:
-    """New durations `(S,)` from the means of the present segments and the class model."""
+    """New durations `(S,)` from the means of the current segments and the class model."""
     frames, actions = timestamps.frames.tolist(), timestamps.transcript.tolist()
     present = Segmentation(timestamps.transcript, durations).segments
     means: dict[int, FloatArray] = {}
@@ -179,14 +179,14 @@ def gap_difference(
     actions: tuple[int, int],
     model: ClassModel | None,
 ) -> FloatArray:
-    """How much better frames fit on the right of a gap than on its left `(gap,)`.
+    """How much better each frame of a gap fits the right side than the left `(gap,)`.
 
     Args:
         video: its features.
         gap: from the left timestamp to the frame before the right one.
         means: of the segments on both sides, each `(F,)`.
         actions: on both sides.
-        model: of the classes, see `cut_again`.
+        model: the class model, see `cut_again`.
     """
     local = video.local(gap)
     closer = _distances(local, means[0]) - _distances(local, means[1])
@@ -197,12 +197,12 @@ def gap_difference(
 
 
 def gap_share(actions: tuple[int, int], model: ClassModel | None) -> float:
-    """Where the prior pulls a cut to: the part of its gap that the left of two actions takes."""
+    """Where the prior pulls a cut: the share of the gap that the left action takes."""
     return model.share(*actions) if model is not None and model.knows(*actions) else 0.5
 
 
 def _distances(frames: FloatArray, centre: FloatArray) -> FloatArray:
-    """Of frames `(n, F)` from one point `(F,)`."""
+    """Distances `(n,)` of frames `(n, F)` from one point `(F,)`."""
     apart = frames - centre
     distances: FloatArray = np.sqrt(np.einsum("tf,tf->t", apart, apart))
     return distances

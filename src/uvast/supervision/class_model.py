@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from uvast.supervision.distances import FloatArray
     from uvast.supervision.video_view import VideoView
 
-# the part of the variance over all classes in that of each class
+# how much of the variance over all classes is mixed into that of each class
 _SHRINKAGE = 0.1
 _LEAST_VARIANCE = 1e-9
 
@@ -24,8 +24,8 @@ _LEAST_VARIANCE = 1e-9
 class ClassModel:
     """A diagonal Gaussian for each class: `means` and `variances` are `(C, F)`.
 
-    `counts` are the frames that each was fitted on `(C,)`, `lengths` those of its segments, on
-    average `(C,)`.
+    `counts` says how many frames each class was fitted on `(C,)`, `lengths` how many frames its
+    segments have on average `(C,)`.
     """
 
     means: FloatArray
@@ -38,11 +38,11 @@ class ClassModel:
         return all(one < len(self.counts) and self.counts[one] > 0 for one in classes)
 
     def share(self, left: int, right: int) -> float:
-        """The part of a gap between two classes that belongs to the left one, on average."""
+        """The share of a gap between two classes that belongs to the left one, on average."""
         return float(self.lengths[left] / (self.lengths[left] + self.lengths[right]))
 
     def difference(self, frames: FloatArray, left: int, right: int) -> FloatArray:
-        """How much less likely frames `(n, F)` are in one class than in another, as logarithms."""
+        """How much lower the log-likelihood of frames `(n, F)` is in the left class `(n,)`."""
         weights = 0.5 / self.variances[[left, right]]
         slopes = weights * self.means[[left, right]]
         constants = (slopes * self.means[[left, right]] - np.log(weights) / 2).sum(axis=1)
@@ -53,7 +53,7 @@ class ClassModel:
 
 
 class ClassFit:
-    """Sums that a class model is fitted on, video by video."""
+    """Collects the sums for a class model, video by video."""
 
     def __init__(self, n_classes: int) -> None:
         self._n_classes = n_classes
@@ -63,7 +63,7 @@ class ClassFit:
         self._distances = ClickDistances(n_classes)
 
     def add(self, video: VideoView, timestamps: Timestamps, target: Segmentation) -> None:
-        """Adds a video with its present pseudo-segmentation."""
+        """Adds a video with its current pseudo-segmentation."""
         self._distances.add(timestamps, target.n_frames)
         if not self._sums.size:
             self._sums = np.zeros((self._n_classes, video.frames.shape[1]))
@@ -75,7 +75,7 @@ class ClassFit:
             self._squares[action] += np.einsum("tf,tf->f", frames, frames)
 
     def model(self) -> ClassModel:
-        """The class model; a class without frames is not known."""
+        """The class model; it does not know a class without frames."""
         counts = np.maximum(self._counts, 1)
         means = self._sums / counts
         variances = np.maximum(self._squares / counts - means**2, 0)

@@ -1,9 +1,10 @@
 """How long each action is, from timestamps alone, before any cut is known (beyond the paper).
 
-Someone who clicks anywhere in a segment clicks on its middle, on average. So neighbouring
-timestamps are half of either segment's length apart, and the first one is half of its segment's
-length away from the start of the video. Over all videos these are equations of the classes' mean
-lengths. (k timestamps in one segment leave 1 / (k + 1) of it on either side.)
+Someone who clicks anywhere in a segment clicks on its middle, on average. So the distance between
+neighbouring timestamps is half of the one segment's length plus half of the other's, and the first
+timestamp is half of its segment's length away from the start of the video. Over all videos, these
+are equations for the classes' mean lengths. (k timestamps in one segment leave 1 / (k + 1) of it
+on either side.)
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from uvast.supervision.distances import FloatArray
 
 _N_ROUNDS = 20
-# what is known of a class that is never seen, in equations: its segments are as long as all others
+# weight of the assumption, in equations, that a class's segments are as long as all others
 _SHRINKAGE = 0.1
-# no class's mean is further from that of all
+# no class's mean is more than this factor away from the mean of all
 _MOST = 5.0
 
 
@@ -34,7 +35,7 @@ class ClickDistances:
         self._distances: list[FloatArray] = []
 
     def add(self, timestamps: Timestamps, n_frames: int) -> None:
-        """Adds a video of so many frames."""
+        """Adds the timestamps of a video."""
         starts = run_starts(timestamps.transcript)
         ends = np.append(starts[1:], len(timestamps))
         actions = timestamps.transcript[starts]
@@ -48,10 +49,10 @@ class ClickDistances:
         self._distances.append(np.append(first, n_frames) - np.append(0, last))
 
     def mean_lengths(self) -> FloatArray:
-        """Frames of a segment of each class, on average `(C,)`, by least squares.
+        """Mean frames per segment of each class `(C,)`, by least squares.
 
-        Long distances are less certain, in proportion: an error counts as a part of the distance
-        that is expected.
+        Long distances are less certain, in proportion: an error counts as a share of the expected
+        distance.
         """
         shares, distances = np.concatenate(self._shares), np.concatenate(self._distances)
         overall = distances.sum() / shares.sum()

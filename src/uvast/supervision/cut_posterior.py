@@ -1,9 +1,9 @@
 """Where cuts between timestamps may be, not only where they are likeliest (beyond the paper).
 
-Of the targets as they are, class models are fitted once more. What a cut costs under them and
-the prior (see `class_cuts`), over a temperature, is its negative log-probability. The frames
-around a cut then belong to either side with some probability. Cuts that are drawn anew for every
-epoch teach just that: the mean of a loss over draws is the loss of the soft labels.
+Class models are fitted to the current targets once more. What a cut costs under them and the prior
+(see `class_cuts`), divided by a temperature, is its negative log-probability. So the frames around
+a cut belong to either side with some probability. Drawing new cuts every epoch teaches just that:
+the mean of a loss over draws is the loss of the soft labels.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class CutPosterior:
     """The cuts of one video, which are independent of each other.
 
     Args:
-        transcript: the actions `(S,)`, neighbours differ.
+        transcript: the actions `(S,)`; neighbours differ.
         n_frames: T.
-        firsts: the first frame that each cut may be at `(S - 1,)`.
-        probabilities: of each cut, those of the frames from there on.
+        firsts: the first frame where each cut may be `(S - 1,)`.
+        probabilities: for each cut, the probabilities of the frames from there on.
     """
 
     transcript: IntArray
@@ -48,7 +48,7 @@ class CutPosterior:
     probabilities: tuple[FloatArray, ...]
 
     def draw(self, generator: np.random.Generator) -> Segmentation:
-        """A segmentation with every cut drawn."""
+        """A segmentation whose cuts are drawn at random."""
         cuts = [
             first + int(generator.choice(len(one), p=one))
             for first, one in zip(self.firsts, self.probabilities, strict=True)
@@ -68,15 +68,15 @@ def cut_posteriors(
     """The cuts of videos whose pseudo-segmentations are known; each video is read twice.
 
     Args:
-        read: gives a video's features `(T, F)`.
+        read: returns a video's features `(T, F)`.
         timestamps: of each video.
-        targets: the present pseudo-segmentation of each, merged.
+        targets: the current pseudo-segmentation of each, merged.
         temperature: costs are divided by it; near 0 every cut is certain.
         metric: how frames are compared with their segments.
         prior: the weight of the pull to where mean lengths divide a gap.
     """
 
-    def view(name: str) -> VideoView:  # made when it is wanted: no more than one is held at a time
+    def view(name: str) -> VideoView:  # made on demand: only one is held at a time
         return VideoView.of(read(name), len(timestamps[name]), metric)
 
     fit = ClassFit(1 + max(int(one.transcript.max()) for one in targets.values()))
@@ -97,7 +97,7 @@ def _posterior(
     prior: float,
     temperature: float,
 ) -> CutPosterior:
-    """The cuts of one video; clicks of one action in a row are one segment."""
+    """The cuts of one video; consecutive clicks on one action are one segment."""
     starts = run_starts(timestamps.transcript)
     lasts = timestamps.frames[np.append(starts[1:], len(timestamps)) - 1].tolist()
     following = timestamps.frames[starts[1:]].tolist()

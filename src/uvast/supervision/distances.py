@@ -1,6 +1,6 @@
 """Distances between the frames of one video, summed without ever holding them all.
 
-Sums are exact to about `TIE` of the typical distance; what differs by less counts as a tie.
+Sums are exact to about `TIE` times the typical distance; smaller differences count as ties.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 TIE = 1e-12
 
-# a block of distances has so many rows: it stays small against the features, and fast
+# rows in a block of distances: it stays small compared to the features, and fast
 _N_ROWS = 512
-# squared distances below this part of the squared norms are rounding errors of a zero
+# squared distances below this share of the squared norms are rounding errors of a zero
 _ZERO = 1e-13
 
 
 def metric_of(features: ArrayLike, name: MetricName) -> Metric:
-    """The metric of a name over a video's features `(T, F)`."""
+    """The named metric on a video's features `(T, F)`."""
     if name not in get_args(MetricName):
         raise InputError(
             f"metric {name!r}", remedy=f"choose from {', '.join(get_args(MetricName))}"
@@ -56,7 +56,7 @@ class Euclidean:
     """
 
     def __init__(self, features: FloatArray) -> None:
-        # around the mean, products lose the fewest digits
+        # products lose the fewest digits around the mean
         features -= features.mean(axis=0)
         self.n_frames = len(features)
         self._features = features
@@ -83,7 +83,7 @@ class Euclidean:
     def moved_totals(self, totals: FloatArray, old: slice, new: slice) -> FloatArray:
         """`totals(new)`, given `totals(old)` of an overlapping range.
 
-        Only frames that left or came are measured.
+        Only frames that left or joined are measured.
         """
         kept = slice(max(old.start, new.start), min(old.stop, new.stop))
         left = _outside(old, kept)
@@ -131,7 +131,7 @@ class Euclidean:
 class Cosine:
     """One minus the cosine; a frame of zeros is at distance 1 from every frame.
 
-    Totals need the sum of unit vectors only, so they are linear in the number of frames.
+    Totals need only the sum of unit vectors, so their cost is linear in the number of frames.
 
     Args:
         features: `(T, F)` float64; it is overwritten.
@@ -159,19 +159,19 @@ class Cosine:
         return totals
 
     def moved_totals(self, totals: FloatArray, old: slice, new: slice) -> FloatArray:  # noqa: ARG002
-        """`totals(new)`; nothing is gained from `totals(old)`."""
+        """`totals(new)`; knowing `totals(old)` does not help."""
         return self.totals(new)
 
 
 Metric = Euclidean | Cosine
 """A way to measure how far frames are from each other.
 
-Mean distances that differ by less than its `tie` are equal.
+Mean distances that differ by less than its `tie` count as equal.
 """
 
 
 def _part(frames: Frames, indices: IntArray, start: int, end: int | None = None) -> Frames:
-    """Some of the frames; a range stays a range, whose features need no copy."""
+    """Some of the frames; a range stays a range, so that its features need no copy."""
     if isinstance(frames, slice):
         last = len(indices) if end is None else min(end, len(indices))
         return slice(int(indices[0]) + start, int(indices[0]) + last)
@@ -179,7 +179,7 @@ def _part(frames: Frames, indices: IntArray, start: int, end: int | None = None)
 
 
 def _outside(whole: slice, part: slice) -> tuple[slice, slice]:
-    """What a range has before and after a part of it."""
+    """The frames of a range before and after a part of it."""
     return slice(whole.start, part.start), slice(part.stop, whole.stop)
 
 

@@ -1,10 +1,10 @@
-"""Cuts that leave the frames on either side near to their own mean (Li et al., CVPR 2021).
+"""Cuts that leave the frames on either side close to their own mean (Li et al., CVPR 2021).
 
 Li, Abu Farha and Gall, "Temporal Action Segmentation from Timestamp Supervision". Between two
-timestamps the energy of a cut is the total distance of the frames before it to the mean on its left
-and of the frames from it on to the mean on its right. Forward, from the first timestamp to the
-last, the left mean takes in what the cut before has left over; backward, the right mean does. The
-cut is half-way between the two that have the least energy.
+timestamps, the energy of a cut is the total distance of the frames before it to the mean on its
+left, plus that of the frames from it on to the mean on its right. Going forward, from the first
+timestamp to the last, the left mean includes all frames since the previous cut; going backward, the
+right mean does. The final cut is half-way between the forward and the backward cut of least energy.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from uvast.segments import IntArray
     from uvast.supervision.distances import FloatArray
 
-# so many frames are measured at a time: a block stays small against the features
+# frames measured at a time: a block stays small compared to the features
 _N_ROWS = 256
-# squared distances below this part of the squared norms are rounding errors of a zero
+# squared distances below this share of the squared norms are rounding errors of a zero
 _ZERO = 1e-12
-# mean distances that differ by this part of a typical norm are equal
+# mean distances that differ by less than this share of a typical norm are equal
 _TIE = 1e-9
 
 
@@ -37,20 +37,20 @@ def energy_durations(
 ) -> IntArray:
     """Durations `(S,)` of the segments around timestamps.
 
-    On ties the forward cut is the first and the backward one the last, so that frames that are all
-    alike are cut half-way. Time grows with the square of the gaps, memory does not.
+    On ties the forward cut is the first and the backward one the last, so that identical frames
+    are cut half-way. Time grows with the square of the gaps, memory does not.
 
     Args:
         features: `(T, F)`.
-        timestamps: one frame a segment `(S,)`, increasing.
-        metric: `euclidean`, or `cosine`, for which frames have norm 1 first.
+        timestamps: one frame per segment `(S,)`, increasing.
+        metric: `euclidean`, or `cosine`, which scales frames to norm 1 first.
     """
     frames = checked_frames(features)
     places = check_timestamps(timestamps, len(frames))
     if metric == "cosine":
         norms = np.linalg.norm(frames, axis=1, keepdims=True)
         frames /= np.where(norms > 0, norms, 1)
-    frames -= frames.mean(axis=0)  # around the mean, products lose the fewest digits
+    frames -= frames.mean(axis=0)  # products lose the fewest digits around the mean
     n_frames = len(frames)
     forward = _forward_cuts(frames, places)
     backward = n_frames - _forward_cuts(frames[::-1], n_frames - 1 - places[::-1])[::-1]
@@ -70,11 +70,11 @@ def _forward_cuts(frames: FloatArray, timestamps: IntArray) -> IntArray:
 
 
 def _energies(gap: FloatArray, before: FloatArray, n_before: int) -> FloatArray:
-    """The energy of each cut of a gap, from one frame on its left on `(n - 1,)`.
+    """The energy of each cut of a gap `(n - 1,)`, starting with one frame on the left.
 
     Args:
         gap: the frames from one timestamp to the next, both included `(n, F)`.
-        before: the sum of the frames that are on the left already `(F,)`.
+        before: the sum of the frames that are already on the left `(F,)`.
         n_before: how many there are.
     """
     n_cuts = len(gap) - 1

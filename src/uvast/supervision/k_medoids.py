@@ -24,9 +24,9 @@ class KMedoids:
     """The result of constrained k-medoids.
 
     Args:
-        durations: frames per segment `(S,)`, they sum to T.
+        durations: frames per segment `(S,)`; they sum to T.
         medoids: the frame at the centre of each segment `(S,)`.
-        iterations: how often cuts and medoids were computed; the last time changed no medoid,
+        iterations: how often cuts and medoids were computed; the last one changed no medoid,
             unless the cap was reached.
         cost: total distance of the frames to the medoids of their segments.
     """
@@ -61,21 +61,21 @@ def constrained_k_medoids(
     prior: float = 0.0,
     max_iterations: int = 300,
 ) -> KMedoids:
-    """Cuts a video between its timestamps, so that segments are alike within.
+    """Cuts a video between its timestamps, so that the frames of a segment are alike.
 
     Medoids start at the timestamps. The cut between two neighbours is where the total distance of
     the frames before it to the left medoid and of the frames after it to the right one is least;
     then each segment's medoid is the frame with the least total distance to the segment. Both
-    take the first on ties, and repeat until nothing changes. A cut lies between the two medoids
-    and between the two timestamps. Without a prior the cost never rises.
+    steps take the first on ties, and repeat until nothing changes. A cut lies between the two
+    medoids and between the two timestamps. Without a prior, the cost never rises.
 
     Args:
         features: `(T, F)`.
-        timestamps: one frame a segment `(S,)`, increasing.
+        timestamps: one frame per segment `(S,)`, increasing.
         metric: `euclidean` or `cosine`.
-        prior: the weight beta of a pull to the midpoint of neighbouring timestamps; a cut costs
-            `4 beta gap ((cut - midpoint) / gap)^2` more, in units of the mean absolute difference
-            of the two distances over the gap. 0 is the paper's algorithm.
+        prior: the weight beta of a pull to the midpoint of neighbouring timestamps; it adds
+            `4 beta gap ((cut - midpoint) / gap)^2` to the cost of a cut, in units of the mean
+            absolute difference of the two distances over the gap. 0 is the paper's algorithm.
         max_iterations: the cap.
     """
     if not 0 <= prior < np.inf:
@@ -102,9 +102,9 @@ def unconstrained_k_medoids(
 ) -> Clusters:
     """Plain k-medoids from the same start: each frame belongs to its nearest medoid.
 
-    It only serves the comparison with `constrained_k_medoids`. Ties: the first medoid, the first
-    frame. A cluster without frames, its medoid a copy of an earlier one, keeps its medoid. The
-    arguments are those of `constrained_k_medoids`.
+    It only serves as a comparison for `constrained_k_medoids`, whose arguments it shares. On ties,
+    the first medoid and the first frame win. A cluster without frames, whose medoid is a copy of an
+    earlier one, keeps its medoid.
     """
     distances = metric_of(features, metric)
     medoids = _checked(timestamps, distances.n_frames, max_iterations).copy()
@@ -129,9 +129,9 @@ def unconstrained_k_medoids(
 
 
 class _Search:
-    """The cuts and medoids of one video, with what is known of distances to and among them.
+    """The cuts and medoids of one video, with the distances that are already known.
 
-    Segment i never reaches beyond the timestamps of its neighbours: its `reach`. Distances to its
+    Segment i never extends beyond the timestamps of its neighbours: its `reach`. Distances to its
     medoid are kept for these frames only.
     """
 
@@ -157,7 +157,7 @@ class _Search:
             self.cuts[left + 1] = self._best_cut(left)
 
     def move_medoids(self) -> bool:
-        """Puts every medoid where it costs least; whether any has changed."""
+        """Puts every medoid where it costs least; returns whether any has changed."""
         changed = False
         for segment in range(len(self.medoids)):
             totals = self._segment_totals(segment)
@@ -205,19 +205,19 @@ def best_cut(
     last: int | None = None,
     share: float = 0.5,
 ) -> int:
-    """How many frames of a gap belong to its left timestamp, at least cost.
+    """How many frames of a gap belong to its left timestamp, at the lowest cost.
 
     The gap holds the left timestamp and every frame before the right one. The prior adds
     `4 prior gap ((cut - middle) / gap)^2` to the cost of a cut, in units of the mean absolute
     difference.
 
     Args:
-        difference: what each frame costs on the left, less what it costs on the right `(gap,)`.
+        difference: what each frame costs on the left, minus what it costs on the right `(gap,)`.
         prior: the weight of the pull to the middle.
-        tie: differences of the mean cost that are rounding errors; the first cut wins on ties.
+        tie: the largest difference of mean costs that counts as a tie; then the first cut wins.
         first: the fewest frames on the left.
         last: the most frames on the left; None leaves only the right timestamp to the right.
-        share: where the middle is, as a part of the way from one timestamp to the other.
+        share: where the middle is, as a share of the way from one timestamp to the other.
     """
     last = len(difference) if last is None else last
     costs = cut_costs(difference, prior, tie=tie, share=share)[first - 1 : last]
@@ -227,19 +227,19 @@ def best_cut(
 def cut_costs(
     difference: FloatArray, prior: float, *, tie: float, share: float = 0.5
 ) -> FloatArray:
-    """What each cut of a gap costs `(gap,)`, from one frame on its left on: see `best_cut`."""
+    """The cost of each cut of a gap `(gap,)`, from one frame on the left up; see `best_cut`."""
     gap = len(difference)
     costs: FloatArray = np.cumsum(difference)
     if prior:
         places = np.arange(1, gap + 1) - (0.5 + share * gap)
         unit = np.abs(difference).mean()
-        # frames as near to one side as to the other leave the cut to the prior
+        # if all frames are as near to one side as to the other, the prior decides alone
         costs += 4 * prior * (unit if unit > tie else 1.0) * places**2 / gap
     return costs
 
 
 def _first_least(values: FloatArray, tie: float) -> int:
-    """Where the first least value stands; values are sums of up to so many distances."""
+    """The index of the first least value; values are sums of up to `len(values)` distances."""
     return int(np.argmax(values <= values.min() + tie * len(values)))
 
 

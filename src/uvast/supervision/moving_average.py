@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def moving_average(frames: NDArray[np.floating[Any]], window: int) -> NDArray[np.float64]:
     """The mean `(T, F)` of the `window` frames around each of the frames `(T, F)`.
 
-    Beyond either end the first or last frame is repeated; of an even window, one frame more lies
-    before than after.
+    Beyond either end, the first or last frame is repeated. An even window has one more frame before
+    than after.
     """
     n_frames, n_features = frames.shape
     before, last = window // 2, n_frames - 1

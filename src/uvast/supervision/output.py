@@ -1,4 +1,4 @@
-"""Pseudo-labels to a folder that is a dataset but for its features."""
+"""Writes pseudo-labels to a folder that is a dataset except for its features."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ OUTPUTS = (GROUND_TRUTH, "mapping.txt", "dataset.toml", "timestamps.json", LABEL
 def check_output(out: Path, dataset: Dataset, timestamps: Path | None, *, overwrite: bool) -> None:
     """Refuses a place `out` where something would be lost.
 
-    Neither the dataset nor its `timestamps` are ever replaced, whatever links lead there; older
-    pseudo-labels are with `overwrite`.
+    The dataset and its `timestamps` are never replaced, even through links; older pseudo-labels
+    are, but only with `overwrite`.
     """
     targets = [out / name for name in OUTPUTS]
     read = [dataset.path / name for name in (*OUTPUTS, "features", "splits")]
@@ -53,11 +53,11 @@ def write_pseudo_labels(
     labelled: Mapping[str, Segmentation],
     drawn: Mapping[str, Timestamps] | None = None,
 ) -> None:
-    """Writes everything apart, then puts it in place: the labels last, in one step.
+    """Writes everything to a temporary folder, then moves it: the labels last, in one step.
 
     Whenever the process is killed, `groundTruth` is the old folder or the whole new one; other
-    files in `out` stay. Pseudo-segmentations are at the source rate, timestamps that were `drawn`
-    and are kept with them at the model's rate; both are by sample (see `Dataset.samples`).
+    files in `out` stay. Pseudo-segmentations are at the source rate. Timestamps that were `drawn`
+    are kept with them; they come at the model's rate. Both are by sample (see `Dataset.samples`).
     """
     with temporary_folder(out) as new:
         _write_files(new, dataset, labelled, drawn)

@@ -1,4 +1,4 @@
-"""What a model learns of each video: its labels, or a pseudo-segmentation from timestamps."""
+"""What a model learns from each video: its labels, or a pseudo-segmentation from timestamps."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class PseudoLabelOptions:
 
     @classmethod
     def from_config(cls, config: SupervisionConfig) -> PseudoLabelOptions:
-        """Those of a run's first targets."""
+        """The options for a run's first targets."""
         method: Method = "midpoint" if config.method == "clicks" else config.method
         return cls(method, config.metric, config.prior)
 
 
 @dataclass(frozen=True)
 class JoinedFeatures(Mapping[str, Features]):
-    """Each video's input features beside other ones `(T, F + D)`, joined when asked for.
+    """Each video's input features beside other ones `(T, F + D)`, joined on demand.
 
     Both parts are scaled to a mean norm of 1, so that neither outweighs the other. Input features
     are the dataset's, at the model's rate; `others` are encoder features `(T, D)` of each video.
@@ -96,8 +96,8 @@ def pseudo_segmentations(
     """Pseudo-segmentations of samples at the model's rate; no labels are read.
 
     Samples are videos, or stretches of them (see `Dataset.samples`, `Dataset.video`). Neighbouring
-    timestamps with one label become one segment. Frames of a segment without a timestamp go to its
-    neighbours.
+    timestamps with the same label become one segment. Frames of a segment without a timestamp go
+    to its neighbours.
 
     Args:
         dataset: where the videos are.
@@ -106,7 +106,7 @@ def pseudo_segmentations(
         options: how to label the frames between.
         features: `(T, F)` of each video at the model's rate, such as a model's encoder features;
             None reads the dataset's own.
-        progress: told how much of how much work is done.
+        progress: called with how much work is done, and how much there is.
     """
     entries = {name: _timestamps_of(name, timestamps, dataset) for name in names}
 
@@ -128,7 +128,7 @@ def pseudo_segmentations(
         }
     found = {}
     for name, entry in entries.items():
-        if options.method == "midpoint" or len(entry) == 1:  # no features are looked at
+        if options.method == "midpoint" or len(entry) == 1:  # needs no features
             one = Segmentation(entry.transcript, midpoint_durations(entry.frames, n_frames(name)))
         else:
             one = _clustered(read(name), entry, options)

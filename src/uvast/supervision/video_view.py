@@ -1,7 +1,7 @@
 """A video as class models see it: averaged over time, and scaled.
 
-Features are averaged over a third of a mean segment, and to compare videos scaled to mean 0 and
-variance 1 in each, because videos differ more than actions do.
+Features are averaged over a third of a mean segment. To compare videos, they are also scaled to
+mean 0 and variance 1 in each, because videos differ more than actions do.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def smoothed(features: NDArray[np.floating[Any]], n_segments: int) -> FloatArray
 class Scale:
     """How a video's features are scaled to mean 0 and variance 1.
 
-    `means` and `factors` are `(F,)`, a factor is 0 for a constant feature; `largest` is the
+    `means` and `factors` are `(F,)`; the factor of a constant feature is 0. `largest` is the
     largest absolute value of any feature.
     """
 
@@ -44,7 +44,7 @@ class Scale:
 
     @classmethod
     def of(cls, frames: FloatArray) -> Scale:
-        """Of averaged features `(T, F)`."""
+        """The scale of averaged features `(T, F)`."""
         means, deviations = frames.mean(axis=0), frames.std(axis=0)
         largest = np.maximum(frames.max(axis=0), -frames.min(axis=0))
         # a constant feature has the deviation of its rounding errors
@@ -65,12 +65,12 @@ class VideoView:
     def of(
         cls, features: NDArray[np.floating[Any]], n_segments: int, metric: MetricName = "euclidean"
     ) -> VideoView:
-        """Of a video's features `(T, F)`, averaged for about so many segments."""
+        """A view of a video's features `(T, F)`, averaged for about `n_segments` segments."""
         frames = smoothed(features, n_segments)
         return cls(frames, Scale.of(frames), metric)
 
     def local(self, part: slice) -> FloatArray:
-        """To compare frames of this video, `(n, F)`."""
+        """Features to compare frames of this video with each other `(n, F)`."""
         frames = self.frames[part]
         if self.metric == "euclidean":
             return frames
@@ -78,12 +78,12 @@ class VideoView:
         return frames / np.where(norms > 0, norms, 1)
 
     def shared(self, part: slice) -> FloatArray:
-        """To compare frames of all videos, `(n, F)`."""
+        """Features to compare frames of all videos with each other `(n, F)`."""
         frames = self.frames[part] - self.scale.means
         frames *= self.scale.factors
         return frames
 
     @property
     def tie(self) -> float:
-        """Distances of local features that are rounding errors."""
+        """The largest distance of local features that is just a rounding error."""
         return TIE * (self.scale.largest if self.metric == "euclidean" else 1)

@@ -1,4 +1,4 @@
-"""Augmentation of a batch on its device: gains, noise, and spans of frames that go dark."""
+"""Augmentation of a batch on its device: gains, noise, and masked spans of frames."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from uvast.data import Batch
 
 SPAN = 20
-"""Frames that go dark together."""
+"""Frames that are masked together."""
 
 N_GAINS = 9
-"""Times of a video at which gains are drawn; they are linear in between."""
+"""Points in a video at which gains are drawn; they are linear in between."""
 
 
 def augment(
@@ -28,11 +28,11 @@ def augment(
     channel_warp: float = 0.0,
     mask_token: Tensor | None = None,
 ) -> Batch:
-    """Changes the features `(B, T, F)` of a training batch, which are scaled by now.
+    """Augments the features `(B, T, F)` of a training batch, which are already scaled.
 
-    Each channel has a gain that drifts over the video, whose logarithm has the deviation
-    `channel_warp`. White noise has a deviation of `noise` times that of each channel; a share
-    `masking` of the frames becomes 0, or `mask_token (F,)`, to which gradients then flow, in spans.
+    Each channel gets a gain that drifts over the video; the standard deviation of its logarithm is
+    `channel_warp`. White noise has `noise` times the standard deviation of each channel. A share
+    `masking` of the frames, in spans, becomes 0, or `mask_token (F,)`, which then gets gradients.
     """
     if not noise and not masking and not channel_warp:
         return batch
@@ -51,7 +51,7 @@ def augment(
 
 
 def _gains(features: Tensor, deviation: float) -> Tensor:
-    """Of each video's channels `(B, T, F)`: log-normal, and slowly drifting."""
+    """Gains of each video's channels `(B, T, F)`: log-normal, and slowly drifting."""
     n_videos, n_frames, n_features = features.shape
     knots = torch.randn(n_videos, n_features, N_GAINS, device=features.device)
     curves = functional.interpolate(knots, n_frames, mode="linear", align_corners=True)
@@ -59,7 +59,7 @@ def _gains(features: Tensor, deviation: float) -> Tensor:
 
 
 def _deviation(features: Tensor, mask: Tensor) -> Tensor:
-    """Of each video's channels over its valid frames `(B, 1, F)`."""
+    """The standard deviation of each channel over a video's valid frames `(B, 1, F)`."""
     valid = mask[..., None].to(features.dtype)
     n_frames = valid.sum(1, keepdim=True)
     mean = (features * valid).sum(1, keepdim=True) / n_frames
@@ -68,7 +68,7 @@ def _deviation(features: Tensor, mask: Tensor) -> Tensor:
 
 
 def _span_mask(features: Tensor, share: float) -> Tensor:
-    """`(B, T, 1)`, 0 on random spans, which may overlap; together they are as long as the share."""
+    """A mask `(B, T, 1)`, 0 on random spans; they may overlap and add up to about `share`."""
     n_videos, n_frames, _ = features.shape
     starts = torch.rand(n_videos, n_frames + SPAN - 1, device=features.device) < share / SPAN
     dark = starts.float().unfold(1, SPAN, 1).amax(-1)  # (B, T)

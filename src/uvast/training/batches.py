@@ -32,10 +32,10 @@ class TrainingData:
     Args:
         dataset: has the features.
         segmentations: the target of each sample (see `Dataset.samples`).
-        timestamps: what pseudo-segmentations were made from; there are none with full labels.
+        timestamps: what pseudo-segmentations were made from; empty with full labels.
         train: the samples to learn from.
         validation: those that are held out.
-        notes: what stays out, one sentence each.
+        notes: what is left out, one sentence each.
         scaling: fitted on the training videos; None leaves features as they are.
     """
 
@@ -53,7 +53,7 @@ class EpochBatches:
     """The batches of one epoch, in this process.
 
     Args:
-        n_steps: optimiser steps of the process that has most; the others wait for it idle.
+        n_steps: optimiser steps of the process that has the most; the others idle at the end.
         batches: this process's own, on its device.
     """
 
@@ -62,7 +62,7 @@ class EpochBatches:
 
 
 def chunk_fraction_of(config: Config) -> float:
-    """The share of its video that a chunk of stage 1 has at most; 0 for whole segments.
+    """The largest share of its video that a chunk of stage 1 may have; 0 for whole segments.
 
     Pseudo-segmentations are not cut: their ends are guesses already.
     """
@@ -70,7 +70,7 @@ def chunk_fraction_of(config: Config) -> float:
 
 
 def sample_augmentation(dataset: Dataset, config: TrainConfig) -> SampleAugmentation | None:
-    """What becomes of the samples of stage 1; None for nothing."""
+    """How the samples of stage 1 are augmented; None if they are not."""
     symmetry = dataset.symmetry if config.symmetry else None
     is_off = not config.recombination and config.speed == config.time_warp == 1
     if is_off and symmetry is None:
@@ -102,8 +102,8 @@ def draw_epoch(
 ) -> EpochBatches:
     """Draws an epoch (counted from 0) over the samples that have targets.
 
-    Batches hold the timestamps of these where a loss of the epoch asks for them. Chunks, unlabelled
-    videos and all augmentation but dropped frames are for stage 1 alone.
+    Batches hold the samples' timestamps if a loss of the epoch needs them. Chunks, unlabelled
+    videos and all augmentation except dropped frames are for stage 1 only.
     """
     train = config.train
     first = stage == 1
@@ -149,7 +149,7 @@ def draw_epoch(
 def _where_certain(
     batches: Iterator[Batch], epoch: int, config: SupervisionConfig
 ) -> Iterator[Batch]:
-    """Batches whose frames are learned at the clicks alone, or away from cuts, if that is asked."""
+    """Limits the frame labels to the clicks, or to frames away from cuts, if so configured."""
     if learns_clicks_alone(epoch, config):
         return map(of_clicks_alone, batches)
     if config.kind == "full" or not config.margin:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Checkpoints:
-    """Reads and writes them; of several processes only the first one writes."""
+    """Reads and writes a run's checkpoints; only the first of several processes writes."""
 
     _folder: RunFolder
     _config: Config
@@ -50,13 +50,13 @@ class Checkpoints:
 
     @property
     def seconds_since_last(self) -> float:
-        """The training that a kill would cost now."""
+        """Seconds of training that would be lost if the process were killed now."""
         return time.monotonic() - self._saved_at
 
     def read_last(self, state: State) -> tuple[State, dict[str, Tensor]]:
         """Loads the newest weights; returns the state and the loop's tensors.
 
-        A run without one is as it was. Rows of the log after it are dropped.
+        Without a checkpoint the state stays as it was. Rows of the log after the state are dropped.
         """
         tensors: dict[str, Tensor] = {}
         if self._folder.last.exists():
@@ -72,7 +72,7 @@ class Checkpoints:
         return state, tensors
 
     def load_loop(self, loop: Loop, tensors: Mapping[str, Tensor]) -> None:
-        """The loop goes on with the tensors of `read_last`."""
+        """Loads the tensors of `read_last` into the loop."""
         try:
             loop.load(tensors)
         except (KeyError, RuntimeError, ValueError) as error:
@@ -110,7 +110,7 @@ class Checkpoints:
         return {**model_tensors(self._model), **scaling_tensors(self._scaling)}
 
     def _card(self, state: State) -> ModelCard:
-        """Of the model to use: of the epoch that validation chose, or of the last one."""
+        """The card of the model to use: of the epoch that validation chose, or of the last one."""
         config, spec, progress = self._config, self._dataset.spec, state.progress
         n_chosen_on = len(self._info.validation)
         chosen = f"epoch {progress.best_epoch}, chosen on {n_chosen_on} validation videos"

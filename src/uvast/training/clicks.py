@@ -1,6 +1,6 @@
-"""What a run learns of the annotated frames themselves (docs/method.md, Timestamps).
+"""What a run learns from the annotated frames themselves (docs/method.md, Timestamps).
 
-Batches hold them only in epochs whose losses look at them.
+Batches hold these frames only in epochs whose losses use them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def learns_clicks_alone(epoch: int, config: SupervisionConfig) -> bool:
-    """Whether the frames of an epoch, counted from 0, learn from the annotated ones alone."""
+    """Whether the frame losses of an epoch, counted from 0, see only the annotated frames."""
     was_refreshed = config.refresh_every > 0 and epoch >= config.refresh_after
     return config.kind == "timestamps" and config.method == "clicks" and not was_refreshed
 
@@ -27,7 +27,7 @@ def learns_clicks_alone(epoch: int, config: SupervisionConfig) -> bool:
 def frames_to_keep(
     timestamps: Mapping[str, Timestamps], config: Config, epoch: int
 ) -> dict[str, IntArray] | None:
-    """The annotated frames `(S,)` of each sample; None if no loss of the epoch asks for them."""
+    """The annotated frames `(S,)` of each sample; None if no loss of the epoch needs them."""
     is_asked = config.loss.confidence or learns_clicks_alone(epoch, config.supervision)
     if not is_asked or not timestamps:
         return None

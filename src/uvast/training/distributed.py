@@ -1,4 +1,4 @@
-"""Several processes over the videos: `torchrun … -m uvast train …`."""
+"""Several processes that share the videos: `torchrun … -m uvast train …`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Processes:
         return values
 
     def from_first(self, value: T) -> T:
-        """The first process's value: what it alone has computed, all decide by."""
+        """The first process's value, so that all processes decide by what it alone computed."""
         return self.gather(value)[0]
 
     def sum_gradients(self, parameters: Sequence[nn.Parameter], weight: float) -> float:
@@ -72,7 +72,7 @@ class Processes:
     def average_statistics(self, statistics: Sequence[Tensor], weight: float) -> None:
         """Averages, in place, what models measure as they train, weighted by numbers of videos.
 
-        So every process goes on with the same running statistics, and they are the ones that the
+        Every process then continues with the same running statistics, which are the ones that the
         first process writes. One message carries all of them.
         """
         if self.count == 1 or not statistics:
@@ -93,7 +93,7 @@ def _weighted_means(tensors: Sequence[Tensor], weight: float) -> tuple[list[Tens
 
 
 def own_device(device: torch.device) -> torch.device:
-    """Of several processes on a machine, each takes a GPU of its own."""
+    """Gives each of several processes on a machine a GPU of its own."""
     local_rank = os.environ.get("LOCAL_RANK")
     if str(device) == "cuda" and local_rank is not None:
         return torch.device("cuda", int(local_rank))
@@ -102,7 +102,7 @@ def own_device(device: torch.device) -> torch.device:
 
 @contextmanager
 def join_processes(device: torch.device) -> Iterator[Processes]:
-    """Joins the group that torchrun started this process in, if it did."""
+    """Joins torchrun's group of processes, if torchrun started this process."""
     if not is_one_of_several():
         yield Processes()
         return

@@ -1,4 +1,4 @@
-"""Soft targets between timestamps: cuts drawn anew for every epoch (docs/method.md, Timestamps)."""
+"""Soft targets between timestamps: cuts are drawn for every epoch (docs/method.md, Timestamps)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def uncertain_cuts(data: TrainingData, config: SupervisionConfig) -> dict[str, CutPosterior]:
-    """Where the cuts of each training sample may be; none if targets are to stay as they are."""
+    """Where the cuts of each training sample may be; empty if targets are not soft."""
     if not config.soft:
         return {}
     return cut_posteriors(
@@ -43,7 +43,7 @@ def drawn_targets(
 
 
 def check_soft(config: SupervisionConfig) -> None:
-    """Refuses settings that soft targets do not go with."""
+    """Refuses settings that do not go with soft targets."""
     if config.soft and config.kind == "full":
         raise ConfigError(
             "only pseudo-labels can be soft, and this run has full labels",

@@ -1,4 +1,4 @@
-"""How long a run will take: a few steps of the real loop on noise, before it begins."""
+"""How long a run will take, measured by a few steps of the real loop on noise."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from uvast.training.objectives import Objective
 
 MOST_FRAMES = 1000
-"""Measured at once; a step takes about as long for each frame of a longer video."""
+"""Frames to measure a step on; a longer video takes about as long per frame."""
 N_STEPS = 2
 WORTH_FRAMES = 1_000_000
-"""Seen by a model in all its epochs, a minute or so, from which on processes of their own pay."""
+"""Frames seen in all epochs, a minute or so of training, from which separate processes pay off."""
 MOST_AT_ONCE = 4
 MOST_FRAMES_EACH = 5_000
-"""Of the longest video, up to which several models fit into a small machine's memory."""
+"""Frames of the longest video up to which several models fit into a small machine's memory."""
 DECODED = 1.5
-"""Steps of training that the decoding of a video takes, about: `best` beside the decoder alone."""
+"""Decoding a video, by `best` and by the decoder alone, takes about this many training steps."""
 CALIBRATED = 20
-"""The same of decoding it with every weight."""
+"""The same for decoding it with every candidate weight."""
 
 
 def expected_seconds(
@@ -48,11 +48,11 @@ def expected_seconds(
     n_members: int = 1,
     jobs: int = 1,
 ) -> float:
-    """What all epochs, inner runs and validations will take, about.
+    """Estimates how long all epochs, inner runs and validations will take.
 
-    A second or so is spent on finding out. Reading files and making pseudo-labels is left out. Of
-    several members only the first has inner runs; these, and then the other members, are trained
-    `jobs` at a time, with as many cores for a step, about, as it can use.
+    The estimate takes a second or so. It leaves out reading files and making pseudo-labels. Only
+    the first of several members has inner runs; these, and then the other members, are trained
+    `jobs` at a time, each step with about as many cores as it can use.
     """
     n_frames = max(1, round(facts.n_frames / facts.n_videos / (config.train.sampling_rate or 1)))
     measured = min(n_frames, MOST_FRAMES)
@@ -73,7 +73,7 @@ def expected_seconds(
     seconds += n_validations * facts.n_validation * DECODED * step
     seconds *= 1 + -(-(n_members - 1) // jobs)
     if facts.n_folds:
-        shown = facts.n_videos * (facts.n_folds - 1) / facts.n_folds  # each stays out of one
+        shown = facts.n_videos * (facts.n_folds - 1) / facts.n_folds  # each is left out of one
         n_rounds = -(-facts.n_folds // jobs)
         seconds += n_rounds * config.train.epochs_of_fold * shown * step
         seconds += facts.n_videos * CALIBRATED * step
@@ -83,12 +83,12 @@ def expected_seconds(
 def jobs_that_pay(
     config: Config, facts: DataFacts, device: torch.device, n_members: int = 1
 ) -> int:
-    """How many inner runs or members to train at a time, where nobody has said.
+    """How many inner runs or members to train at a time if the user does not say.
 
-    On a CPU one for each core, as a step gains little from a second one, or for as many as
-    `OMP_NUM_THREADS` says; unless a run is so short that processes would start in vain, or videos
-    are so long that memory might not do. No time is measured: a command gives the same weights
-    again.
+    On a CPU, one per core, or per `OMP_NUM_THREADS` cores, since a step gains little from a second
+    core. Only one if the run is so short that starting processes would not pay, or if videos are
+    so long that memory might run out. No time is measured, so that a command gives the same
+    weights again.
     """
     rate = config.train.sampling_rate or 1
     n_seen = config.train.epochs * facts.n_frames / rate
@@ -102,7 +102,7 @@ def jobs_that_pay(
 
 
 def _step(config: Config, objective: Objective, stage: int, batch: Batch) -> float:
-    """Seconds of a step with a video; the first one, which warms up, does not count."""
+    """Seconds that a step takes per video; the first step warms up and does not count."""
     loop = Loop(objective, config.train, stage=stage, epochs=2, processes=Processes())
     n_batches = config.train.accumulation
     loop.run_epoch(0, EpochBatches(1, iter([batch] * n_batches)), Silent())
@@ -111,7 +111,7 @@ def _step(config: Config, objective: Objective, stage: int, batch: Batch) -> flo
 
 
 def _noise(facts: DataFacts, n_frames: int) -> Batch:
-    """A video of so many frames with segments as many as are usual; all random."""
+    """A random video with this many frames and an average number of segments."""
     generator = np.random.default_rng(0)
     n_segments = min(max(1, round(facts.n_segments / facts.n_videos)), n_frames)
     transcript = np.arange(n_segments) % facts.n_classes

@@ -1,4 +1,4 @@
-"""Which videos each inner run learns from, and which it is asked about."""
+"""Which videos each inner run learns from, and which it is scored on."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from uvast.data.folds import Fold, Subjects
 
 LEAST_FOR_FOLDS = 4
-"""An inner run of fewer would learn from two at most and tell little; and a first model from a few
-clicks should be there soon."""
+"""With fewer videos, an inner run would learn from at most two and say little; and a first model
+from a few clicks should be ready soon."""
 
 
 def folds_of(
@@ -27,7 +27,7 @@ def folds_of(
         return ()
     try:
         subjects = known_subjects(train, dataset.spec.group_by, dataset.splits)
-    except InputError:  # a run does not fail because names do not tell
+    except InputError:  # names that do not tell the subjects must not stop a run
         subjects = None
     return make_folds(train, config.train.folds, subjects, seed=config.train.seed)
 
@@ -35,10 +35,10 @@ def folds_of(
 def make_folds(
     names: Sequence[str], n_folds: int, subjects: Subjects | None = None, *, seed: int = 0
 ) -> tuple[Fold, ...]:
-    """Every video is held out once, with all others of its subject where subjects are known.
+    """Holds out every video once, with all others of its subject where subjects are known.
 
-    Where there are fewer subjects, or videos, there are fewer folds; with too few videos none. Of
-    one subject alone each video stands for itself. A pure function of its arguments.
+    With fewer subjects or videos there are fewer folds, and with too few videos none. If there is
+    only one subject, videos are held out on their own. A pure function of its arguments.
     """
     if n_folds < 2 or len(names) < LEAST_FOR_FOLDS:
         return ()

@@ -1,10 +1,10 @@
-"""Out of fold: the weights of decoding from inner runs, before the run learns from all videos.
+"""Inner runs choose the weights of decoding out of fold, before the run learns from all videos.
 
     RUN/folds/1, 2, …        an ordinary run each; its checkpoints go when the weights are chosen
     RUN/folds/weights.json   what the held-out videos of all of them chose
 
-An inner run that was broken off is resumed with the run, and one that is finished is not trained
-again: the weights do not depend on breaks.
+An interrupted inner run is resumed with the run, and a finished one is not trained again:
+interruptions do not change the weights.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def read_calibration(run: Path) -> Calibration | None:
 
 @dataclass(frozen=True, eq=False)
 class InnerRuns:
-    """The inner runs of a run; none if its settings or a validation part do without them."""
+    """The inner runs of a run; none if its settings or a validation part make them unnecessary."""
 
     run: RunFolder
     config: Config
@@ -74,7 +74,7 @@ class InnerRuns:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What keeps a run from choosing its weights."""
+        """Why a run cannot choose its weights, if it cannot."""
         wanted = self.config.train.folds and not self.info.validation
         if not wanted or self.folds:
             return ()
@@ -84,7 +84,7 @@ class InnerRuns:
         )
 
     def take_over(self, other: Path) -> None:
-        """What the inner runs of another run chose is chosen here, too, before any is trained."""
+        """Copies what another run's inner runs chose, before any of this run's are trained."""
         path = self.run.path / FOLDS / WEIGHTS_FILE
         found = read_calibration(other)
         if found is None or not self.folds or not self.processes.is_first or is_present(path):
@@ -93,7 +93,7 @@ class InnerRuns:
         write_json(path, asdict(found))
 
     def left(self) -> dict[int, int]:
-        """The epochs that are left of each inner run; finished ones left out."""
+        """The epochs left for each unfinished inner run, by its number."""
         if is_present(self.run.path / FOLDS / WEIGHTS_FILE):
             return {}
         epochs = self.config.train.epochs_of_fold
@@ -101,9 +101,9 @@ class InnerRuns:
         return {number: n for number, n in found.items() if n}
 
     def calibration(self, data: TrainingData) -> Calibration | None:
-        """Trains what is left of them; chooses the weights, or reads those that were chosen.
+        """Trains the inner runs that are left; chooses the weights, or reads those chosen before.
 
-        `data` has the truths of all videos, of which each is held out once.
+        `data` has the truths of all videos, each of which is held out once.
         """
         if not self.folds:
             return None
@@ -128,7 +128,7 @@ class InnerRuns:
         return read_state(last)[0].epoch if is_present(last) else 0
 
     def _train_all(self, watcher: Watcher) -> None:
-        """What is left of them, one after the other or side by side."""
+        """Trains the unfinished inner runs, one after the other or side by side."""
         places = {fold: self._place(fold) for fold in self.folds}
         left = self.processes.from_first(
             [fold for fold in self.folds if not places[fold].is_finished()]
@@ -146,7 +146,7 @@ class InnerRuns:
             self._train(places[fold], its_watcher)
 
     def _train(self, place: RunFolder, watcher: Watcher) -> None:
-        """One inner run to its end, from wherever it stands."""
+        """Trains one inner run to its end, from wherever it stands."""
         processes = self.processes
         _, config, info = RunFolder.open(place.path)
         session = open_session(
@@ -163,14 +163,14 @@ class InnerRuns:
             session.run()
 
     def _info(self, fold: Fold) -> RunInfo:
-        """Of an inner run: it never sees a test side, for which its held-out videos stand."""
-        # the labels of all videos are looked at when the run itself goes on
+        """The info of an inner run: its held-out videos take the place of the test side."""
+        # the labels of all videos are checked when the run itself is resumed
         info = replace(self.info, train=fold.train, validation=(), labels="")
         return replace(info, unlabelled=fold.held_out) if info.transductive else info
 
     @property
     def _config(self) -> Config:
-        """Of an inner run: without a second stage, which no weight depends on."""
+        """The settings of an inner run: no second stage, since no weight depends on it."""
         return self.config.replaced(
             **{
                 "train.folds": 0,
@@ -180,7 +180,7 @@ class InnerRuns:
         )
 
     def _held_out(self, fold: Fold, data: TrainingData) -> list[HeldOut]:
-        """What an inner run makes of the videos that it did not learn from."""
+        """What an inner run predicts for the videos that it did not learn from."""
         place = self._place(fold)
         info = RunFolder.open(place.path).info
         names = self.samples.of(name for name in self.info.train if name not in info.train)
@@ -188,7 +188,7 @@ class InnerRuns:
         return part.held_out(load(place.path, device=str(self.device)))
 
     def _remove_checkpoints(self) -> None:
-        """A few kilobytes are left of each inner run: its settings, its videos, its log."""
+        """Leaves a few kilobytes of each inner run: its settings, its videos, its log."""
         for fold in self.folds:
             place = self._place(fold)
             for path in (place.last, place.best):
@@ -197,22 +197,22 @@ class InnerRuns:
 
 @dataclass(frozen=True)
 class _Inner:
-    """Passes on what happens in an inner run, but for its plan: the run has told its own."""
+    """Passes on what happens in an inner run, except its plan: the run has announced its own."""
 
     then: Watcher
     of: Part
 
     def begin(self, plan: Plan) -> None:
-        """The run has begun already."""
+        """Does nothing: the run has already begun."""
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
-        """Passed on."""
+        """Only passes it on."""
         self.then.pseudo_labels(n_done, n_most)
 
     def step(self, step: Step) -> None:
-        """Of this inner run."""
+        """Adds the inner run."""
         self.then.step(replace(step, part=self.of))
 
     def epoch(self, report: EpochReport) -> None:
-        """Of this inner run."""
+        """Adds the inner run."""
         self.then.epoch(replace(report, part=self.of))

@@ -1,4 +1,4 @@
-"""The one loop: epochs of an objective, in one or several processes, with a state that resumes."""
+"""The one loop: epochs of an objective, in one or several processes, with a resumable state."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Loop:
         if not math.isfinite(self._processes.sum_gradients(self._parameters, weight)):
             raise self._not_finite(self._processes.gather(meter), epoch)
         norm = get_total_norm([p.grad for p in self._parameters if p.grad is not None])
-        if not torch.isfinite(norm):  # the same in every process: gradients are summed by now
+        if not torch.isfinite(norm):  # the same in every process: gradients are already summed
             raise self._not_finite(self._processes.gather(meter), epoch)
         if self._config.clip_norm:
             clip_grads_with_norm_(self._parameters, self._config.clip_norm, norm)
@@ -117,11 +117,11 @@ class Loop:
         )
 
     def tensors(self) -> dict[str, Tensor]:
-        """What a resumed loop needs beside the model's weights."""
+        """What a resumed loop needs besides the model's weights."""
         return {**optimiser_tensors(self._optimiser), **self.average.tensors()}
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
-        """Reads what `tensors` gave; a KeyError or ValueError if they are of another loop."""
+        """Loads what `tensors` returned; a KeyError or ValueError if it is from another loop."""
         load_optimiser(self._optimiser, tensors)
         self.average.load(tensors)
 

@@ -1,4 +1,4 @@
-"""The sums of losses that are trained: which terms, and how they enter.
+"""The sums of losses that models are trained with: which terms they have, and how these enter.
 
 Shapes as in `losses`: N decoder layers, B videos, T frames, S segments, L = S + 1 positions.
 """
@@ -39,7 +39,7 @@ EQUAL = TargetWeights()
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """The terms of an objective, scalars by name, as they enter its sum: weight included."""
+    """The terms of an objective, scalars by name, already weighted as they enter its sum."""
 
     terms: Mapping[str, Tensor]
 
@@ -66,16 +66,16 @@ def stage_one_losses(
     """The objective of encoder and transcript decoder.
 
     Args:
-        encoded: `logits (B, T, C)` and, where the model has them, `boundaries (B, T)`; of earlier
-            stages, too.
+        encoded: `logits (B, T, C)` and, if the model has them, `boundaries (B, T)`; also those of
+            earlier stages.
         decoded: under teacher forcing, `logits (N, B, L, C + 1)`; `cross_attention (N, B, L, T)`
-            where its term is on; explicit durations `fractions (N, B, L)` have a term wherever
-            there are any; None if no term needs the decoder.
+            if its term is on; explicit durations `fractions (N, B, L)`, if there are any, always
+            have a term; None if no term needs the decoder.
         targets: `labels (B, T)`, `transcript (B, S)`, `n_segments (B,)`,
             `segment_of_frame (B, T)`, `fractions (B, S)`.
         config: which terms, and how.
         weights: of rare targets.
-        features: the model's input `(B, T, F)`, for smoothing that looks at distances in it.
+        features: the model's input `(B, T, F)`, for smoothing that depends on distances in it.
     """
     likeness = _likeness(features, config)
     terms = {}
@@ -103,7 +103,7 @@ def _decoder_terms(
 ) -> dict[str, Tensor]:
     """Terms of the decoder, averaged over its layers."""
     n_layers, n_videos, _, _ = decoded.logits.shape
-    # A layer's outputs are a batch of their own: the mean over N * B is the mean over layers.
+    # Each layer's outputs count as a batch: the mean over N * B is the mean over layers.
     logits = decoded.logits.flatten(0, 1)
     tokens = segment_targets(targets.transcript, targets.n_segments, eos=n_classes)
     tokens = tokens.repeat(n_layers, 1)
@@ -141,7 +141,7 @@ def framewise_losses(
     *,
     features: Tensor | None = None,
 ) -> Losses:
-    """The objective of a frame-wise model: that of frames, of boundaries and of timestamps.
+    """The objective of a frame-wise model: terms of frames, boundaries and timestamps.
 
     The arguments are those of `stage_one_losses`.
     """
@@ -175,7 +175,7 @@ def _smoothing_term(
 
 
 def _confidence_term(encoded: Encoded, targets: Targets, config: LossConfig) -> dict[str, Tensor]:
-    """Of every stage; no term without timestamps."""
+    """The term of all stages; none without timestamps."""
     if not config.confidence or targets.is_timestamp is None:
         return {}
     labels, is_timestamp = targets.labels, targets.is_timestamp
@@ -186,7 +186,7 @@ def _confidence_term(encoded: Encoded, targets: Targets, config: LossConfig) -> 
 def _boundary_term(
     encoded: Encoded, targets: Targets, config: LossConfig, weights: TargetWeights
 ) -> dict[str, Tensor]:
-    """Of the stages that have boundaries; no term if none has."""
+    """The term of all stages that have boundaries; none if no stage has."""
     found = [
         boundary_loss(
             one.boundaries,
@@ -201,7 +201,7 @@ def _boundary_term(
 
 
 def _likeness(features: Tensor | None, config: LossConfig) -> Tensor | None:
-    """Of neighbouring frames `(B, T - 1)`; None where smoothing does not ask for it."""
+    """The likeness of neighbouring frames `(B, T - 1)`; None if smoothing does not need it."""
     if not config.smoothing or not config.smoothing_distance:
         return None
     assert features is not None, "the objective hands them over"

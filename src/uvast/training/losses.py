@@ -5,7 +5,7 @@ the one after a video's last segment predicts EOS), C classes, K outputs (C, or 
 N decoder layers. Integer targets are -1 at padding; logits at padding are finite and play no part.
 
 A batch's loss is the mean over its videos of each video's own loss: a video counts the same alone
-and in a padded batch, and a batch of one is the paper's.
+as in a padded batch, and a batch of one has the paper's loss.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def cross_entropy(
 ) -> Tensor:
     """Mean over a video's frames (or segments): logits `(B, N, K)`, classes `(B, N)`.
 
-    With weights of the classes `(K,)`, or of each frame by its class `(B, N, K)`, all above 0, it
-    is the weighted mean.
+    With weights per class `(K,)`, or per frame and class `(B, N, K)`, all above 0, it is the
+    weighted mean.
     """
     losses, valid = _negative_log_probability(logits, targets), targets != PADDING
     if class_weights is None and frame_weights is None:
@@ -49,8 +49,8 @@ def cross_entropy(
 def group_loss(logits: Tensor, targets: Tensor, *, form: GroupMean, n_classes: int) -> Tensor:
     """One term for each class that occurs in a video, mean over them, then mean over videos.
 
-    A class's group is its frames (or segments) by ground truth. EOS and whatever else is not a
-    class forms no group, while the softmax runs over all K outputs.
+    A class's group is its frames (or segments) by ground truth. EOS and anything else that is not
+    a class forms no group, but the softmax runs over all K outputs.
 
     Args:
         logits: `(B, N, K)`, K at least C.
@@ -59,7 +59,7 @@ def group_loss(logits: Tensor, targets: Tensor, *, form: GroupMean, n_classes: i
             the two group losses), the whole logit vector (supplement), or the log-probability.
         n_classes: C.
     """
-    # A video has C + 1 groups: the last one takes in what forms none, and is left out again.
+    # A video has C + 1 groups: the last one collects what forms none, and is dropped again.
     n_videos, width = len(targets), n_classes + 1
     n_groups = n_videos * width
     group = targets.where((targets >= 0) & (targets < n_classes), n_classes)
@@ -125,9 +125,9 @@ def smoothing_loss(
 ) -> Tensor:
     """Truncated squared change of log-probabilities from frame to frame (MS-TCN), 0 for one frame.
 
-    Of logits `(B, T, C)` over the valid frames `(B, T)`. The gradient flows into the later frame
-    only; a change above `clip` counts as `clip` and has none. Each change is scaled by how much a
-    frame is like the one before, `(B, T - 1)`, where that is given (ASRF).
+    Logits are `(B, T, C)`, valid frames `(B, T)`. The gradient flows into the later frame only; a
+    change above `clip` counts as `clip` and has no gradient. `likeness (B, T - 1)`, if given,
+    scales each change by how much a frame is like the one before (ASRF).
     """
     log_probabilities = logits.log_softmax(2)
     change = log_probabilities[:, 1:] - log_probabilities[:, :-1].detach()
@@ -141,19 +141,19 @@ def smoothing_loss(
 def confidence_loss(logits: Tensor, labels: Tensor, is_timestamp: Tensor) -> Tensor:
     """How much the class of a timestamp gets likelier away from it (Li et al. 2021).
 
-    From each timestamp to the next ones on either side, a rise of its class's log-probability from
-    frame to frame costs as much as it is. A video's loss is the mean over all such steps: two for
-    each frame between its first and its last timestamp, one for either neighbour's class. Between
-    timestamps of one class nothing is asked.
+    On the way from a timestamp to its neighbours, a rise of its class's log-probability from one
+    frame to the next costs as much as it is large. A video's loss is the mean over all such steps:
+    two for each frame between its first and its last timestamp, one for either neighbour's class.
+    Nothing is asked between timestamps of one class.
 
     Args:
         logits: `(B, T, C)`.
-        labels: the classes of the timestamps, and of any other frames `(B, T)`.
+        labels: classes `(B, T)`; only those of timestamps matter.
         is_timestamp: which frames are annotated `(B, T)`.
     """
     n_frames = labels.shape[1]
     places = _positions(n_frames, labels).expand_as(labels)
-    # of the step from frame t to t + 1: the last timestamp up to t, the first from t + 1 on
+    # for the step from frame t to t + 1: the last timestamp up to t, the first from t + 1 on
     left = places.where(is_timestamp, PADDING).cummax(1).values[:, :-1]
     right = places.where(is_timestamp, n_frames).flip(1).cummin(1).values.flip(1)[:, 1:]
     between = (left != PADDING) & (right != n_frames)
@@ -177,9 +177,9 @@ def likeness_of_neighbours(features: Tensor, distance: float) -> Tensor:
 def boundary_targets(labels: Tensor, width: float) -> Tensor:
     """How much each frame is the start of a segment: labels `(B, T)` -> `(B, T)` in [0, 1].
 
-    1 where the label changes, and around it by a Gaussian of deviation `width` frames over the
-    distance to the nearest change. Chunks of a segment share its label, so no target is between
-    them; a video's first frame is no change.
+    1 where the label changes, and around it a Gaussian of the distance to the nearest change, with
+    a standard deviation of `width` frames. Chunks of a segment share its label, so there is no
+    target between them. A video's first frame is not a change.
     """
     changes = (labels[:, 1:] != labels[:, :-1]) & (labels[:, 1:] != PADDING)
     cuts = functional.pad(changes, (1, 0))
@@ -198,9 +198,9 @@ def boundary_loss(
 ) -> Tensor:
     """Binary cross-entropy of segment starts: log-odds `(B, T)`, labels `(B, T)`.
 
-    A video's first frame, which starts a segment or only a labelled stretch, plays no part. Starts
-    are rare and weigh `positive_weight`; with 1 over their share, log-odds of 0 say that a start
-    is as likely as anywhere.
+    A video's first frame, which may start only a labelled stretch, plays no part. Starts are rare
+    and weigh `positive_weight`; if that is 1 over their share, log-odds of 0 mean that a start is
+    as likely here as anywhere.
     """
     losses = functional.binary_cross_entropy_with_logits(
         logits,
@@ -212,7 +212,7 @@ def boundary_loss(
 
 
 def segment_targets(transcript: Tensor, n_segments: Tensor, *, eos: int) -> Tensor:
-    """What the decoder is to say: transcript `(B, S)`, EOS, then padding `(B, S + 1)`."""
+    """What the decoder should write: transcript `(B, S)`, EOS, then padding `(B, S + 1)`."""
     tokens = functional.pad(transcript, (0, 1), value=PADDING)
     end = n_segments.unsqueeze(1)
     positions = _positions(tokens.shape[1], tokens)
@@ -220,7 +220,7 @@ def segment_targets(transcript: Tensor, n_segments: Tensor, *, eos: int) -> Tens
 
 
 def decoder_inputs(transcript: Tensor, n_segments: Tensor, *, sos: int, padding: int) -> Tensor:
-    """What the decoder is told (teacher forcing): SOS, transcript, `padding` `(B, S + 1)`."""
+    """What the decoder reads (teacher forcing): SOS, transcript, `padding` `(B, S + 1)`."""
     tokens = functional.pad(transcript, (1, 0), value=sos)
     positions = _positions(tokens.shape[1], tokens)
     return tokens.masked_fill(positions > n_segments.unsqueeze(1), padding)
@@ -231,7 +231,7 @@ def _assignment_loss(
 ) -> Tensor:
     """Equation `L_CA` of the paper, for scores `(B, S, T)`."""
     absent = _positions(scores.shape[1], scores) >= n_segments.unsqueeze(1)  # (B, S)
-    # The least float, not -inf: a video without segments has no NaN in its gradient.
+    # The lowest float, not -inf, which would make the gradient NaN for a video without segments.
     bias = scores.new_zeros(absent.shape).masked_fill(absent, torch.finfo(scores.dtype).min)
     scores = torch.add(bias.unsqueeze(2), scores, alpha=1 / temperature)
     losses = functional.cross_entropy(
@@ -241,7 +241,7 @@ def _assignment_loss(
 
 
 def _negative_log_probability(logits: Tensor, targets: Tensor) -> Tensor:
-    """Of each target class, 0 at padding: `(B, N, K)`, `(B, N)` -> `(B, N)`."""
+    """That of each target class, 0 at padding: `(B, N, K)`, `(B, N)` -> `(B, N)`."""
     return functional.cross_entropy(
         logits.flatten(0, 1), targets.flatten(), ignore_index=PADDING, reduction="none"
     ).view_as(targets)

@@ -1,4 +1,4 @@
-"""Frames near a cut that is a guess: they are left out of what frames learn."""
+"""Leaves frames near guessed cuts out of the frame losses."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def without_margins(batch: Batch, margin: float) -> Batch:
 
 
 def far_from_cuts(segment_of_frame: Tensor, n_segments: Tensor, margin: float) -> Tensor:
-    """Which frames are not in the margin of a cut `(B, T)`; padding is not.
+    """Which frames are outside the margins of all cuts `(B, T)`; False at padding.
 
     A segment has a margin at each end where it meets another one, not where the video begins or
-    ends. At least one frame of every segment is outside.
+    ends. At least one frame of every segment is outside its margins.
 
     Args:
         segment_of_frame: the index of the segment that holds each frame `(B, T)`, -1 at padding.

@@ -1,6 +1,6 @@
 """The members of one run folder: each is a run of its own below `RUN/members`.
 
-The inner runs of the first one choose how all of them decode.
+The inner runs of the first member choose how all of them decode.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 
 def resume_member(run: Path, index: int, *, device: str, watcher: Watcher) -> None:
-    """Goes on with one member, counted from 0, of a run whose first one has been trained."""
+    """Resumes one member, counted from 0, of a run whose first member has been trained."""
     folder, config, info = RunFolder.open(run)
     members = MemberRuns(folder, config, info, device, watcher, None, jobs=1)
     members.train_member(index, open_again(info))
 
 
 class MemberRuns:
-    """Trains the members that are left, and makes one model of them."""
+    """Trains the members that are left, and makes one model of all members."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class MemberRuns:
         self._jobs = jobs
 
     def has_work_left(self) -> bool:
-        """Whether members that are still there have more to learn, or have learned more."""
+        """Whether any member that still exists has more to learn, or has learned more."""
         places = map(self._place, range(len(self._info.members)))
         return any(
             is_run(place) and (self._goes_on(place) or not self._has_hash(place, record.sha256))
@@ -70,7 +70,7 @@ class MemberRuns:
         )
 
     def train(self, dataset: Dataset) -> None:
-        """Goes on from whatever is there; the first one's inner runs choose for the others."""
+        """Continues from whatever exists; the first member's inner runs choose for the others."""
         self.train_member(0, dataset)
         others = range(1, len(self._info.members))
         if self._jobs > 1:
@@ -88,7 +88,7 @@ class MemberRuns:
         train_side_by_side(tasks, [self._watcher] * len(tasks), self._jobs)
 
     def train_member(self, index: int, dataset: Dataset) -> None:
-        """Trains one to its end, from wherever it stands."""
+        """Trains one member to its end, from wherever it stands."""
         place, n_members = self._place(index), len(self._info.members)
         n_epochs = sum(self._epochs.values())
         watcher = MemberWatcher(self._watcher, index, n_members, n_epochs, self._begin)
@@ -124,7 +124,7 @@ class MemberRuns:
         return not is_run(place) or self._goes_on(place)
 
     def _goes_on(self, place: Path) -> bool:
-        """Whether a member has epochs left, by the settings of the whole run."""
+        """Whether a member has epochs left, according to the settings of the whole run."""
         last = RunFolder(place).last
         if not last.is_file():
             return True
@@ -149,14 +149,14 @@ class MemberRuns:
         return best.is_file() and checkpoint_hash(best) == sha256
 
     def _begin(self) -> None:
-        """The folder becomes a run, or has new settings, when nothing speaks against a member."""
+        """Makes the folder a run, or updates its settings, once a member has passed all checks."""
         if not is_run(self._folder.path):
             self._folder.create(self._config, self._info)
         elif RunFolder.open(self._folder.path).config != self._config:
             write_text(self._folder.path / CONFIG_FILE, self._config.as_toml())
 
     def _check_begun(self, index: int) -> None:
-        """A member that a kill left before its folder was a run may be of another command."""
+        """Refuses a member with other settings, which a killed command may have left behind."""
         place = self._place(index)
         _, theirs, info = RunFolder.open(place)
         share = theirs.train.validation
@@ -177,7 +177,7 @@ class MemberRuns:
         ]
         check_members(members)
         info = ensemble_info(members)
-        # what it has learned from is known before there is a model, the hashes come after it
+        # first what the model has learned from, then the model, and last the hashes
         unsealed = tuple(replace(one, sha256=None) for one in info.members)
         write_json(self._folder.path / RUN_FILE, asdict(replace(info, members=unsealed)))
         write_members(self._folder, members)
@@ -185,7 +185,7 @@ class MemberRuns:
 
     @property
     def _epochs(self) -> dict[int, int]:
-        """Of each stage of a member."""
+        """The epochs of each stage of a member."""
         has_second = has_second_stage(self._config.model)
         return self._config.train.epochs_of_stages(has_second=has_second)
 

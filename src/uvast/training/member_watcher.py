@@ -1,4 +1,4 @@
-"""Of several members, which one a watcher is told of."""
+"""Tells a watcher which of several members it hears about."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 class MemberWatcher:
-    """Tells another watcher which member it is about.
+    """Passes everything on to another watcher, and adds which member it is about.
 
     Args:
         then: the other watcher.
-        index: of the member, counted from 0.
+        index: the member, counted from 0.
         n_members: how many there are.
-        n_epochs: of each, in all stages; inner runs, which only the first one has, left out.
+        n_epochs: of each member, in all stages; without inner runs, which only the first has.
         begin: called before the first epoch.
     """
 
@@ -37,7 +37,7 @@ class MemberWatcher:
         self._begin = begin
 
     def begin(self, plan: Plan) -> None:
-        """With the epochs of the members that follow."""
+        """Adds the epochs of the members that follow."""
         self._begin()
         n_later = self._n_members - self._index - 1
         self._then.begin(
@@ -50,15 +50,15 @@ class MemberWatcher:
         )
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
-        """Only passed on."""
+        """Only passes it on."""
         self._then.pseudo_labels(n_done, n_most)
 
     def step(self, step: Step) -> None:
-        """Of this member."""
+        """Adds the member."""
         self._then.step(replace(step, part=self._of_member(step.part)))
 
     def epoch(self, report: EpochReport) -> None:
-        """Of this member."""
+        """Adds the member."""
         self._then.epoch(replace(report, part=self._of_member(report.part)))
 
     def _of_member(self, part: Part) -> Part:

@@ -1,8 +1,8 @@
-"""`train` and `resume`, of one model or of several that are asked together.
+"""`train` and `resume`, for one model or several that predict together.
 
-Several are members of one run folder: each is a run of its own below `RUN/members`, with a seed of
-its own, and the folder's checkpoint is made of theirs. The inner runs of the first one choose how
-all of them decode.
+Several models are members of one run folder: each is a run of its own below `RUN/members`, with
+its own seed, and the folder's checkpoint combines theirs. The inner runs of the first member
+choose how all of them decode.
 """
 
 from __future__ import annotations
@@ -55,24 +55,24 @@ def train(
     calibrated_by: Path | None = None,
     jobs: int = 1,
 ) -> RunFolder:
-    """Trains a model, or several that are asked together.
+    """Trains a model, or several that predict together.
 
     Args:
         dataset: a dataset or its folder.
         out: the run folder to make.
-        config: all settings; None chooses them by `plan_training`.
-        split: train on this split's training side; None takes every video, but for the part that
-            `train.validation` holds out. Videos without labels (or timestamps) stay out.
-        videos: train on these alone, all of which are on that side.
-        timestamps: the timestamps file for timestamp supervision; None finds the dataset's own.
+        config: all settings; None lets `plan_training` choose them.
+        split: train on this split's training side; None takes every video except the part that
+            `train.validation` holds out. Videos without labels (or timestamps) are left out.
+        videos: train only on these videos, all of which must be on that side.
+        timestamps: the timestamps file for timestamp supervision; None uses the dataset's own.
         device: `auto`, `cpu`, `cuda`, …
-        watcher: told of every step and epoch, for progress.
-        members: how many models; the seeds of the others follow `train.seed`.
-        held_out: the videos of the training side that the model will be scored on, where `videos`
-            are only a part of it; they stand for the test side in `train.unlabelled`.
-        calibrated_by: a run whose inner runs choose how this one decodes, in place of its own.
-        jobs: inner runs and members at the same time, each in a process with its share of the
-            cores.
+        watcher: notified of every step and epoch, to show progress.
+        members: how many models; the first has `train.seed`, the others the seeds after it.
+        held_out: the videos of the training side that the model will be scored on, if `videos`
+            are only a part of it; `train.unlabelled` treats them as the test side.
+        calibrated_by: a run whose inner runs choose how this one decodes, instead of its own.
+        jobs: how many inner runs or members to train at a time, each in a process with its share
+            of the cores.
 
     Returns:
         The run folder; `uvast.load(out)` gives the model.
@@ -116,7 +116,7 @@ def train(
         seed=seed,
         supervision=config.supervision.kind,
         timestamps=None if timestamps is None else str(Path(timestamps).resolve()),
-        train=(),  # until it is known what the members have learned from
+        train=(),  # filled in when the members have been trained
         validation=(),
         versions=versions(),
         members=tuple(
@@ -139,16 +139,16 @@ def resume(
     calibrated_by: Path | None = None,
     jobs: int | None = None,
 ) -> RunFolder:
-    """Goes on with a run from its last checkpoint, or adds the second stage to a finished one.
+    """Resumes a run from its last checkpoint, or adds the second stage to a finished one.
 
     Args:
         run: the run folder.
-        settings: changes such as `train.alignment_epochs=60`; only those that leave what was
-            trained as it is.
+        settings: changes such as `train.alignment_epochs=60`; only those that do not affect what
+            has been trained already.
         device: `auto`, `cpu`, `cuda`, …
-        watcher: told of every step and epoch.
+        watcher: notified of every step and epoch.
         calibrated_by: as in `train`.
-        jobs: as in `train`; None for as many as before, if there are cores for them.
+        jobs: as in `train`; None for as many as before, if there are enough cores.
     """
     folder, config, info = RunFolder.open(Path(run))
     if jobs is None:
@@ -181,7 +181,7 @@ def resume(
         chosen = str(choose_device(device))
         watcher.begin(Plan(config.model.kind, len(info.train), chosen, {}, len(info.validation)))
         return folder
-    if not trains_them:  # such a folder comes into being with its model
+    if not trains_them:  # such a folder is created together with its model
         raise OutputError(
             "has lost its model", where=run, remedy="make it again with uvast ensemble"
         )

@@ -1,4 +1,4 @@
-"""What is trained in a stage, and by which losses. The loop knows nothing else of a model."""
+"""What a stage trains, and by which losses; the loop knows nothing else about a model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Objective(Protocol):
 
 
 class StageOne:
-    """A model that writes transcripts: its frames and what it writes (Eq. 6)."""
+    """Trains a model that writes transcripts: on its frames and on what it writes (Eq. 6)."""
 
     def __init__(
         self,
@@ -69,12 +69,12 @@ class StageOne:
         self._needs_decoder = needs_segments or has_more
 
     def parameters(self) -> dict[str, nn.Parameter]:
-        """All but the alignment decoder's."""
+        """All except the alignment decoder's."""
         named = self._module.named_parameters()
         return {name: value for name, value in named if not name.startswith("alignment.")}
 
     def statistics(self) -> dict[str, Tensor]:
-        """Of the whole model."""
+        """Those of the whole model."""
         return _statistics(self._module)
 
     def train_mode(self) -> None:
@@ -82,7 +82,7 @@ class StageOne:
         self._module.train()
 
     def losses(self, batch: Batch) -> Losses:
-        """Teacher forcing; a decoder that no term needs is not run."""
+        """Uses teacher forcing; the decoder does not run if no term needs it."""
         features, mask, targets = batch.features, batch.mask, _targets(batch)
         encoded = self._model.encode(features, mask)
         decoded, own = None, own_terms(self._module, encoded, features, mask, targets)
@@ -98,7 +98,7 @@ class StageOne:
 
 
 class StageTwo:
-    """The alignment decoder, on top of the frozen rest in eval mode (Eq. 7)."""
+    """Trains the alignment decoder on top of the frozen rest, which is in eval mode (Eq. 7)."""
 
     def __init__(self, model: nn.Module, vocabulary: Vocabulary) -> None:
         aligner = as_aligner(model)
@@ -112,7 +112,7 @@ class StageTwo:
         return {f"alignment.{n}": p for n, p in self._alignment.named_parameters()}
 
     def statistics(self) -> dict[str, Tensor]:
-        """None: the rest stays as it is."""
+        """None: the rest of the model does not change."""
         return {}
 
     def train_mode(self) -> None:
@@ -121,7 +121,7 @@ class StageTwo:
         self._alignment.train()
 
     def losses(self, batch: Batch) -> Losses:
-        """Frames to segments of the target transcript."""
+        """The loss of assigning frames to the segments of the target transcript."""
         targets = _targets(batch)
         with torch.no_grad():
             encoded = self._model.encode(batch.features, batch.mask)
@@ -136,7 +136,7 @@ class StageTwo:
 
 
 class FrameWise:
-    """A frame-wise baseline: losses summed over its stages."""
+    """Trains a frame-wise baseline: losses are summed over its stages."""
 
     def __init__(
         self, model: nn.Module, config: LossConfig, weights: TargetWeights = EQUAL
@@ -147,11 +147,11 @@ class FrameWise:
         self._weights = weights
 
     def parameters(self) -> dict[str, nn.Parameter]:
-        """All of them."""
+        """All of the model's."""
         return dict(self._module.named_parameters())
 
     def statistics(self) -> dict[str, Tensor]:
-        """Of the whole model."""
+        """Those of the whole model."""
         return _statistics(self._module)
 
     def train_mode(self) -> None:
@@ -159,9 +159,9 @@ class FrameWise:
         self._module.train()
 
     def losses(self, batch: Batch) -> Losses:
-        """Every stage against the frame labels, and what the model adds itself.
+        """Every stage against the frame labels, plus the model's own terms.
 
-        Unlabelled videos beside the batch have the terms that the model makes of them.
+        For unlabelled videos beside the batch, the model adds terms of its own.
         """
         features, mask, targets = batch.features, batch.mask, _targets(batch)
         encoded = self._model.encode(features, mask)
@@ -181,7 +181,7 @@ def stage_one_objective(
 
 
 def _statistics(model: nn.Module) -> dict[str, Tensor]:
-    """A model's buffers that are floats."""
+    """A model's floating-point buffers."""
     return {name: one for name, one in model.named_buffers() if one.is_floating_point()}
 
 

@@ -21,7 +21,7 @@ STEP = "step"
 KEPT: Mapping[type[torch.optim.Optimizer], tuple[str, ...]] = MappingProxyType(
     {torch.optim.Adam: (STEP, "exp_avg", "exp_avg_sq"), torch.optim.SGD: ("momentum_buffer",)}
 )
-"""What an optimiser keeps of each weight: tensors of its shape, and the number of its steps."""
+"""What each optimiser keeps per weight: tensors of the weight's shape, and the step count."""
 MOMENTUM = 0.9
 
 
@@ -32,7 +32,7 @@ def build_optimiser(
     learning_rate: float,
     weight_decay: float,
 ) -> torch.optim.Optimizer:
-    """Adam as in the paper, or gradient descent with momentum; all parameters in one kernel."""
+    """Adam as in the paper, or gradient descent with momentum; one fused kernel for all."""
     if kind == "sgd":
         return torch.optim.SGD(
             parameters, lr=learning_rate, momentum=MOMENTUM, weight_decay=weight_decay, fused=True
@@ -60,7 +60,7 @@ def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def load_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Reads what `optimiser_tensors` gave; a weight that no loss has reached yet has no state."""
+    """Loads what `optimiser_tensors` returned; weights that no loss has reached have no state."""
     contents = optimiser.state_dict()
     parameters = [one for group in optimiser.param_groups for one in group["params"]]
     kept = KEPT[type(optimiser)]
@@ -87,9 +87,9 @@ def _fitting(tensors: Mapping[str, Tensor], name: str, shape: torch.Size) -> Ten
 class WeightAverage:
     """An exponential moving average of the trained weights; `decay` 0 switches it off.
 
-    Early on the average follows faster, so that it never remembers the random start. What a model
-    measures as it learns, such as a batch norm's running statistics, is averaged with them: it
-    belongs to the weights it was measured with.
+    Early on, the average follows faster, so that it never remembers the random start. Statistics
+    that a model measures as it learns, such as those of batch norm, are averaged with the weights
+    they were measured with.
     """
 
     def __init__(self, weights: Mapping[str, Tensor], decay: float) -> None:
@@ -100,7 +100,7 @@ class WeightAverage:
 
     @torch.no_grad()
     def update(self) -> None:
-        """Takes in the weights after an optimiser step."""
+        """Updates the average after an optimiser step."""
         if not self._average:
             return
         self._n_updates += 1
@@ -113,7 +113,7 @@ class WeightAverage:
 
     @torch.no_grad()
     def swap(self) -> None:
-        """Exchanges weights and average: before and after an evaluation or a save."""
+        """Swaps weights and average, before and again after an evaluation or a save."""
         for name, average in self._average.items():
             weight = self._weights[name]
             kept = weight.detach().clone()
@@ -131,7 +131,7 @@ class WeightAverage:
         }
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
-        """Reads what `tensors` gave."""
+        """Loads what `tensors` returned."""
         if not self._average:
             return
         self._n_updates = int(tensors[f"{AVERAGE_PREFIX}count"])

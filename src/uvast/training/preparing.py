@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def held_alone(folder: RunFolder, processes: Processes) -> AbstractContextManager[None]:
-    """The first process holds the run for all of them."""
+    """Locks the run; the first process does so for all of them."""
     return folder.locked() if processes.is_first else nullcontext()
 
 
@@ -44,7 +44,7 @@ def open_session(
     processes: Processes,
     watcher: Watcher | None,
 ) -> Session:
-    """A session that only the first process's watcher follows."""
+    """Opens a session that reports only to the first process's watcher."""
     if watcher is None or not processes.is_first:
         watcher = Silent()
     data = _training_data(folder, dataset, config, info, samples, watcher)
@@ -63,7 +63,7 @@ def _training_data(
     if not info.train:
         raise SplitError("no videos to train on", where=dataset.path, remedy="check the split")
     for video in (*info.train, *info.validation):
-        dataset.source_frames_of_features(video)  # a missing file is found now, not in an epoch
+        dataset.source_frames_of_features(video)  # finds a missing file now, not in an epoch
         if video not in samples.by_video:
             raise LabelError(
                 f"has no labels of video {video} any more, on which the run was begun",
@@ -96,7 +96,7 @@ def _training_data(
 def _scaling(
     folder: RunFolder, dataset: Dataset, config: Config, samples: Sequence[str]
 ) -> Scaling | None:
-    """That of the run so far, else fitted on the samples it learns from."""
+    """The scaling of the run so far, else one fitted on the samples it learns from."""
     if not folder.last.exists():
         if not config.train.scaling:
             return None

@@ -1,6 +1,6 @@
 """Better pseudo-segmentations from a half-trained model (docs/method.md, "Timestamps").
 
-Beyond the paper: targets are cut again while training goes on.
+Beyond the paper: targets are cut again during training.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def refreshed_targets(
     timestamps: Mapping[str, Timestamps],
     config: SupervisionConfig,
 ) -> dict[str, Segmentation]:
-    """Cuts between the timestamps again, by what the model has learned.
+    """Cuts between the timestamps again, using what the model has learned.
 
-    `k-medoids` and `energy` cut by its encoder features; `viterbi` is an EM step: the likeliest
-    boundaries under its frame posteriors and the lengths of the present targets, every annotated
-    frame held in its segment.
+    `k-medoids` and `energy` cut by its encoder features; `viterbi` is an EM step: it finds the
+    likeliest boundaries under its frame posteriors and the lengths of the present targets, and
+    keeps every annotated frame in its segment.
     """
     if config.refresh_by != "viterbi":
         features = {n: segmenter.encode(dataset.video(n, labels=False).features) for n in names}
@@ -53,7 +53,7 @@ def refreshed_targets(
 def _held_viterbi(
     segmenter: Segmenter, dataset: Dataset, name: str, timestamps: Timestamps
 ) -> Segmentation:
-    """Clicks of one action in a row are one segment: lengths are those of whole segments."""
+    """Joins consecutive clicks on one action: the length model is for whole segments."""
     frames = segmenter.frames(dataset.video(name, labels=False).features)
     starts = run_starts(timestamps.transcript)
     lasts = np.append(starts[1:], len(timestamps.transcript)) - 1

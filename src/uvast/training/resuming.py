@@ -47,7 +47,7 @@ class Progress:
     finished: bool = False
 
     def left_of(self, epochs: Mapping[int, int]) -> dict[int, int]:
-        """Of the epochs of each stage, those that are still to come; finished stages left out."""
+        """The epochs left in each unfinished stage; `epochs` has all epochs of each stage."""
         return {
             stage: n - self.epoch * (stage == self.stage)
             for stage, n in epochs.items()
@@ -59,25 +59,25 @@ class Progress:
         return bool(patience and self.best_epoch and self.epoch - self.best_epoch >= patience)
 
     def as_json(self) -> str:
-        """For a checkpoint's header."""
+        """As JSON, for a checkpoint's header."""
         return json.dumps(dataclasses.asdict(self))
 
 
 @dataclass(frozen=True)
 class State:
-    """Where a run stands, beside its weights; targets are those of the training samples."""
+    """Where a run stands, apart from its weights; targets are those of the training samples."""
 
     progress: Progress
     priors: Priors
     targets: Mapping[str, Segmentation]
 
     def having(self, **changes: Any) -> State:
-        """With fields of the progress changed."""
+        """A copy with fields of the progress changed."""
         return dataclasses.replace(self, progress=dataclasses.replace(self.progress, **changes))
 
 
 def read_state(path: Path) -> tuple[Progress, TensorFile]:
-    """The newest state of a run."""
+    """Reads the newest state of a run: its progress, and the whole checkpoint."""
     contents = read_checkpoint(path)
     return contents.header("progress", Progress, what="state", remedy=AGAIN), contents
 
@@ -93,7 +93,7 @@ def target_tensors(segmentations: Mapping[str, Segmentation]) -> dict[str, Tenso
 def read_targets(
     contents: TensorFile, before: Mapping[str, Segmentation], n_classes: int
 ) -> dict[str, Segmentation]:
-    """Reads what `target_tensors` gave; a video without a tensor keeps the target from before."""
+    """Reads what `target_tensors` returned; a video without a tensor keeps its target."""
     found = dict(before)
     for name, value in contents.tensors.items():
         if not name.startswith(TARGET_PREFIX):

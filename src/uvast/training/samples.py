@@ -23,7 +23,7 @@ LEAST_FRAMES = 4
 
 @dataclass(frozen=True)
 class Samples:
-    """What can be learned from.
+    """What a run can learn from.
 
     Args:
         by_video: the samples of each video that has some, see `Dataset.samples`.
@@ -46,9 +46,9 @@ class Samples:
 def samples_of(
     dataset: Dataset, config: Config, videos: Sequence[str], timestamps: Path | str | None
 ) -> Samples:
-    """What a run with these settings can learn from, of some videos of its training side.
+    """What a run with these settings can learn from some videos of its training side.
 
-    `timestamps` is a file in place of the dataset's own; full labels ask for none.
+    `timestamps` is a file to use instead of the dataset's own; full labels need none.
     """
     data = dataset.at_rate(config.train.sampling_rate)
     by_clicks = config.supervision.kind == "timestamps"
@@ -68,10 +68,10 @@ def find_samples(
 
     Args:
         dataset: where the videos are.
-        videos: those that are asked for.
+        videos: the videos to look at.
         timestamps: by sample, for timestamp supervision; None for full labels.
-        bare_stay_out: whether a note tells of videos without labels; not where a run learns from
-            them all the same.
+        bare_stay_out: whether a note lists videos without labels; False if the run learns from
+            them anyway.
     """
     found: dict[str, tuple[str, ...]] = {}
     bare, short, unclicked = [], [], []
@@ -108,7 +108,7 @@ def find_samples(
 
 
 def cut_ends(dataset: Dataset, sample: str) -> CutEnds:
-    """Where a sample is cut out of its video: at its start, and at its end."""
+    """Whether a sample is cut out of its video at its start, and at its end."""
     stretch = dataset.labelled.find(sample)
     if stretch is None:
         return CutEnds(at_start=False, at_end=False)
@@ -116,7 +116,7 @@ def cut_ends(dataset: Dataset, sample: str) -> CutEnds:
 
 
 def _n_frames(dataset: Dataset, sample: str) -> int:
-    """At the model's rate."""
+    """The length of a sample at the model's rate."""
     return -(-dataset.source_frames(sample) // dataset.sampling_rate)
 
 

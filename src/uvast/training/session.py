@@ -96,7 +96,7 @@ class Session:
         self._cuts = uncertain_cuts(data, config.supervision)
 
     def run(self, inner: InnerRuns | None = None) -> None:
-        """Trains what is left of the two stages; a new run asks inner ones how to decode."""
+        """Trains what is left of the two stages; in a new run, `inner` chooses how to decode."""
         is_new = self._processes.from_first(not self._folder.last.exists())
         inner = inner if is_new else None
         self._state, self._saved = self._checkpoints.read_last(self._state)
@@ -161,13 +161,13 @@ class Session:
         return loop
 
     def _train(self, loop: Loop) -> None:
-        """The epochs left; ends with the weights that validation, or the average, chose."""
+        """Trains the epochs left; ends with the best epoch's weights, or with the average."""
         patience = self._config.train.patience
         while (now := self._state.progress).epoch < loop.epochs and not now.is_over(patience):
             report = self._epoch(loop, now.epoch)
             if self._processes.is_first:
                 self._folder.append_log(report.as_row())
-                # `best` was written just now: `last`, which names its epoch, must not lag behind
+                # `best` was just written: `last`, which names its epoch, must not lag behind
                 chosen = self._state.progress.best_epoch == report.epoch
                 waited = self._checkpoints.seconds_since_last
                 if chosen or waited >= self._config.train.checkpoint_seconds:
@@ -179,7 +179,7 @@ class Session:
             loop.average.swap()
 
     def _epoch(self, loop: Loop, epoch: int) -> EpochReport:
-        """One epoch, counted from 0, and its validation."""
+        """Trains and validates one epoch, counted from 0."""
         if loop.stage == 1 and is_refreshed(epoch, self._config.supervision):
             self._refresh(loop)
         drawn = draw_epoch(
@@ -201,13 +201,13 @@ class Session:
         return replace(report, validation=self._validate(loop))
 
     def _targets(self, stage: int, epoch: int) -> Mapping[str, Segmentation]:
-        """Of one epoch: as they are, or drawn where cuts are uncertain."""
+        """The targets of one epoch: as they are, or drawn where cuts are uncertain."""
         if not self._cuts:
             return self._state.targets
         return drawn_targets(self._cuts, seed=self._config.train.seed, stage=stage, epoch=epoch)
 
     def _refresh(self, loop: Loop) -> None:
-        """Targets are cut again from what the model has learned."""
+        """Cuts the targets again from what the model has learned."""
         dataset, timestamps = self._data.dataset, self._data.timestamps
         mine = tuple(self._state.targets)[self._processes.rank :: self._processes.count]
         loop.average.swap()
@@ -224,7 +224,7 @@ class Session:
         self._state = replace(self._state, targets=targets, priors=priors)
 
     def _validate(self, loop: Loop) -> dict[str, float]:
-        """Scores of the validation part, every few epochs; writes `best` when they rise."""
+        """Scores the validation part every few epochs; writes `best` when the score rises."""
         now, every = self._state.progress, self._config.train.validate_every
         if not self._validation or (now.epoch % every and now.epoch != loop.epochs):
             return {}
@@ -268,7 +268,7 @@ def _fitted_priors(targets: Mapping[str, Segmentation], config: Config, dataset:
 def _check(config: Config, model: nn.Module) -> None:
     """Refuses settings that would fail epochs later, or only after training."""
     supervision = config.supervision
-    # `clicks` alone come with refreshing, and full labels ask for neither
+    # the method `clicks` comes with refreshing, and full labels use neither
     is_asked = supervision.refresh_every and supervision.method != "clicks"
     if is_asked and supervision.kind == "full":
         raise ConfigError(
@@ -291,6 +291,6 @@ def _check(config: Config, model: nn.Module) -> None:
             "every loss is switched off", where="loss", remedy="switch on at least one"
         )
     decode = config.decode
-    if decode.durations == "alignment" and as_aligner(model) is not None:  # it comes with stage 2
+    if decode.durations == "alignment" and as_aligner(model) is not None:  # only stage 2 adds it
         decode = replace(decode, durations="viterbi")
     check_options(model, decode)

@@ -1,6 +1,6 @@
-"""Inner runs and members that are trained at the same time, each in a process of its own.
+"""Trains inner runs and members at the same time, each in a process of its own.
 
-The processes are those of `uvast.training.worker`. They tell what happens as lines of JSON, which
+The processes run `uvast.training.worker`. They report what happens as lines of JSON, which
 `Teller` writes and `tell` reads.
 """
 
@@ -26,12 +26,12 @@ WORKER = "uvast.training.worker"
 
 @dataclass(frozen=True)
 class Task:
-    """What a process is to train.
+    """What a process should train.
 
     Args:
         run: a run folder that has begun.
         device: `auto`, `cpu`, `cuda`, …
-        member: of that run, counted from 0; None is the run itself.
+        member: the member of that run, counted from 0; None for the run itself.
     """
 
     run: str
@@ -40,7 +40,7 @@ class Task:
 
 
 def train_side_by_side(tasks: Sequence[Task], watchers: Sequence[Watcher], jobs: int) -> None:
-    """Trains all of them, `jobs` at a time; each has a watcher. One that fails stops the others."""
+    """Trains all tasks, `jobs` at a time, each with its watcher; one failure stops the others."""
     lines = [json.dumps(asdict(task)) for task in tasks]
     workers = Workers(WORKER, jobs)
     for place, error in workers.run(lines, lambda place, line: tell(watchers[place], line)):
@@ -49,29 +49,29 @@ def train_side_by_side(tasks: Sequence[Task], watchers: Sequence[Watcher], jobs:
 
 
 class Teller:
-    """A watcher that says what it is told, a line each.
+    """A watcher that writes everything it hears about, one line each.
 
     Args:
-        words: where to.
+        words: where to write.
     """
 
     def __init__(self, words: TextIO) -> None:
         self._words = words
 
     def begin(self, plan: Plan) -> None:
-        """With the whole plan."""
+        """Writes the whole plan."""
         self._say("begin", asdict(plan))
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
-        """With both numbers."""
+        """Writes both numbers."""
         self._say("pseudo_labels", n_done, n_most)
 
     def step(self, step: Step) -> None:
-        """With the whole step."""
+        """Writes the whole step."""
         self._say("step", asdict(step))
 
     def epoch(self, report: EpochReport) -> None:
-        """With the whole report."""
+        """Writes the whole report."""
         self._say("epoch", asdict(report))
 
     def _say(self, *words: object) -> None:
@@ -80,9 +80,9 @@ class Teller:
 
 
 def tell(watcher: Watcher, line: str) -> None:
-    """Tells a watcher what a `Teller` in another process said; any other line is left alone."""
+    """Tells a watcher what a `Teller` in another process wrote; ignores any other line."""
     if not line.startswith('["'):
-        return  # a library that prints while it is imported
+        return  # printed by a library while it was imported
     what, *words = json.loads(line)
     kinds: dict[str, type[Any]] = {"begin": Plan, "step": Step, "epoch": EpochReport}
     if what in kinds:

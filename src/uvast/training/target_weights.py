@@ -1,4 +1,4 @@
-"""What rare targets weigh in the losses, counted once on the targets that a run begins with."""
+"""Weights of rare targets in the losses, counted once on the targets that a run begins with."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TargetWeights:
-    """What targets weigh.
+    """How much targets weigh in the losses.
 
     Args:
         classes: weight of each class `(C,)` in the frames' cross-entropy; None if all are equal.
@@ -52,12 +52,12 @@ def _median_frequency(labels: Sequence[Tensor], n_classes: int) -> Tensor:
     """Weights `(C,)`; 1 for a class that never occurs."""
     counts = torch.cat(list(labels)).bincount(minlength=n_classes).double()
     occurs = counts > 0
-    median = counts[occurs].quantile(0.5)  # of an even number the mean of the middle two
+    median = counts[occurs].quantile(0.5)  # for an even number, the mean of the middle two
     return torch.where(occurs, median / counts.clamp(min=1), 1.0).float()
 
 
 def _one_over_share(labels: Sequence[Tensor], width: float) -> float:
-    """Frames, without each video's first, over the sum of their boundary targets."""
+    """The number of frames, without each video's first, over the sum of their boundary targets."""
     n_frames = sum(len(one) - 1 for one in labels)
     total = sum(float(boundary_targets(one[None], width)[:, 1:].sum()) for one in labels)
     return n_frames / total if total else 1.0

@@ -1,4 +1,4 @@
-"""Epochs to TensorBoard; needs the extra `tensorboard`."""
+"""Writes epochs to TensorBoard; needs the extra `tensorboard`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class TensorBoard:
-    """Passes on what it sees to another watcher, and writes it to `RUN/tensorboard`."""
+    """Passes everything on to another watcher, and writes epochs to `RUN/tensorboard`."""
 
     def __init__(self, run: Path, then: Watcher) -> None:
         try:
@@ -30,21 +30,21 @@ class TensorBoard:
         self._writers: dict[int, Any] = {}
 
     def begin(self, plan: Plan) -> None:
-        """Only now there is a run folder to write into."""
+        """Opens a writer: only now is there a run folder to write into."""
         member = f"member{plan.member}" if plan.n_members > 1 else ""
         self._writers[plan.member] = self._make_writer(self._run / "tensorboard" / member)
         self._then.begin(plan)
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
-        """Only passed on."""
+        """Only passes it on."""
         self._then.pseudo_labels(n_done, n_most)
 
     def step(self, step: Step) -> None:
-        """Only passed on."""
+        """Only passes it on."""
         self._then.step(step)
 
     def epoch(self, report: EpochReport) -> None:
-        """Losses and validation scores, by stage and member; inner runs are not logged."""
+        """Writes losses and validation scores by stage and member; inner runs are not logged."""
         if not report.part.fold:
             writer = self._writers[report.part.member]
             for group, values in (("loss", report.losses), ("validation", report.validation)):

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from uvast.training.watching import Watcher
 
 RESUMABLE = ("train.alignment_epochs", "train.checkpoint_seconds", "train.workers")
-"""Settings that may change when a run goes on: they leave what was trained as it is."""
+"""Settings that may change when a run is resumed: they do not affect what has been trained."""
 
 VALIDATION_SHARE = 0.2
 LEAST_FOR_VALIDATION = 10
-"""Where neither a split nor folds hold videos out, `train.validation = "auto"` does: a fifth of at
-least 10. One video could not tell a good epoch from a lucky one, and of fewer than 10 each is
-missed."""
+"""If neither a split nor folds hold videos out, `train.validation = "auto"` does: a fifth of at
+least 10. A single video could not tell a good epoch from a lucky one, and with fewer than 10,
+training would miss each of them."""
 
 
 def train_run(
@@ -58,7 +58,7 @@ def train_run(
 ) -> RunFolder:
     """Trains one model; see `uvast.training.train`.
 
-    The inner runs of the run `calibrated_by` take the place of its own.
+    The inner runs of the run `calibrated_by` replace its own.
     """
     if not isinstance(config, Config | None):
         raise ConfigError(
@@ -97,7 +97,7 @@ def train_run(
     folder = RunFolder(Path(out))
     chosen = own_device(choose_device(device))
     with join_processes(chosen) as processes:
-        if processes.is_first:  # the others may come when it has begun the run
+        if processes.is_first:  # the others may arrive after it has begun the run
             folder.check_free()
         session = open_session(
             folder, config, info, data, samples, device=chosen, processes=processes, watcher=watcher
@@ -125,9 +125,9 @@ def plan_training(
 
     Args:
         dataset: a dataset or its folder.
-        split: whose training side is looked at; None takes every video.
-        timestamps: the timestamps file, if the run learns from one of its own.
-        settings: what is not to be chosen, such as `train.epochs=20`.
+        split: the split whose training side to look at; None takes every video.
+        timestamps: the timestamps file, if it is not the dataset's own.
+        settings: fixed settings, which are not chosen, such as `train.epochs=20`.
         videos: those of the training side to learn from; None for all of them.
     """
     data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
@@ -157,7 +157,7 @@ def resume_run(
     calibrated_by: Path | None = None,
     jobs: int = 1,
 ) -> RunFolder:
-    """Goes on with one model; see `uvast.training.resume` and `train_run`."""
+    """Resumes one model; see `uvast.training.resume` and `train_run`."""
     folder, config, info = RunFolder.open(Path(run))
     check_resumable(run, settings)
     config = load_config(file=folder.path / CONFIG_FILE, settings=settings, of_run=True)
@@ -184,7 +184,7 @@ def resume_run(
 
 
 def open_again(info: RunInfo) -> Dataset:
-    """The dataset that a run was begun with; its classes have to be what they were."""
+    """Opens the dataset that a run was begun with; its classes must not have changed."""
     data = Dataset.open(info.dataset)
     if info.classes and info.classes != data.vocabulary.names:
         changed = sorted(set(info.classes) ^ set(data.vocabulary.names))
@@ -198,7 +198,7 @@ def open_again(info: RunInfo) -> Dataset:
 
 
 def _check_unchanged(data: Dataset, info: RunInfo) -> None:
-    """Refuses to go on with other targets, or other frames, than a run was begun with."""
+    """Refuses to continue with other targets or frames than a run was begun with."""
     by_clicks = info.supervision == "timestamps"
     names = (*info.train, *info.validation)
     if has_changed(info.labels, data, names, by_clicks=by_clicks, timestamps=info.timestamps):
@@ -218,7 +218,7 @@ def _check_unchanged(data: Dataset, info: RunInfo) -> None:
 
 
 def check_resumable(run: Path | str, settings: Sequence[str]) -> None:
-    """Refuses changes of a run that has begun."""
+    """Refuses settings that would change a run that has begun."""
     frozen = [one for one in settings if one.partition("=")[0].strip() not in RESUMABLE]
     if frozen:
         raise ConfigError(
@@ -229,7 +229,7 @@ def check_resumable(run: Path | str, settings: Sequence[str]) -> None:
 
 
 def _side(dataset: Dataset, split: int | None, videos: Sequence[str] | None) -> tuple[str, ...]:
-    """The training side, or those videos of it that are asked for."""
+    """The training side, or the requested videos of it."""
     side = dataset.side(split, "train")
     if videos is None:
         return side
@@ -246,13 +246,13 @@ def _side(dataset: Dataset, split: int | None, videos: Sequence[str] | None) -> 
 def _parts(
     names: tuple[str, ...], group_by: str | None, split: int | None, config: TrainConfig
 ) -> tuple[float, tuple[str, ...], tuple[str, ...]]:
-    """The share of the validation part, the videos to learn from, and those of the part."""
+    """The share of the validation part, the videos to learn from, and the validation videos."""
     divide = partial(validation_part, names, group_by=group_by, seed=config.seed)
     if config.validation != "auto":
         share = config.validation
         return (share, *divide(share)) if share else (0.0, names, ())
     if split is None and not config.folds and len(names) >= LEAST_FOR_VALIDATION:
-        with suppress(InputError):  # subjects, who stay together, may not be enough
+        with suppress(InputError):  # there may be too few subjects, which stay whole
             train, validation = divide(VALIDATION_SHARE)
             if len(validation) <= len(names) / 3:
                 return VALIDATION_SHARE, train, validation
@@ -260,7 +260,7 @@ def _parts(
 
 
 def _check_changeable(folder: RunFolder, config: Config) -> None:
-    """Settings are changed where they still change something."""
+    """Refuses settings that can no longer change anything."""
     last_stage = 2 if has_second_stage(config.model) else 1
     if folder.last.exists():
         progress, _ = read_state(folder.last)

@@ -27,14 +27,14 @@ def find_unlabelled(
     learned: Sequence[str],
     held_out: Sequence[str] | None = None,
 ) -> tuple[str, ...]:
-    """The videos that `train.unlabelled` means; no label is read.
+    """The videos that `train.unlabelled` refers to; no label is read.
 
     Args:
         dataset: where the videos are.
-        config: says which.
-        split: that of the run.
-        learned: the videos that the run learns or is chosen from, with their labels.
-        held_out: what the run is to be scored on, in place of the split's test side.
+        config: says which ones.
+        split: the run's split.
+        learned: the videos whose labels the run trains or validates on.
+        held_out: the videos to score the run on, instead of the split's test side.
     """
     if config.unlabelled == "none":
         return ()
@@ -43,7 +43,7 @@ def find_unlabelled(
         scored = dataset.side(split, "test")
     if config.unlabelled == "rest":
         sides = {*learned, *(scored or ())}
-        if split is not None:  # what is held out of a training side is not on the test side
+        if split is not None:  # `held_out` is on the training side: the test side stays out, too
             sides.update(dataset.side(split, "test"))
         return tuple(
             name for name in dataset.names if dataset.has_features(name) and name not in sides
@@ -65,7 +65,7 @@ def find_unlabelled(
 
 
 def unlabelled_notes(config: Config, names: Sequence[str]) -> tuple[str, ...]:
-    """What a user must know of a run that has found no such videos."""
+    """What the user must know if a run has found no such videos."""
     if config.train.unlabelled == "none" or names:
         return ()
     return (
@@ -76,10 +76,10 @@ def unlabelled_notes(config: Config, names: Sequence[str]) -> tuple[str, ...]:
 def beside(
     loader: VideoLoader, names: Sequence[str], *, seed: int, epoch: int, epochs: int
 ) -> tuple[VideoLoader, Iterator[float]]:
-    """What an epoch sees of unlabelled videos: a batch for each of the loader's.
+    """The unlabelled videos of an epoch: one batch for each of the loader's.
 
-    Videos come in a random order, again and again, so that each batch is full. They are a pure
-    function of the arguments, with any number of processes.
+    Videos come in a random order, again and again, so that each batch is full. They depend only on
+    the arguments, with any number of processes.
 
     Args:
         loader: of the labelled videos.
@@ -117,7 +117,7 @@ def paired(
 
 
 def _again(names: Sequence[str], seed: int) -> Iterator[str]:
-    """All names in a random order, then all in another, without an end."""
+    """All names in a random order, then all in another, endlessly."""
     generator = np.random.default_rng(seed)
     while True:
         for index in generator.permutation(len(names)):

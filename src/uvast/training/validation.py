@@ -1,4 +1,4 @@
-"""The validation part: scored every few epochs, and what decoding's weights are chosen on."""
+"""The validation part: scored every few epochs, and used to choose the weights of decoding."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class ValidationPart:
         }
 
     def calibrated(self, segmenter: Segmenter) -> Priors:
-        """What decoding knows, with the weights that do best here."""
+        """The model's priors, with the weights that do best here."""
         return calibrate(self.held_out(segmenter)).applied(segmenter.priors)
 
     def held_out(self, segmenter: Segmenter) -> list[HeldOut]:
-        """What a model makes of each sample."""
+        """What a model predicts for each sample."""
         return [
             hold_out(
                 segmenter, video, Truth(self._truths[video.name], self._clicks.get(video.name))
@@ -69,16 +69,17 @@ class ValidationPart:
         ]
 
     def _videos(self) -> Iterator[Video]:
-        """At the model's rate, at which they are scored."""
+        """The samples at the model's rate, at which they are scored."""
         for name, truth in self._truths.items():
             features = self._dataset.video(name, labels=False).features[: truth.n_frames]
             yield Video(name, features, None, truth.n_frames)
 
 
 def _decodings(segmenter: Segmenter, stage: int) -> dict[str, DecodeConfig]:
-    """As configured; before stage 2 there is no alignment, and a bare transcript has no Acc.
+    """The decodings to score: as configured, where that is possible.
 
-    `best` hides a transcript decoder that has learned little yet: it is judged by itself, too.
+    Before stage 2 there is no alignment, and a bare transcript has no Acc. `best` hides a
+    transcript decoder that has learned little yet, so the decoder is judged by itself, too.
     """
     decode = segmenter.config.decode
     if stage == 2:

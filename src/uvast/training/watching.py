@@ -1,4 +1,4 @@
-"""Who follows a run, and what they are told: the plan, steps, epochs."""
+"""Watchers of a run, and what they hear about: the plan, steps and epochs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from uvast.runs import LOG_COLUMNS
 
 @dataclass(frozen=True)
 class Part:
-    """What a step or an epoch is of.
+    """The part of a run that a step or an epoch belongs to.
 
     Args:
         member: counted from 1.
         fold: its inner run, counted from 1; 0 is the member itself.
-        n_folds: how many inner runs it has.
+        n_folds: how many inner runs the member has.
     """
 
     member: int = 1
@@ -25,14 +25,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Step:
-    """An optimiser step that is done.
+    """A finished optimiser step.
 
     Args:
         stage: 1 or 2.
         epoch: counted from 1.
-        epochs: of the stage.
-        fraction: of the epoch that is done.
-        part: what it is a step of.
+        epochs: how many the stage has.
+        fraction: how much of the epoch is done.
+        part: the part of the run it belongs to.
     """
 
     stage: int
@@ -44,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True)
 class EpochReport:
-    """What an epoch gave: for the log, the progress bar and a caller's own use."""
+    """The results of an epoch, for the log, the progress bar and a caller's own use."""
 
     stage: int
     epoch: int
@@ -75,12 +75,12 @@ class EpochReport:
 class Plan:
     """What a run is about to do.
 
-    `epochs` has the epochs that are left of each stage and is empty if the run is finished;
-    `n_validation` more videos are held out to score and choose the model; `notes` tell which
-    videos and stretches stay out; `folds` has the epochs that are left of each inner run. Of
-    several members, `member` is the one that begins, counted from 1, and `later_epochs` are those
-    of the members that follow. From `n_unlabelled` more videos it learns without their labels,
-    and is `transductive` if those are the ones to be scored.
+    `epochs` has the epochs left for each stage and is empty if the run is finished;
+    `n_validation` more videos are held out to score and choose the model; `notes` say which
+    videos and stretches are left out; `folds` has the epochs left for each inner run. `member` is
+    the member that begins, counted from 1, and `later_epochs` are those of the members that
+    follow. The run learns from `n_unlabelled` more videos without their labels, and is
+    `transductive` if those are the ones to be scored.
     """
 
     model: str
@@ -98,36 +98,36 @@ class Plan:
 
 
 class Watcher(Protocol):
-    """Whoever follows a run: a progress bar, TensorBoard, a caller's own code."""
+    """Anything that follows a run: a progress bar, TensorBoard, a caller's own code."""
 
     def begin(self, plan: Plan) -> None:
-        """Before the first epoch, when nothing speaks against the run."""
+        """Called before the first epoch, once the run has passed all checks."""
         ...
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
-        """While targets are made from timestamps, before the first epoch."""
+        """Called while targets are made from timestamps, before the first epoch."""
         ...
 
     def step(self, step: Step) -> None:
-        """After an optimiser step; those of parts that are trained side by side take turns."""
+        """Called after an optimiser step; parts that are trained side by side take turns."""
         ...
 
     def epoch(self, report: EpochReport) -> None:
-        """After an epoch."""
+        """Called after an epoch."""
         ...
 
 
 class Silent:
-    """Watches nothing."""
+    """A watcher that ignores everything."""
 
     def begin(self, plan: Plan) -> None:
-        """Says nothing."""
+        """Does nothing."""
 
     def pseudo_labels(self, n_done: int, n_most: int) -> None:
-        """Says nothing."""
+        """Does nothing."""
 
     def step(self, step: Step) -> None:
-        """Says nothing."""
+        """Does nothing."""
 
     def epoch(self, report: EpochReport) -> None:
-        """Says nothing."""
+        """Does nothing."""

@@ -32,7 +32,7 @@ def _train(task: Task, watcher: Teller) -> None:
 
 
 def main() -> None:
-    """Stdout is for the watcher's words alone: what a library prints goes to stderr."""
+    """Serves tasks; only the watcher writes to stdout, what libraries print goes to stderr."""
     words = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     serve(partial(_work, words=words))

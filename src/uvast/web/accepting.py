@@ -1,4 +1,4 @@
-"""Segments that a model or clicks led to become a person's own."""
+"""Makes segments from a model or from clicks a person's own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def accept(draft: Draft, change: Accept) -> None:
-    """Takes segments over, or what lies in some spans of them; others make room."""
+    """Takes over segments, or the parts of them in some spans; other segments make room."""
     spans = (Span(0.0, 1e9),) if change.spans is None else as_spans(change.spans)
     pieces = [
         draft.event(event.label, max(event.start, start), min(event.end, end), "segment")
@@ -33,7 +33,7 @@ def accept(draft: Draft, change: Accept) -> None:
 
 
 def click_in_each(draft: Draft, change: ClicksFrom) -> None:
-    """A click in the middle of every segment that has none."""
+    """Adds a click in the middle of every segment that has none."""
     clicks = sorted(event.start for event in draft.events.values() if event.is_point)
     for event in draft.segments_from(change.origin):
         assert event.end is not None, "a segment"
@@ -43,7 +43,7 @@ def click_in_each(draft: Draft, change: ClicksFrom) -> None:
 
 
 def as_spans(pairs: Sequence[tuple[float, float]]) -> Spans:
-    """Pairs of seconds, in order and apart."""
+    """Pairs of seconds as spans, in order and disjoint."""
     return joined(tuple(Span(start, end) for start, end in pairs))
 
 
@@ -61,7 +61,7 @@ def _cut_out(draft: Draft, spans: Spans) -> None:
 
 
 def _outside(span: Span, others: Spans) -> list[Span]:
-    """What others, which are in order and apart, leave of a span."""
+    """What is left of a span outside others, which are in order and disjoint."""
     kept, start = [], span.start
     first = bisect_left(others, span.start, key=lambda one: one.end)
     for other in others[first:]:

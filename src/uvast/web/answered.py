@@ -1,4 +1,4 @@
-"""What was done already, by the key that its sender gave it: an answer may get lost on its way."""
+"""Requests that were already done, by their sender's key: an answer may get lost on its way."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MOST = 1000
 
 
 class Answered:
-    """The last entries that have a key: what comes again is answered, and not done again.
+    """The last entries that have a key: a repeated request is answered, but not done again.
 
-    Keys stand in the journal, so a restart does not forget them.
+    Keys are in the journal, so they survive a restart.
     """
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
@@ -24,7 +24,7 @@ class Answered:
             self.note(entry)
 
     def note(self, entry: Entry) -> None:
-        """Takes in the next entry of the journal."""
+        """Records the next entry of the journal."""
         if entry.key:
             self._entries[entry.key] = entry
             if len(self._entries) > MOST:

@@ -1,4 +1,4 @@
-"""Requests to typed records, and errors to one sentence with a status: never a traceback."""
+"""Requests become typed records; errors become one sentence with a status, never a traceback."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class TooLargeError(UvastError):
-    """More than the server takes."""
+    """More than the server accepts."""
 
 
 async def body(request: Request, record: type[Record]) -> Record:
@@ -62,12 +62,12 @@ async def read_body(request: Request, largest: int) -> bytes:
 
 
 async def in_thread(call: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
-    """Runs what reads files or computes beside the event loop."""
+    """Runs what reads files or computes in a thread, off the event loop."""
     return await to_thread.run_sync(functools.partial(call, *arguments, **options))
 
 
 def json_answer(content: bytes, status: int = 200) -> Response:
-    """JSON that is encoded already."""
+    """An answer of JSON that is already encoded."""
     return Response(content, status, media_type="application/json")
 
 
@@ -76,7 +76,7 @@ def json_if_new(request: Request, content: Callable[[], bytes], mark: int) -> Re
 
     Args:
         request: may name the mark of what the client has.
-        content: encoded already; asked for only if it is sent.
+        content: returns encoded JSON; called only if it is sent.
         mark: changes with the content.
     """
     tag = f'"{mark}"'
@@ -87,9 +87,9 @@ def json_if_new(request: Request, content: Callable[[], bytes], mark: int) -> Re
 
 
 def error_status(error: UvastError) -> int:
-    """The status that stands for an error.
+    """The HTTP status for an error.
 
-    What cannot be written now may be written later, whatever the reason: a 507 is sent again.
+    What cannot be written now may be written later, whatever the reason: the page retries a 507.
     """
     if isinstance(error, OutputError):
         return 507 if isinstance(error.__cause__, OSError) else 409
@@ -98,18 +98,18 @@ def error_status(error: UvastError) -> int:
 
 
 async def on_error(_request: Request, error: Exception) -> Response:
-    """What the user could do something about."""
+    """Answers with an error that the user can do something about."""
     assert isinstance(error, UvastError), "registered for these"
     return JSONResponse({"error": str(error)}, error_status(error))
 
 
 async def on_bug(_request: Request, error: Exception) -> Response:
-    """What nobody thought of: the terminal gets the traceback, the page one sentence."""
+    """Answers an unexpected error: the terminal gets the traceback, the page one sentence."""
     traceback.print_exception(error, file=sys.stderr)
     return JSONResponse({"error": "the app made a mistake; its terminal says more"}, 500)
 
 
 async def on_http_error(_request: Request, error: Exception) -> Response:
-    """No such address, no such method."""
+    """Answers a request with an unknown address or method."""
     assert isinstance(error, HTTPException), "registered for these"
     return JSONResponse({"error": f"{error.detail}".lower()}, error.status_code)

@@ -1,4 +1,4 @@
-"""What request handlers share: the project, its state, news and work in the background."""
+"""What request handlers share: the project, its state, live updates and background work."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_SAVES = 1.0
 ROUNDS_BETWEEN_LOOKS = 3
-"""At the files of all videos, which is slow for hundreds; after a job at once."""
+"""Looking at the files of all videos is slow for hundreds; after a job it is done at once."""
 
 MOST_TOLD = 50
-"""Videos of one change that are told one by one."""
+"""Changed videos that are announced one by one; with more, clients reload everything."""
 
 
 @dataclass
@@ -82,12 +82,12 @@ class App:
         self._keeper = threading.Thread(target=self._keep, name="uvast saver", daemon=True)
 
     def begin(self) -> None:
-        """Starts what runs beside the requests."""
+        """Starts the background work."""
         self.news.begin()
         self._keeper.start()
 
     def end(self) -> None:
-        """Stops it, and saves; a second time does nothing."""
+        """Stops the background work, and saves; a second call does nothing."""
         if not self._over.is_set():
             self._over.set()
             if self._keeper.is_alive():
@@ -123,13 +123,13 @@ class App:
             yield self._look_at_files
 
     def _try(self, duty: Callable[[], object]) -> None:
-        """What fails keeps nothing else from being done, now or later; each fault is told once.
+        """Runs a duty whose failure does not stop the others; each fault is reported once.
 
-        It is told again if another one, or success, came in between.
+        It is reported again if another fault, or success, came in between.
         """
         try:
             duty()
-        except Exception as error:  # also a bug
+        except Exception as error:  # even a bug
             is_bug = not isinstance(error, UvastError)
             text = f"a fault of the app, see its terminal: {error!r}" if is_bug else str(error)
             if self._faults.get(duty) != text:
@@ -158,13 +158,13 @@ class App:
         self.states.refresh([name])
 
     def _tell_state(self, state: State, delta: Delta | None) -> None:
-        """To those who look at the video."""
+        """Tells the clients that look at the video."""
         about = {"video": state.document.video, "version": state.document.version}
         item = encoded({**about, "stamp": state.stamp})
         self.news.tell(item if delta is None else item[:-1] + b', "delta": ' + delta.json + b"}")
 
     def _tell(self, note: Note) -> None:
-        """To all: rows of the list, and the whole list where a row does not tell enough."""
+        """Sends all clients new rows, or asks them to reload where rows do not say enough."""
         self._changed_at = time.time()
         if len(note.versions) > MOST_TOLD:
             self.news.tell(encoded({"reload": True}))
@@ -179,7 +179,7 @@ class App:
             self.news.tell(encoded({"project": note.number, **sentence}))
 
     def _tell_job(self, job: Job) -> None:
-        """Jobs wait meanwhile: what takes long is left to the keeper."""
+        """Called while jobs are locked: what takes long is left to the keeper."""
         self.news.tell(encoded({"job": job.number, "state": job.state}))
         self._files_changed.set()
         if job.kind == "segment" and job.state == "done":

@@ -31,7 +31,7 @@ class Add(_Change):
 
 
 class Move(_Change):
-    """Other times; a segment without a new end keeps its length."""
+    """New times; a segment without a new end keeps its length."""
 
     do: Literal["move"]
     id: Id
@@ -48,14 +48,14 @@ class Relabel(_Change):
 
 
 class Delete(_Change):
-    """Away with it."""
+    """Removes an event."""
 
     do: Literal["delete"]
     id: Id
 
 
 class Split(_Change):
-    """One segment to two."""
+    """Splits a segment in two."""
 
     do: Literal["split"]
     id: Id
@@ -63,14 +63,14 @@ class Split(_Change):
 
 
 class Merge(_Change):
-    """Segments to one, from the first start to the last end, with the label of the first named."""
+    """Joins segments, from the first start to the last end, under the label of the first id."""
 
     do: Literal["merge"]
     ids: Annotated[list[Id], Field(min_length=2, max_length=MOST_CHANGES)]
 
 
 class Observed(_Change):
-    """What was looked at beside the segments; null for the whole video."""
+    """What was looked at besides the segments; null for the whole video."""
 
     do: Literal["observed"]
     spans: SpanList | None
@@ -84,7 +84,7 @@ class Reviewed(_Change):
 
 
 class Accept(_Change):
-    """Predicted or pseudo-segments become segments, in place of those that were there."""
+    """Predicted or pseudo-segments become segments, and replace those that were there."""
 
     do: Literal["accept"]
     origin: Annotated[Origin, Field(alias="from")]
@@ -99,7 +99,7 @@ class ClicksFrom(_Change):
 
 
 class Clear(_Change):
-    """All events away."""
+    """Removes all events."""
 
     do: Literal["clear"]
 

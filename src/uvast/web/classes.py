@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 KEYS = (*"1234567890", *"qwertyuipasdfhzxcvm")
-"""Of classes without a chosen key, in turn; none of the player's keys."""
+"""Keys for classes without a chosen one, in turn; none of the player's keys."""
 
 MOST_CLASSES = 1000
 
@@ -37,14 +37,14 @@ Classes = tuple[ClassRecord, ...]
 
 
 class ClassesEdit(NamedTuple):
-    """The table before and after."""
+    """The table of classes before and after."""
 
     before: Classes
     after: Classes
 
 
 class ClassChange(BaseModel):
-    """What a person asks for: `to` is a new name or the class that stays, or a colour or key."""
+    """What a person asks for: `to` is a new name, the class to merge into, a colour or a key."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -55,7 +55,7 @@ class ClassChange(BaseModel):
 
 
 def with_labels(table: Classes, labels: Iterable[str]) -> Classes:
-    """The table, and after it the labels that it lacks, with the next free colours and keys."""
+    """The table plus the labels that it lacks, with the next free colours and keys."""
     found = list(table)
     names = {one.name for one in table}
     for label in sorted(set(labels) - names):
@@ -69,15 +69,15 @@ def background_of(table: Classes) -> tuple[str, ...]:
 
 
 def with_background(table: Classes, names: Sequence[str]) -> Classes:
-    """The table where these classes are background and no others; those it lacks come last."""
+    """The table with exactly these classes as background; those it lacks come last."""
     whole = with_labels(table, names)
     return tuple(replace(one, background=one.name in names) for one in whole)
 
 
 def changed(table: Classes, change: ClassChange) -> tuple[Classes, dict[str, str]]:
-    """The table after a change, and the labels of events that get another name.
+    """The table after a change, and the new names of labels that events have to change to.
 
-    `table` has every label that is used, see `with_labels`.
+    `table` has every label in use, see `with_labels`.
     """
     name = one_line(change.name)
     if change.do == "add":

@@ -1,8 +1,8 @@
-"""Where the actions of one video change, cut again in moments after each change.
+"""Cuts between the actions of one video, found again in moments after each change.
 
-A video is read and averaged once, when it is opened. A change of a click moves only the cuts to
-its neighbours; all others are remembered. The models of the classes are those of the last pass
-over the whole project, see `uvast.web.full_pass`.
+A video is read and averaged once, when it is opened. Changing a click moves only the cuts to its
+neighbours; all others are remembered. The class models come from the last pass over the whole
+project, see `uvast.web.full_pass`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     Gap = tuple[int, int, int, int]
 
 MOST_BYTES = 96 * 2**20
-"""Of a video's averaged features; of longer ones every few frames will do."""
+"""Of a video's averaged features; for longer videos, every few frames will do."""
 
 _N_ROUNDS = 2
 _LONGEST_GAP = 600
-"""Frames between two clicks that are all looked at."""
+"""Frames around a cut up to which all are looked at; longer stretches are thinned out."""
 
 _MOST_REMEMBERED = 100_000
 
@@ -51,7 +51,7 @@ class Cutter:
         self._cuts: dict[Gap, int] = {}
 
     def forget(self) -> None:
-        """For a new class model."""
+        """Forgets all cuts, for a new class model."""
         self._cuts.clear()
 
     def cuts(

@@ -1,7 +1,7 @@
-"""What people said of one video, and how it changes: values, never in place.
+"""What people said about one video, and how it changes: by new values, never in place.
 
 An edit holds every part it touches, before and after. So it can be checked (what it changes is
-still as it was), taken back (before and after exchanged) and replayed from a journal by one rule.
+still as it was), undone (before and after swapped) and replayed from a journal by one rule.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ItemEdit(NamedTuple):
 
 
 class SpansEdit(NamedTuple):
-    """What was said to be looked at, before and after."""
+    """The spans that somebody looked at, before and after."""
 
     before: Spans | None
     after: Spans | None
@@ -49,7 +49,7 @@ class FlagEdit(NamedTuple):
 
 @dataclass(frozen=True)
 class Edit:
-    """What becomes of a document; None for the parts that stay."""
+    """A change to a document; None for the parts that stay."""
 
     items: tuple[ItemEdit, ...] = ()
     looked_at: SpansEdit | None = None
@@ -57,7 +57,7 @@ class Edit:
 
     @property
     def inverse(self) -> Edit:
-        """Takes it back."""
+        """The edit that undoes this one."""
         return Edit(
             tuple(ItemEdit(one.id, one.after, one.before) for one in self.items),
             self.looked_at and SpansEdit(self.looked_at.after, self.looked_at.before),
@@ -66,7 +66,7 @@ class Edit:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Of the events that it touches."""
+        """The ids of the events that it touches."""
         return tuple(dict.fromkeys(one.id for one in self.items))
 
     @property
@@ -85,19 +85,19 @@ class Edit:
 
 @dataclass(frozen=True)
 class Document:
-    """Everything people said of one video.
+    """Everything people said about one video.
 
     Args:
         video: its name.
         items: by id, in no order.
-        looked_at: the spans that somebody said to have looked at, beside the segments, which speak
-            for themselves; None for the whole video.
+        looked_at: the spans that somebody said they looked at, besides the segments, which always
+            count; None for the whole video.
         reviewed: whether a person accepted it as it is.
         version: counts the edits.
-        n_ids: how many ids were given so far.
+        n_ids: how many ids were used so far.
         touched: the ids of what the last edit changed.
-        kept: the items in order, if that is known.
-        looked_changed: the version in which `looked_at` was changed last.
+        kept: the items in order, if already known.
+        looked_changed: the version in which `looked_at` was last changed.
         looked_by: who did that.
     """
 
@@ -119,7 +119,7 @@ class Document:
 
     @property
     def ordered(self) -> tuple[Item, ...]:
-        """In order of time."""
+        """All items in order of time."""
         return self.arranged.all
 
     @property
@@ -134,7 +134,7 @@ class Document:
 
     @cached_property
     def labels(self) -> frozenset[str]:
-        """The names that occur."""
+        """The labels that occur."""
         return frozenset(self.arranged.n_events)
 
     @cached_property
@@ -150,7 +150,7 @@ class Document:
 
     @cached_property
     def annotations(self) -> VideoAnnotations:
-        """As the project keeps it."""
+        """The document as the project stores it."""
         return VideoAnnotations(
             self.video, tuple(one.event for one in self.ordered), observed=self.observed
         )
@@ -210,9 +210,9 @@ def _named(ids: Iterable[str], items: Mapping[str, Item]) -> list[Item]:
 
 
 def from_annotations(annotations: VideoAnnotations, like: Document) -> Edit:
-    """The edit that makes a document say what annotations do; equal events keep their ids.
+    """The edit that makes a document say what annotations say; equal events keep their ids.
 
-    The annotations come from a file that knows no ids: by another program, or an import.
+    The annotations come from a file without ids: another program's, or an import.
     """
     left: dict[Event, list[str]] = {}
     for item in like.ordered:
@@ -239,7 +239,7 @@ def from_annotations(annotations: VideoAnnotations, like: Document) -> Edit:
 
 
 def imported(annotations: VideoAnnotations, like: Document) -> Edit:
-    """As `from_annotations`; nobody has reviewed events that a file brings or takes away."""
+    """As `from_annotations`; a video whose events change is no longer reviewed."""
     edit = from_annotations(annotations, like)
     if not (like.reviewed and edit.items):
         return edit
@@ -247,7 +247,7 @@ def imported(annotations: VideoAnnotations, like: Document) -> Edit:
 
 
 def relabelled(document: Document, names: Mapping[str, str]) -> Edit:
-    """Other labels for the events that have one of these names."""
+    """The edit that renames labels; `names` maps old names to new ones."""
     return Edit(
         tuple(
             ItemEdit(one.id, one.event, replace(one.event, label=names[one.event.label]))
@@ -258,11 +258,11 @@ def relabelled(document: Document, names: Mapping[str, str]) -> Edit:
 
 
 def spans_of(events: Iterable[Event]) -> Spans:
-    """The stretches of intervals."""
+    """The spans of all events that have an end."""
     return tuple(Span(event.start, event.end) for event in events if event.end is not None)
 
 
 def id_number(id_: str) -> int:
-    """`e17` -> 17; 0 for what is no id."""
+    """`e17` -> 17; 0 for anything that is not an id."""
     digits = id_[1:]
     return int(digits) if digits.isdecimal() and len(digits) < 10 else 0

@@ -1,4 +1,4 @@
-"""What becomes of a document by changes: all of them or none, a pure function."""
+"""Makes changes to a document, all of them or none, as a pure function."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 
 class Made(NamedTuple):
-    """What became of changes.
+    """The result of changes.
 
     Args:
         document: the next version; the same one if nothing changed.
         edit: leads there; its inverse leads back.
-        ids: of the new event of each `add` and `split`, in order.
+        ids: of the new events that `add` and `split` made, in order.
     """
 
     document: Document
@@ -64,14 +64,14 @@ def apply(
     seen: int | None = None,
     scene: Scene | None = None,
 ) -> Made:
-    """The next version of a document, all changes or none: whatever cannot be is one error.
+    """The next version of a document: an impossible change is an error, and none is made.
 
     Args:
         document: as it is.
         changes: in order.
         author: who asks; new and changed events carry the name.
-        seen: the version that the author saw; None for the present one. Events that others
-            changed since are a `ConflictError`.
+        seen: the version that the author saw; None for the present one. Touching events that
+            others have changed since is a `ConflictError`.
         scene: the video.
     """
     scene = scene or Scene()
@@ -89,9 +89,9 @@ def apply(
 def repeat(
     document: Document, edit: Edit, author: str, times: FrameTimes | None = None
 ) -> Document:
-    """A document after an edit of before, or its inverse: for undo and redo.
+    """A document after an earlier edit or its inverse, for undo and redo.
 
-    A `ConflictError` if somebody changed the same since, or put something in its place.
+    A `ConflictError` if somebody changed the same thing since, or put something in its place.
     """
     after = document.edited(edit, author)
     try:
@@ -111,7 +111,7 @@ class Draft:
         scene: the video.
 
     Attributes:
-        ids: of the new event of each `add` and `split`, in order.
+        ids: of the new events that `add` and `split` made, in order.
     """
 
     def __init__(self, document: Document, author: str, seen: int, scene: Scene) -> None:
@@ -127,18 +127,18 @@ class Draft:
 
     @property
     def video(self) -> str:
-        """Its name."""
+        """The video's name."""
         return self._document.video
 
     @property
     def events(self) -> dict[str, Event]:
-        """All as they are now, by id."""
+        """All events as they are now, by id."""
         before = {id_: one.event for id_, one in self._document.items.items()}
         now = {**before, **self._touched}
         return {id_: event for id_, event in now.items() if event is not None}
 
     def edit(self) -> Edit:
-        """All that differs."""
+        """Everything that differs from the document."""
         looked_at = SpansEdit(self._document.looked_at, self._looked_at)
         reviewed = FlagEdit(self._document.reviewed, self._reviewed)
         items = [ItemEdit(id_, self._before(id_), now) for id_, now in self._touched.items()]
@@ -149,7 +149,7 @@ class Draft:
         )
 
     def make(self, change: Change) -> None:
-        """One change."""
+        """Makes one change."""
         match change:
             case Add():
                 event = self.event(change.label, change.start, change.end, change.kind)
@@ -197,26 +197,26 @@ class Draft:
         return event
 
     def add(self, event: Event) -> str:
-        """A new event; its id."""
+        """Adds an event; returns its id."""
         self._n_ids += 1
         self._touched[f"e{self._n_ids}"] = event
         return f"e{self._n_ids}"
 
     def put(self, id_: str, event: Event, start: float, end: float | None) -> None:
-        """An event of before, with other times, by the author."""
+        """Gives an existing event other times, by the author."""
         self._touched[id_] = replace(event, start=start, end=end, annotator=self._author)
 
     def remove(self, id_: str) -> None:
-        """Away with it."""
+        """Removes an event."""
         self.own(id_)
         self._touched[id_] = None
 
     def segments_from(self, origin: Origin) -> Sequence[Event]:
-        """Those that can be accepted."""
+        """The segments that can be accepted."""
         return self._scene.segments(origin, self.video)
 
     def event(self, label: str, start: float, end: float | None, kind: str) -> Event:
-        """One of the author's, inside of the video."""
+        """An event by the author, inside the video."""
         if (end is None) != (kind == "click"):
             raise InputError(
                 "a click has one time, a segment has two",
@@ -227,7 +227,7 @@ class Draft:
         return Event(_label(label), start, end, annotator=self._author)
 
     def _check_seen(self, what: str, changed: int, by: str) -> None:
-        """Refuses to touch what others changed, in a version that the author did not see."""
+        """Refuses to touch what others changed in a version that the author did not see."""
         if changed > self._seen and by != self._author:
             who = by or "somebody"
             raise ConflictError(f"{what} was changed by {who} in the meantime", where=self.video)

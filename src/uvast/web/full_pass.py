@@ -1,4 +1,4 @@
-"""Class models of a whole project, fitted in a process of its own while nobody works.
+"""Class models of a whole project, fitted in a separate process while the app is idle.
 
 python -m uvast.web.full_pass PROJECT OUT.npz
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LARGEST_MODEL = 256 * 2**20
 MOST_BYTES = 2**30
-"""Of features in one pass; a few of a large project's videos are enough to know the classes."""
+"""Of features in one pass; a few videos of a large project are enough to learn the classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ def timestamps(
 
 
 def main() -> None:
-    """Fits and writes; a project without clicks writes nothing."""
+    """Fits and writes the models; writes nothing for a project without clicks."""
     if hasattr(os, "nice"):
         os.nice(10)
     model = fit(Project.open(sys.argv[1]))

@@ -1,4 +1,4 @@
-"""When class models are fitted anew: by a process of its own, while nobody works."""
+"""When class models are fitted again: in a separate process, while the app is idle."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from uvast.web.full_pass import NamedModel
 
 IDLE_SECONDS = 10.0
-"""Without a change before a pass begins."""
+"""Time without a change before a pass begins."""
 
 
 class FullPass:
-    """Runs `uvast.web.full_pass` when the project has changed and nobody works.
+    """Runs `uvast.web.full_pass` when the project has changed and the app is idle.
 
     Args:
         project: its files.
@@ -33,7 +33,7 @@ class FullPass:
         self._stamp = 0
 
     def step(self, number: int, changed_at: float, *, idle: bool) -> NamedModel | None:
-        """Starts a pass if one is due; the model of a pass that has ended since."""
+        """Starts a pass if one is due; returns the model of a pass that has ended since."""
         if self._process is not None and self._process.poll() is not None:
             self._process = None
         is_due = idle and number != self._number and time.time() - changed_at >= IDLE_SECONDS
@@ -49,7 +49,7 @@ class FullPass:
         return self._new_model()
 
     def stop(self) -> None:
-        """Ends a pass that runs."""
+        """Ends a running pass."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

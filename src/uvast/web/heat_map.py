@@ -1,4 +1,4 @@
-"""Features as a picture: what projects without video files show in place of one."""
+"""Features as a picture, which projects without video files show instead of the video."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from uvast.web.app import App
 
 N_ROWS = 48
-"""Features of a picture; wider ones are averaged."""
+"""Rows of a picture; if there are more features, groups of them are averaged."""
 
 _MOST_READ = 4
 
 
 def heat_map(app: App, name: str, width: int, start: float, end: float | None) -> dict[str, object]:
-    """Numbers from 0 to 255, a row a group of features, a column a moment.
+    """Numbers from 0 to 255: one row per group of features, one column per moment.
 
     Args:
         app: the project.
         name: of the video.
         width: how many moments.
         start: in seconds.
-        end: in seconds; None for the end.
+        end: in seconds; None for the end of the video.
     """
     video = app.project.video(name)
     features = app.media.features(video)

@@ -1,4 +1,4 @@
-"""Annotation files of other tools into a project and out of it, in memory."""
+"""Imports and exports annotation files of other tools, in memory."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Incoming:
-    """What a file says of the project's videos, and what of it could not be kept.
+    """What a file says about the project's videos, and what of it could not be kept.
 
     Args:
         name: of the file.
-        videos: one record a video that has events.
+        videos: one record per video that has events.
         notes: one sentence each.
     """
 
@@ -79,10 +79,10 @@ def incoming(
     Args:
         app: the project.
         content: of the file.
-        name: of the file; formats that name no video go by it.
-        format_name: its format; None goes by the content.
-        rate: frames a second, where it counts frames and the video's own are not meant.
-        video: the video it is of, if it is of one; None goes by the names.
+        name: of the file; it identifies the video in formats that name none.
+        format_name: its format; None detects it from the content.
+        rate: frames per second, if the file counts frames other than the video's own.
+        video: the video it is about, if it is about one; None matches the names.
     """
     source = Source(content, name, _times(app, rate, video))
     kind = recognised(source) if format_name is None else format_named(format_name, "format")
@@ -122,7 +122,7 @@ def take_in_labels(
 
     Args:
         app: the project.
-        found: in the file.
+        found: what the file says.
         author: who does it.
         existing: what happens to videos that have labels, see `uvast.projects.imports`.
         overlaps: which of several intervals at one time counts.
@@ -133,7 +133,7 @@ def take_in_labels(
         ruled = without_overlaps([joined(before, new, existing, found.name)], overlaps)
         notes.extend(ruled.notes)
         (video,) = ruled.videos
-        native.check(video, Target(found.name))  # a journal would keep what cannot be saved
+        native.check(video, Target(found.name))  # else the journal keeps what cannot be saved
         return video
 
     return Taken(app.store.take_in(found.videos, author, wanted), tuple(notes))
@@ -183,9 +183,9 @@ def _said(app: App, name: str, what: str, kind: Format) -> VideoAnnotations | No
 def _times(
     app: App, rate: str | None = None, video: str | None = None
 ) -> Callable[[str], FrameTimes | None]:
-    """Frames of a file are those of the video, whose name it has unless one was chosen.
+    """The frames that a file counts: those of the chosen video, else of the one it names.
 
-    They are of another rate if one is given.
+    A given rate takes precedence.
     """
     constant = None if rate is None else ConstantRate(parse_rate(rate, "rate"))
     chosen = None if video is None else app.project.video(video)

@@ -1,6 +1,6 @@
-"""Events with names, in order of time.
+"""Events with ids, in order of time.
 
-A long video has thousands, and each edit touches a few: what is known of the others is kept.
+A long video has thousands, and each edit touches a few: what is known about the others is kept.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from uvast.exchange import Event
 
 _FEW = 100
-"""Items that are put in their places one by one; more are sorted with all others."""
+"""Up to this many items are inserted one by one; more are sorted with all others."""
 
 _ORDER = attrgetter("order")
 
 
 @dataclass(frozen=True)
 class Item:
-    """An event with a name that stays the same while it is moved and relabelled.
+    """An event with an id that stays the same while it is moved and relabelled.
 
     Args:
         id: such as `e17`; never used twice in a video.
         event: what happens when.
-        changed: the version of the document that changed it last.
-        by: who did.
+        changed: the version of the document that last changed it.
+        by: who changed it.
     """
 
     id: str
@@ -42,7 +42,7 @@ class Item:
 
     @cached_property
     def order(self) -> tuple[object, ...]:
-        """By time first."""
+        """The sort key, by time first."""
         return (*self.event.order, self.id)
 
     @cached_property
@@ -67,8 +67,8 @@ class Arranged:
     Args:
         clicks: the moments.
         segments: the stretches of time.
-        n_events: of each label that occurs.
-        longest: seconds; no segment lasts longer.
+        n_events: how often each label occurs.
+        longest: in seconds; no segment is longer.
     """
 
     clicks: tuple[Item, ...]
@@ -78,7 +78,7 @@ class Arranged:
 
     @classmethod
     def of(cls, items: Iterable[Item]) -> Arranged:
-        """Sorts them."""
+        """Sorts items."""
         ordered = sorted(items, key=_ORDER)
         segments = tuple(one for one in ordered if not one.event.is_point)
         return cls(
@@ -90,11 +90,11 @@ class Arranged:
 
     @cached_property
     def all(self) -> tuple[Item, ...]:
-        """Clicks and segments."""
+        """Clicks and segments together."""
         return tuple(sorted((*self.clicks, *self.segments), key=_ORDER))
 
     def changed(self, gone: Sequence[Item], new: Sequence[Item]) -> Arranged:
-        """After some items are gone, all of which are here, and others are new."""
+        """The items without those that are gone, all of which are here, and with new ones."""
         if len(gone) + len(new) > _FEW:
             left = {one.id: one for one in (*self.clicks, *self.segments)}
             for one in gone:

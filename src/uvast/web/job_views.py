@@ -1,4 +1,4 @@
-"""What the page sees of jobs and of runs."""
+"""Jobs and runs as the page sees them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCORES = ("acc", "edit", "f1@10", "f1@25", "f1@50")
 
 
 def job_view(app: App, job: Job, *, whole: bool = False) -> dict[str, object]:
-    """A job as the page sees it; the `whole` has its log and curves."""
+    """A job as the page sees it; `whole` adds its log and curves."""
     progress = app.jobs.progress(job.number) if job.state == "running" else Progress()
     share = 1.0 if job.state == "done" else progress.share
     left = progress.seconds_left if job.state == "running" else None

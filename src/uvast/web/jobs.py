@@ -1,9 +1,9 @@
-"""Work in the background: one process a job, known again after a restart.
+"""Work in the background: one process per job, found again after a restart.
 
-One job runs at a time, and beside it one that makes a proxy.
+One job runs at a time, and next to it one that makes a proxy.
 
 `app/jobs/N/job.json` says what a job is and what became of it; its process writes `progress.json`,
-`log.txt` and at last `end.json` beside it.
+`log.txt` and finally `end.json` beside it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Kind = Literal["extract", "train", "segment", "report", "proxy"]
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 
 SECONDS_TO_END = 20.0
-"""From Ctrl-C to the end by force."""
+"""From Ctrl-C until the process is killed."""
 
 MOST_WAITING = 1000
 N_LOG_LINES = 40
@@ -36,15 +36,15 @@ _LARGEST_LOG = 64 * 1024
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be done, and how far it is.
+    """What to do, and how far it has got.
 
     Args:
         number: from 1.
-        kind: what it is.
+        kind: what kind of work it is.
         command: the words of the command.
-        plan: sentences for people.
+        plan: what it will do, in sentences for people.
         author: who asked for it.
-        state: how far it is.
+        state: how far it has got.
         created: seconds since 1970, as are the others.
         began: when its process was started.
         ended: when it was over.
@@ -53,8 +53,8 @@ class Job:
         video: the video it is about.
         error: why it failed, one sentence.
         stopped: when somebody cancelled it.
-        asked: the command as it was asked for, before a training had its folder; who asks for the
-            same gets the same job.
+        asked: the command as it was asked for, before a training got its folder; asking for the
+            same again gives the same job.
     """
 
     number: Annotated[int, Field(ge=1, lt=2**31)]
@@ -81,7 +81,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a command tells of itself; see `uvast.files.progress`."""
+    """The progress that a command reports; see `uvast.files.progress`."""
 
     what: str = ""
     done: float = 0.0
@@ -90,7 +90,7 @@ class Progress:
 
     @property
     def share(self) -> float | None:
-        """Between 0 and 1; None if it is not known."""
+        """The share that is done, between 0 and 1; None if unknown."""
         return min(1.0, max(0.0, self.done / self.total)) if self.total else None
 
 
@@ -114,19 +114,19 @@ class Jobs:
 
     @property
     def all(self) -> tuple[Job, ...]:
-        """The newest first."""
+        """All jobs, newest first."""
         with self._lock:
             return tuple(sorted(self._jobs.values(), key=lambda job: -job.number))
 
     def job(self, number: int) -> Job:
-        """One of them."""
+        """One job, by its number."""
         with self._lock:
             if number not in self._jobs:
                 raise MissingFileError(f"no job {number}", remedy="load the page again")
             return self._jobs[number]
 
     def open(self, kind: Kind, asked: Sequence[str], video: str | None = None) -> Job | None:
-        """The one that was asked for in the same words and is not over yet."""
+        """The unfinished job that was asked for in the same words, if there is one."""
         wanted = kind, tuple(asked), video
         with self._lock:
             found = (
@@ -147,9 +147,9 @@ class Jobs:
         video: str | None = None,
         asked: Sequence[str] | None = None,
     ) -> Job:
-        """Queues a job; one that is the same and not over yet is enough.
+        """Queues a job, unless the same one already waits or runs.
 
-        `asked` is the command by which the same one is known; None if it is `command`.
+        `asked` is the command by which the same job is recognised; None if it is `command`.
         """
         asked = command if asked is None else asked
         with self._lock:
@@ -174,7 +174,7 @@ class Jobs:
         return self.job(number)
 
     def cancel(self, number: int) -> Job:
-        """Ends a job: as by Ctrl-C, so that it ends in good order."""
+        """Ends a job as Ctrl-C would, so that it can finish cleanly."""
         with self._lock:
             job = self.job(number)
             if job.state == "queued":
@@ -185,7 +185,7 @@ class Jobs:
             return self.job(number)
 
     def progress(self, number: int) -> Progress:
-        """What the command tells of itself."""
+        """The progress that a job's command reports."""
         path = self._folder / str(number) / PROGRESS_FILE
         try:
             return read_record(path, Progress) if is_present(path) else Progress()
@@ -204,18 +204,18 @@ class Jobs:
         return text.splitlines()[-N_LOG_LINES:]
 
     def step(self) -> None:
-        """Looks after the jobs that run, and starts the next ones; called every second."""
+        """Looks after running jobs, and starts the next ones; called every second."""
         with self._lock:
             for job in [one for one in self._jobs.values() if one.state == "running"]:
                 self._look_after(job)
-            # who wants to see a video does not wait for a training
+            # whoever wants to see a video does not wait for a training
             proxies = [job for job in self._jobs.values() if job.kind == "proxy"]
             others = [job for job in self._jobs.values() if job.kind != "proxy"]
             self._start_next(proxies)
             self._start_next(others)
 
     def _start_next(self, line: Sequence[Job]) -> None:
-        """Starts the first that waits in a line, unless one of it runs."""
+        """Starts the first waiting job of a line, unless one of the line is running."""
         queued = [job for job in line if job.state == "queued"]
         if queued and not any(job.state == "running" for job in line):
             self._start(min(queued, key=lambda job: job.number))
@@ -228,7 +228,7 @@ class Jobs:
             self._keep(replace(job, state="failed", ended=time.time(), error=sentence))
             return
         running = replace(job, state="running", began=time.time(), process=process)
-        self._jobs[job.number] = running  # also if the disk is full: it must not start twice
+        self._jobs[job.number] = running  # even if the disk is full: it must not start twice
         self._keep(running)
 
     def _look_after(self, job: Job) -> None:

@@ -1,7 +1,7 @@
-"""The journal: every acknowledged edit, a line each, on the disk before anybody is told.
+"""The journal: every acknowledged edit, one per line, on disk before anybody is told.
 
-A line is written whole or not at all: what a full disk leaves of it is cut off at once or before
-the next one, what a kill leaves of it when the journal is next opened.
+A line is written whole or not at all. What a full disk leaves of it is cut off at once or before
+the next one; what a kill leaves of it is cut off when the journal is next opened.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Entry:
         author: who did it; empty for other programs.
         at: when, in seconds since 1970.
         videos: the edit of each video.
-        classes: what became of the classes.
+        classes: the edit of the classes.
         of: the entry that was undone or redone.
-        key: by which its sender knows it, see `uvast.web.answered`.
-        ids: of new events, as they were answered.
+        key: by which its sender recognises it, see `uvast.web.answered`.
+        ids: of new events, as the answer gave them.
     """
 
     number: Annotated[int, Field(ge=1, lt=2**53)]
@@ -58,7 +58,7 @@ class Entry:
 
     @property
     def line(self) -> bytes:
-        """As it stands in the journal."""
+        """The entry as a line of the journal."""
         return _ENTRY.dump_json(self, exclude_defaults=True) + b"\n"
 
 
@@ -66,7 +66,7 @@ _ENTRY = pydantic.TypeAdapter(Entry)
 
 
 class Journal:
-    """The file; one process writes it at a time.
+    """The journal's file; one process writes it at a time.
 
     Args:
         path: made if it does not exist.
@@ -88,7 +88,7 @@ class Journal:
         self._is_torn = False
 
     def read(self) -> tuple[Entry, ...]:
-        """All entries; a line that was not written to its end was never acknowledged."""
+        """All entries; an incomplete line was never acknowledged, and is cut off."""
         content = read_bytes(self.path, largest=LARGEST)
         whole = content[: content.rfind(b"\n") + 1]
         if len(whole) < len(content):
@@ -103,7 +103,7 @@ class Journal:
         return tuple(entries)
 
     def append(self, entry: Entry) -> None:
-        """Writes an entry to the disk; if that fails the journal is as it was."""
+        """Writes an entry to disk; if that fails, the journal stays as it was."""
         line = entry.line
         if self._is_torn:
             self._cut(self._n_bytes)
@@ -118,7 +118,7 @@ class Journal:
         self._n_bytes += len(line)
 
     def keep_last(self, n_entries: int, *, larger_than: int) -> None:
-        """Drops all but the last entries of a large journal, whose documents are all saved."""
+        """Drops all but the last entries of a large journal; all documents must be saved."""
         if self._n_bytes <= larger_than:
             return
         lines = read_bytes(self.path, largest=LARGEST).splitlines(keepends=True)
@@ -128,7 +128,7 @@ class Journal:
         self._n_bytes = os.fstat(self._file).st_size
 
     def close(self) -> None:
-        """Gives the file back."""
+        """Closes the file."""
         os.close(self._file)
 
     def _cut(self, n_bytes: int) -> None:
@@ -142,7 +142,7 @@ class Journal:
 
 
 def _sync_folder(folder: Path) -> None:
-    """A new file's name is on the disk, too."""
+    """Makes sure that a new file's name is on disk, too."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:

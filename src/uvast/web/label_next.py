@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class LabelNext:
-    """The proposal; what a model says is thought over only when labels or predictions are new.
+    """The proposal; what a model says is considered again only if labels or predictions change.
 
     Args:
         app: the project.
@@ -46,10 +46,10 @@ class LabelNext:
         self._found: dict[str, object] | None = None
 
     def find(self, leaving: str | None = None) -> dict[str, object] | None:
-        """As the page gets it, and as things are now; None if there is nothing to do.
+        """The current proposal, as the page gets it; None if there is nothing to do.
 
-        With predictions: what `uvast.proposals` says; where a video's clicks do not yet stand for
-        all of it, with the stretch that a single answer tells of. Before them: a video without
+        With predictions: what `uvast.proposals` says, and if a video's clicks do not yet stand for
+        all of it, the stretch that a single answer covers. Without predictions: a video without
         labels, then the widest stretch without a click.
 
         Args:
@@ -149,7 +149,7 @@ def _unlabelled(videos: Sequence[ProjectVideo], documents: Documents) -> dict[st
 
 
 def _widest_gap(videos: Sequence[ProjectVideo], documents: Documents) -> dict[str, object] | None:
-    """Of videos that all have labels."""
+    """The widest stretch without a click; all videos have labels."""
     gaps = [
         gap
         for video in videos
@@ -164,7 +164,7 @@ def _widest_gap(videos: Sequence[ProjectVideo], documents: Documents) -> dict[st
 
 
 def _gaps(video: ProjectVideo, document: Document) -> Iterator[tuple[float, str, float]]:
-    """How long nothing is known, the video, and the middle; of videos with clicks alone."""
+    """The length, video and middle of each stretch without a click; none if it has segments."""
     if not video.seconds or document.segments:
         return
     edges = [0.0, *(one.event.start for one in document.clicks), video.seconds]

@@ -1,4 +1,4 @@
-"""News for everybody who looks: server-sent events, one queue a listener."""
+"""Live updates for all clients: server-sent events, one queue per listener."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _RELOAD = b'data: {"reload": true}\n\n'
 
 
 class News:
-    """Brings what happens, in whatever thread, to all listeners in the event loop.
+    """Passes on what happens, in any thread, to all listeners in the event loop.
 
     Attributes:
-        is_over: whether the server is about to end, and with it all streams.
+        is_over: whether the server is about to stop, and with it all streams.
     """
 
     def __init__(self) -> None:
@@ -36,11 +36,11 @@ class News:
         self.is_over: Callable[[], bool] = lambda: False
 
     def begin(self) -> None:
-        """Called in the event loop that serves."""
+        """Called in the event loop that serves requests."""
         self._loop = asyncio.get_running_loop()
 
     def tell(self, item: bytes) -> None:
-        """Tells all listeners, in JSON; from any thread, and never waits."""
+        """Sends JSON to all listeners, from any thread; never waits."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._spread, b"data: " + item + b"\n\n")
 
@@ -52,7 +52,7 @@ class News:
 
     def _spread(self, item: bytes) -> None:
         for queue in self._queues:
-            if queue.full():  # asleep: it gets everything anew when it wakes
+            if queue.full():  # asleep: it reloads everything when it wakes
                 _emptied(queue).put_nowait(_RELOAD)
             else:
                 queue.put_nowait(item)
@@ -85,7 +85,7 @@ class News:
 
 
 def encoded(item: Mapping[str, object]) -> bytes:
-    """News as JSON."""
+    """An update as JSON."""
     return json.dumps(item).encode()
 
 

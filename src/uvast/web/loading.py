@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Loaded:
-    """What was found.
+    """What was loaded.
 
     Attributes:
         documents: by video.

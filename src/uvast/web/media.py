@@ -1,4 +1,4 @@
-"""The video files of a project for browsers: the original where it plays, else its proxy."""
+"""The video files of a project for browsers: the original if it plays, else its proxy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Media:
     """Finds the file to send for a video.
 
     Args:
-        project: whose videos they are; nothing outside of its table is ever opened.
+        project: whose videos they are; no file outside its table is ever opened.
 
     Attributes:
         decoders: threads that decode single pictures; other requests do not wait for them.
@@ -60,7 +60,7 @@ class Media:
         self.strips.close()
 
     def proxy(self, video: ProjectVideo) -> Path:
-        """Where a proxy is, or will be; by the content of the video."""
+        """Where a proxy is, or will be; its name depends on the video's content."""
         return self._cache / "proxies" / f"{video.fingerprint[:32]}.mp4"
 
     def playable(self, name: str) -> Path | None:
@@ -78,7 +78,7 @@ class Media:
         return may_play(video.path, video.codec) or self.proxy(video).is_file()
 
     def frame_times(self, video: ProjectVideo) -> FrameTimes | None:
-        """The frames on which clicks stand: of the features, which are fewer, else of the video."""
+        """The frames that clicks are on: those of the features, else those of the video."""
         stamp = self.stamp(video)
         if stamp is None:
             return _by_rate(video)
@@ -87,20 +87,20 @@ class Media:
         return self._times[video.name][1] or _by_rate(video)
 
     def stamp(self, video: ProjectVideo) -> Stamp | None:
-        """Changes with the features of a video and what is said of them; None without features."""
+        """Changes with a video's features and the dataset's settings; None without features."""
         features = _changed_at(self._project.features_path(video.name))
-        spec = _changed_at(self._project.path / SPEC_FILE)  # which may tell the rate
+        spec = _changed_at(self._project.path / SPEC_FILE)  # it may set the rate
         return (features, spec) if features else None
 
     def seconds(self, video: ProjectVideo) -> float | None:
-        """The length of a video; without one, that of its features."""
+        """The length of a video; if that is unknown, of its features."""
         times = None if video.seconds else self.frame_times(video)
         if times is None or times.n_frames is None:
             return video.seconds or None
         return float(times.edges([times.n_frames])[0])
 
     def features(self, video: ProjectVideo) -> Features:
-        """The features of a video `(T, F)`, mapped and not read, whatever axis is time."""
+        """The features of a video `(T, F)`, memory-mapped; either axis of the file may be time."""
         path, times = self._project.features_path(video.name), self.frame_times(video)
         if times is None or not path.is_file():
             raise MissingFileError(f"{video.name} has no features", remedy="extract them first")
@@ -134,7 +134,7 @@ class Media:
         return frame_table(self._project.source(name), kept)
 
     def to_decode(self, name: str) -> Path:
-        """The file whose frames are the quickest to get at: a proxy has a key frame a second."""
+        """The file that is quickest to seek in: a proxy has a key frame every second."""
         video = self._project.video(name)
         if not video.is_video:
             raise MissingFileError(f"{name} has no pictures", remedy="it has features alone")
@@ -162,7 +162,7 @@ class Media:
 
 
 def _changed_at(path: Path) -> int:
-    """Another number once a file was written again; 0 without one."""
+    """When a file was last written, in nanoseconds; 0 without one."""
     return path.stat().st_mtime_ns if path.is_file() else 0
 
 
@@ -175,8 +175,8 @@ def _by_rate(video: ProjectVideo) -> FrameTimes | None:
 def parse_range(header: str | None, n_bytes: int) -> tuple[int, int] | None:
     """`bytes=0-99`, `bytes=100-` or `bytes=-5` to `[start, end)`; None for the whole file.
 
-    What is no range of bytes, or several, stands for the whole file. A range outside of the file
-    is empty.
+    Anything that is not a single range of bytes stands for the whole file. A range outside the
+    file is empty.
     """
     match = _RANGE.fullmatch((header or "").strip())
     if match is None or match[1] == match[2] == "":

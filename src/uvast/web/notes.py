@@ -1,4 +1,4 @@
-"""What the store tells everybody who looks."""
+"""What the store tells all clients."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Note:
-    """Something that everybody who looks should hear of.
+    """Something that all clients should hear about.
 
     Args:
-        number: the entry of the journal.
-        versions: of the videos that changed.
-        classes: whether the classes did, or a label is new or out of use.
-        sentence: what to tell people, if it was not one of them.
+        number: the journal entry.
+        versions: the new versions of the videos that changed.
+        classes: whether the classes changed, or a label is new or no longer used.
+        sentence: what to tell people, if none of them made the change.
     """
 
     number: int

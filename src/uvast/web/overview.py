@@ -1,4 +1,4 @@
-"""The list of videos, quick also for hundreds: what files tell is looked up now and then."""
+"""The list of videos, quick even for hundreds: files are looked at only now and then."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ N_JOBS = 50
 
 @dataclass(frozen=True)
 class _Facts:
-    """What the files of a video tell."""
+    """What the files of a video say."""
 
     v: str
     seconds: float | None
@@ -53,8 +53,8 @@ class Overview:
         self._last, self._mark = b"", time.time_ns() // 10**6
 
     def refresh(self) -> bool:
-        """Looks at the files again; whether anything is different."""
-        with self._looking:  # who looked first tells first
+        """Looks at the files again; returns whether anything has changed."""
+        with self._looking:  # whoever looked first reports first
             return self._refresh()
 
     def _refresh(self) -> bool:
@@ -65,7 +65,7 @@ class Overview:
         }
         before = self._facts
         is_new = facts != before or slow != self._slow
-        # the very same records where nothing is new: rows are kept by them
+        # keep the same objects where nothing is new: cached rows go with them
         self._facts = {
             name: before[name] if before.get(name) == one else one for name, one in facts.items()
         }
@@ -73,7 +73,7 @@ class Overview:
         return is_new
 
     def json(self) -> tuple[bytes, int]:
-        """All of it, and a mark that changes with it."""
+        """The whole list, and a mark that changes with it."""
         app = self._app
         if not self._facts:
             self.refresh()
@@ -86,7 +86,7 @@ class Overview:
             "author": app.author,
             "version": app.store.number,
             **self._slow,
-            "next": app.label_next.find(),  # as it is now, whenever the files were looked at
+            "next": app.label_next.find(),  # as of now, whenever the files were looked at
         }
         head = json.dumps(rest, ensure_ascii=False).encode()
         content = b'{"videos": [' + b", ".join(rows) + b"], " + head[1:]
@@ -96,7 +96,7 @@ class Overview:
             return self._last, self._mark
 
     def row(self, name: str) -> bytes | None:
-        """One video; None if it is not in the list yet."""
+        """The row of one video; None if it is not in the list yet."""
         facts = self._facts.get(name)
         return None if facts is None else self._row(self._app.store.known(name), facts)
 
@@ -108,7 +108,7 @@ class Overview:
         return known[2]
 
     def _look_at(self, video: ProjectVideo) -> _Facts:
-        """A video whose files cannot be read says so in its row."""
+        """What a video's files say; if they cannot be read, the row says so."""
         try:
             return self._facts_of(video, self._app.store.fault(video.name))
         except (UvastError, OSError) as error:

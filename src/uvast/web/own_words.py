@@ -18,7 +18,7 @@ NEW_RUN = "{run}"
 LONGEST_SECONDS = 300.0
 _N_KNOWN = 20
 _OF_THE_COMMAND_LINE = re.compile(r"; --[^;]+$| \(--[^)]+\)$")
-"""Which option would change it, at the end of a sentence: the page has its own."""
+"""The option that would change it, at the end of a sentence: the page has its own."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Plan:
         command: its words; `{run}` stands for a new run folder.
         sentences: for people.
         output: where the result goes, relative to the project.
-        video: of a proxy.
+        video: the video, for a proxy.
     """
 
     kind: Kind
@@ -43,8 +43,8 @@ class Plan:
 def with_own_words(app: App, plan: Plan) -> Plan:
     """A training's plan in the sentences of `uvast train --plan`, which looks at the data.
 
-    That takes seconds, so what was said is remembered until labels or features change. A preset of
-    its own has no plan, and keeps the sentences it has.
+    That takes seconds, so the sentences are remembered until labels or features change. A training
+    with another preset has no such plan, and keeps the sentences it has.
     """
     if any(word.startswith("--preset") for word in plan.command):
         return plan
@@ -60,7 +60,7 @@ def with_own_words(app: App, plan: Plan) -> Plan:
 
 
 def _features(app: App) -> list[str]:
-    """Changes with the features."""
+    """A key that changes with the features."""
     paths = [app.project.features_path(name) for name in app.project.names]
     return [f"{path.name} {path.stat().st_mtime_ns}" for path in paths if path.is_file()]
 
@@ -77,7 +77,7 @@ def _asked(command: list[str]) -> tuple[str, ...]:
             env=safe_environment(),
         )
     except (OSError, subprocess.TimeoutExpired):
-        return ()  # it will say so itself when it trains
+        return ()  # the training itself will say what is wrong
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     if done.returncode:
         last = lines[-1] if lines else "it ended without a word"

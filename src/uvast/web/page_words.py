@@ -1,4 +1,4 @@
-"""Sentences of the commands, in the words of the page: it has fields where they have options."""
+"""Sentences of the commands in the words of the page, which has fields instead of options."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 _FIELDS = (
     (r"pass --fps, such as --fps 25", "fill in 'Frames per second', such as 25"),
-    (r"say it with --fps", "say it under 'Frames per second'"),
-    (r"choose a --tier, or say --overlaps .*", "or choose one under 'Overlapping labels'"),
+    (r"pass it with --fps", "say it under 'Frames per second'"),
+    (r"choose a --tier, or pass --overlaps .*", "or choose one under 'Overlapping labels'"),
     (r"(say which in|rename it, or give) a table with --names", "choose it under 'Video'"),
-    (r"(say which it is: --from|say --from|leave --from) .*", "choose another 'Format'"),
+    (r"(say which it is: --from|pass --from|leave --from) .*", "choose another 'Format'"),
     (r"keep both with --add, .* --replace", "keep both or replace them, under 'Existing labels'"),
 )
 
@@ -30,7 +30,7 @@ def page_words(sentence: str) -> str:
 
 @contextmanager
 def in_page_words() -> Iterator[None]:
-    """Errors in here name fields of the page."""
+    """Makes errors in this block name fields of the page."""
     try:
         yield
     except UvastError as error:

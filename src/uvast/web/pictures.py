@@ -30,11 +30,11 @@ def frame_jpeg(path: Path, times: NDArray[np.float64], index: int, width: int | 
         path: the video.
         times: of its frames `(T,)`.
         index: from 0.
-        width: of the picture, in pixels; None for its own.
+        width: of the picture, in pixels; None for the video's own.
     """
     if not 0 <= index < len(times):
         raise InputError(f"frame {index} of {len(times)} frames", remedy="choose one of them")
-    # a little after its start: clocks are rounded
+    # a little after its start, since times are rounded
     step = times[index + 1] - times[index] if index + 1 < len(times) else 0.0
     picture = exact_picture(path, float(times[index] + 0.25 * step), width)
     return _jpeg(extra("PIL.Image").fromarray(picture))
@@ -59,7 +59,7 @@ def strip_jpegs(path: Path, strips: Sequence[Sequence[float]], width: int) -> li
 
 
 def frame_table(path: Path, kept: Path) -> NDArray[np.float64]:
-    """When each frame is shown `(T,)`; kept in a file of 8 bytes a frame."""
+    """When each frame is shown `(T,)`; kept in a file of 8 bytes per frame."""
     if not kept.is_file():
         write_bytes(kept, packet_times(path).astype("<f8").tobytes())
     return np.fromfile(kept, dtype="<f8")

@@ -1,4 +1,4 @@
-"""What is known of the files that documents are kept in, and what other programs wrote there."""
+"""What is known about the files that documents are kept in, and what other programs wrote."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ LONGEST_UNSAVED = 10.0
 
 @dataclass
 class Place:
-    """What is known of a video's annotations file.
+    """What is known about a video's annotations file.
 
     Attributes:
         hash: of its content, empty without a file.
-        coming: of the content that was written last, or is being written; None for none.
-        stat: what the system said of it then; None if nobody has looked yet.
+        coming: the hash of the content last written or being written; None if there is none.
+        stat: the file's state at that time, see `Places.stat`; None if nobody has looked yet.
         dirty: whether the document says more than the file.
-        dirty_at: since when.
+        dirty_at: since when it does.
         changed_at: when the document was last changed.
         fault: why the file, which another program wrote, cannot be read.
     """
@@ -46,13 +46,13 @@ class Place:
     changed_at: float = 0.0
 
     def touch(self) -> None:
-        """The document has changed."""
+        """Records that the document has changed."""
         self.changed_at = time.monotonic()
         if not self.dirty:
             self.dirty, self.dirty_at = True, self.changed_at
 
     def is_due(self, now: float, *, rested: bool) -> bool:
-        """Whether to save it; a long video that is being changed takes too long to do so often."""
+        """Whether to save now; a long video takes too long to be saved on every change."""
         if not self.dirty or self.fault is not None:
             return False
         at_rest = now - self.changed_at > SECONDS_AT_REST
@@ -63,7 +63,7 @@ class Places:
     """The places of all videos.
 
     Args:
-        project: whose they are.
+        project: whose videos they are.
         shelf: its files.
     """
 
@@ -90,7 +90,7 @@ class Places:
         return not any(one.dirty for one in self._places.values())
 
     def load(self, name: str) -> tuple[Document, int] | None:
-        """A document as it was saved, and the last entry of the journal that it holds."""
+        """A document as it was saved, and the last journal entry that it includes."""
         saved = self._shelf.load(name)
         place = self[name]
         if saved is None:
@@ -104,9 +104,9 @@ class Places:
     def written_outside(
         self, names: Iterable[str], documents: Mapping[str, Document]
     ) -> dict[str, Edit]:
-        """The edits by which documents say what other programs wrote.
+        """The edits that make documents say what other programs wrote.
 
-        What was not saved yet stays, unless both changed the same event.
+        Unsaved changes are kept, unless both changed the same event.
         """
         edits: dict[str, Edit] = {}
         for name in names:
@@ -124,7 +124,7 @@ class Places:
         return {name: edit for name, edit in edits.items() if edit}
 
     def stat(self, name: str) -> tuple[int, ...]:
-        """Changes with the annotations file of a video that is known; empty without one."""
+        """Changes with the annotations file of a known video; empty without one."""
         try:
             now = os.stat(self._paths[name])  # noqa: PTH116 (twice as quick, for hundreds)
         except OSError:

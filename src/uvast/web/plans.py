@@ -1,4 +1,4 @@
-"""From what a person asks for to the command that does it, told in sentences first."""
+"""Turns what a person asks for into a command, and says first what it will do."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class JobRequest:
     Args:
         kind: the command, or `proxy`.
         author: who asks.
-        video: of a proxy.
-        extractor: of `extract`; None for its own choice.
-        frames_per_second: of `extract`.
-        preset: of `train`; None for its own choice.
-        epochs: of `train`.
-        supervision: of `train`; None for what most videos have.
-        run: of `segment` and `report`, such as `runs/3`; None for the newest finished one.
+        video: for a proxy.
+        extractor: for `extract`; None lets it choose.
+        frames_per_second: for `extract`.
+        preset: for `train`; None lets it choose.
+        epochs: for `train`.
+        supervision: for `train`; None for what most videos have.
+        run: for `segment` and `report`, such as `runs/3`; None for the newest finished one.
         device: where to compute.
     """
 
@@ -53,7 +53,7 @@ class JobRequest:
 
 
 def make_plan(app: App, wanted: JobRequest) -> Plan:
-    """What would be done; nothing is started or written."""
+    """What a job would do; nothing is started or written."""
     match wanted.kind:
         case "proxy":
             return _proxy(app, wanted)
@@ -66,7 +66,7 @@ def make_plan(app: App, wanted: JobRequest) -> Plan:
 
 
 def start_job(app: App, plan: Plan, author: str) -> Job:
-    """Queues it; labels are brought to disk first, a new run gets its folder."""
+    """Queues a planned job; saves the labels first, and gives a new run its folder."""
     if (same := app.jobs.open(plan.kind, plan.command, plan.video)) is not None:
         return same
     app.store.save()
@@ -143,7 +143,7 @@ def _train(app: App, wanted: JobRequest) -> Plan:
 
 
 def _learned(supervision: Supervision, segments: int, clicks: int) -> Iterator[str]:
-    """What is learned from, where so many videos have segments, and so many have clicks alone."""
+    """What is learned from; `clicks` counts the videos that have clicks but no segments."""
     if supervision == "full":
         if not segments:
             raise InputError("no video has segments yet", remedy="learn from clicks")

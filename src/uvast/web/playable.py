@@ -1,4 +1,4 @@
-"""Which videos browsers play: by container, codec and pixels, not by the suffix alone."""
+"""Which videos browsers play: by container, codec and pixel format, not by suffix alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TYPES = {
     ".mov": "video/mp4",
     ".webm": "video/webm",
 }
-"""What browsers are told; a MOV file is an MP4 to them, and some refuse its own type."""
+"""The types sent to browsers; they play MOV as MP4, and some refuse its own type."""
 
 _IN_MP4 = ("h264", "av1", "vp9")
 _IN_WEBM = ("vp8", "vp9", "av1")
@@ -48,11 +48,11 @@ class MediaKind:
 
 @lru_cache(maxsize=10_000)
 def media_kind(path: Path, stamp: int) -> MediaKind | None:
-    """What a file is made of, by its head; None if it cannot be read.
+    """What a file is made of, from its header; None if it cannot be read.
 
     Args:
         path: the file.
-        stamp: its time of change; a new one is looked at again.
+        stamp: its modification time; with a new one, the file is read again.
     """
     del stamp
     try:

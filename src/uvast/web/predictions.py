@@ -25,9 +25,9 @@ _Label = Annotated[str, Field(min_length=1, max_length=1000)]
 
 @dataclass(frozen=True)
 class PredictedSegment:
-    """One of the segments; `entropy` to `divergence` are shares, None where not known.
+    """A predicted segment; `entropy` to `divergence` are shares, None if unknown.
 
-    `look` tells what it looks like, see `uvast.proposals.segment_looks`; empty where not known.
+    `look` says what it looks like, see `uvast.proposals.segment_looks`; empty if unknown.
     """
 
     label: _Label
@@ -53,7 +53,7 @@ class PredictedSegment:
 
 @dataclass(frozen=True)
 class Band:
-    """The probability of the predicted class over time, a value every `step` seconds."""
+    """The probability of the predicted class over time, one value every `step` seconds."""
 
     step: Annotated[float, Field(gt=0, le=1e9)]
     probability: tuple[_Share, ...]
@@ -61,7 +61,7 @@ class Band:
 
 @dataclass(frozen=True)
 class PredictionFile:
-    """What is read of `predictions/NAME.json`."""
+    """What is read from `predictions/NAME.json`."""
 
     segments: Annotated[tuple[PredictedSegment, ...], Field(max_length=1_000_000)]
     frames_per_second: Annotated[float, Field(gt=0, le=1e6)] | None = None

@@ -1,8 +1,8 @@
-"""Processes that outlive the server: started apart, known again by number and start time.
+"""Processes that outlive the server, recognised by their number and start time.
 
     python -m uvast.web.processes JOB COMMAND…
 
-runs a command, and writes its exit code to `JOB/end.json` whoever is there to see it.
+runs a command, and writes its exit code to `JOB/end.json` even if the server is gone.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PROGRESS_FILE = "progress.json"
 
 @dataclass(frozen=True)
 class ProcessId:
-    """A process; numbers are used again, a number with its start time is not."""
+    """A process; numbers are reused, a number with its start time is not."""
 
     number: Annotated[int, Field(ge=1)]
     started: Annotated[str, Field(max_length=100)]
@@ -43,7 +43,7 @@ class ProcessId:
         return _started(self.number) == self.started
 
     def stop(self, *, kill: bool = False) -> None:
-        """Ends it and whatever it has started, by Ctrl-C or at once."""
+        """Ends it and whatever it has started, by Ctrl-C or by force."""
         if not self.is_alive:
             return
         number = signal.SIGKILL if kill else signal.SIGINT
@@ -72,7 +72,7 @@ def start(job: Path, command: Sequence[str]) -> ProcessId:
 
 
 _children: dict[int, subprocess.Popen[bytes]] = {}
-"""Asked for their end, so that they do not stay as zombies."""
+"""Polled when they end, so that they do not stay as zombies."""
 
 
 def exit_code(job: Path) -> int | None:
@@ -85,7 +85,7 @@ def exit_code(job: Path) -> int | None:
 
 
 def _started(number: int) -> str:
-    """When a process was started, in whatever words the system has; empty if there is none."""
+    """When a process was started, as the system writes it; empty if there is no such process."""
     child = _children.get(number)
     if child is not None and child.poll() is not None:
         return ""
@@ -109,7 +109,7 @@ def _listed(number: int) -> str:
 
 
 def main() -> None:
-    """Runs the command and notes its end; Ctrl-C reaches the command by the session."""
+    """Runs the command and writes its exit code; Ctrl-C reaches both as one process group."""
     job, command = Path(sys.argv[1]), sys.argv[2:]
     signal.signal(signal.SIGINT, lambda *_: None)
     code = subprocess.call(command)  # noqa: S603

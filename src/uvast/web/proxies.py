@@ -1,8 +1,8 @@
-"""A copy of a video that every browser plays, frame by frame at the same times.
+"""A copy of a video that every browser plays, with its frames at the same times.
 
     python -m uvast.web.proxies VIDEO PROXY.mp4
 
-H.264 with a key frame a second, so that jumps are quick; at most 1280 pixels wide; without sound.
+H.264 with a key frame every second, so that seeking is quick; at most 1280 pixels wide; no sound.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _QUALITY = 25
 
 
 def make_proxy(video: Path, proxy: Path, on_progress: Callable[[float], None]) -> None:
-    """Writes a proxy; `on_progress` hears the share that is done."""
+    """Writes a proxy; `on_progress` is called with the share that is done."""
     info = video_info(video)
     width = _even(min(WIDEST, info.width))
     height = _even(info.height * width / info.width)
@@ -54,7 +54,7 @@ def _even(side: float) -> int:
 
 
 def main() -> None:
-    """For jobs: errors are one sentence and exit code 2, as of commands."""
+    """Runs as a job: an error is one sentence and exit code 2, as with commands."""
     video, proxy = map(Path, sys.argv[1:3])
     progress = ProgressFile.wanted()
 

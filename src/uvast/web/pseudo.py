@@ -1,6 +1,6 @@
-"""The pseudo-segmentation of one video after each change, at once.
+"""The pseudo-segmentation of one video, updated at once after each change.
 
-Only what lies between clicks that changed is cut again; see `uvast.web.cutting`. Without features
+Only the cuts next to changed clicks are made again; see `uvast.web.cutting`. Without features,
 segments end half-way between clicks.
 """
 
@@ -28,10 +28,10 @@ class Pseudo:
 
 
 def stretches(document: Document, seconds: float | None) -> list[tuple[Span, list[Event]]]:
-    """The spans that clicks can tell of, each with the clicks inside.
+    """The spans that clicks can label, each with the clicks inside.
 
-    Those are what was looked at. In a video with segments it is all that lies between them, since
-    what is looked at grows with every segment.
+    These are the spans that were looked at. In a video with segments they are everything between
+    the segments, since every segment adds to what was looked at.
     """
     clicks = [item.event for item in document.clicks]
     if not clicks:
@@ -50,7 +50,7 @@ def stretches(document: Document, seconds: float | None) -> list[tuple[Span, lis
 
 
 def _between(segments: Sequence[Event], end: float) -> list[Span]:
-    """What no segment covers, of segments in order."""
+    """What no segment covers; segments are in order."""
     edges = [0.0, *(time for one in segments for time in (one.start, one.stop)), end]
     pairs = zip(edges[::2], edges[1::2], strict=True)
     return [Span(start, stop) for start, stop in pairs if start < stop]
@@ -66,7 +66,7 @@ def midpoints(document: Document, seconds: float | None) -> Pseudo:
 
 
 def segments_of(span: Span, clicks: Sequence[Event], cuts: Sequence[float]) -> list[Event]:
-    """Clicks and the cuts between them to segments; neighbours of one class are one segment."""
+    """Makes segments of clicks and the cuts between them; joins neighbours of one class."""
     found: list[Event] = []
     edges = (span.start, *cuts, span.end)
     for click, start, end in zip(clicks, edges[:-1], edges[1:], strict=True):

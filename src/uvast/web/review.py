@@ -63,7 +63,7 @@ def doubtful(app: App) -> list[Doubtful]:
 
 
 def why_unsure(one: PredictedSegment) -> str:
-    """In a few words for people."""
+    """Why the model is unsure, in a few words for people."""
     if one.agreement is not None and one.agreement < 0.5:
         return f"only {100 * one.agreement:.0f} % of its frames look like {one.label}"
     if one.divergence is not None and one.divergence > 0.5:

@@ -1,4 +1,4 @@
-"""The score of each round against what people reviewed since."""
+"""The score of each round against what people have reviewed since."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from uvast.web.documents import Document
 
 _TICKS = 10
-"""A second, at which predictions and labels are compared."""
+"""Per second; predictions and labels are compared at each."""
 
 
 def curve(app: App) -> list[dict[str, object]]:
     """The scores of every round, on reviewed videos that its model had not learned from.
 
-    Where there is no such video, those that it had learned from count, and the entry says so.
+    If there is no such video, those that it had learned from count, and the entry says so.
     """
     documents = app.store.documents
     reviewed = {name: one for name, one in documents.items() if one.reviewed and one.segments}
@@ -68,7 +68,7 @@ def _vocabulary(app: App, one: Round) -> Vocabulary:
 
 
 def _counts(app: App, name: str, one: Round, document: Document, classes: Vocabulary) -> Counts:
-    """Both on the same ticks; what nobody labelled counts as background."""
+    """Compares both on the same ticks; what nobody labelled counts as background."""
     predicted = tuple(Event(*segment) for segment in one.videos[name])
     true = tuple(item.event for item in document.segments)
     last = max(event.start + event.seconds for event in (*predicted, *true))

@@ -38,14 +38,14 @@ class Round:
 
 @dataclass(frozen=True)
 class _Manifest:
-    """What is read of the manifest that `uvast segment` writes."""
+    """What is read from the manifest that `uvast segment` writes."""
 
     model: Annotated[str, Field(max_length=10_000)]
     train: tuple[_Label, ...] = ()
 
 
 def keep_round(app: App) -> None:
-    """Notes the present predictions as the newest round."""
+    """Saves the current predictions as the newest round."""
     manifest = read_record(app.project.path / "predictions" / MANIFEST, _Manifest)
     videos = {
         name: tuple((one.label, one.start, one.end) for one in events if one.end is not None)

@@ -1,7 +1,7 @@
-"""What has to hold of the events of a video: one click a frame, no two segments at once.
+"""Rules for the events of a video: one click per frame, no two segments at once.
 
 Files of other programs may break either rule (several tiers, several people); what they say stays.
-A change only has to keep the rules for what it moves, so only what lies near is looked at.
+A change has to keep the rules only for what it moves, so only events nearby are checked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from uvast.web.items import Item
 
 _ROUNDING = 1e-6
-"""Of seconds that are added and taken away."""
+"""The rounding error of seconds that are added and subtracted."""
 
 
 def check(document: Document, moved: Collection[str], times: FrameTimes | None) -> None:
@@ -28,7 +28,7 @@ def check(document: Document, moved: Collection[str], times: FrameTimes | None) 
     Args:
         document: after the changes.
         moved: the ids of events whose times are new.
-        times: the frames on which clicks stand; None tells only equal times apart.
+        times: the frames that clicks are on; None compares their exact times instead.
     """
     items = [document.items[id_] for id_ in moved if id_ in document.items]
     clicks = [one for one in items if one.event.is_point]
@@ -40,7 +40,7 @@ def check(document: Document, moved: Collection[str], times: FrameTimes | None) 
 
 
 def _check_frames(clicks: Sequence[Item], moved: Sequence[Item], times: FrameTimes | None) -> None:
-    """Clicks on one frame follow each other in order of time."""
+    """Compares moved clicks with their neighbours in time, which may be on the same frame."""
     places = [bisect_left(clicks, one.order, key=lambda other: other.order) for one in moved]
     beside = [
         (clicks[place], clicks[other])
@@ -74,10 +74,10 @@ def _near(document: Document, moved: Sequence[Item]) -> Sequence[Item]:
 
 
 def _check_overlaps(segments: Sequence[Item], moved: Collection[str]) -> None:
-    """Goes through the segments of each tier in order; the one that lasts longest is in the way.
+    """Compares the segments of each tier, in order, with the one that ends last so far.
 
-    If a moved segment overlaps any other, it also overlaps the one that lasts longest at its
-    start, or a later one overlaps it while it is that one.
+    If a moved segment overlaps any other, it also overlaps the one that ends last when it starts,
+    or a later one overlaps it while it is that one.
     """
     longest: dict[str, Item] = {}
     for one in segments:

@@ -1,7 +1,7 @@
 """Documents on disk: `app/documents/NAME.json` with ids, `annotations/NAME.json` for everybody.
 
 The first is written before the second, and says what the second was and will be. So whenever the
-process is killed, the next one can tell its own half-finished save from another program's work.
+process is killed, the next one can tell a half-finished save from another program's work.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class SavedDocument:
         reviewed: as in `Document`.
         version: as in `Document`.
         n_ids: as in `Document`.
-        number: the last entry of the journal that is in it.
+        number: the last journal entry that it includes.
         written: the hash of the annotations file that goes with it, empty for no file.
-        replaced: the hash of the one that was there before.
+        replaced: the hash of the annotations file before that.
         looked_changed: as in `Document`.
         looked_by: as in `Document`.
     """
@@ -93,14 +93,14 @@ _SAVED = pydantic.TypeAdapter(SavedDocument)
 
 @dataclass(frozen=True)
 class SavedClasses:
-    """`app/state.json`: the classes, as of an entry of the journal."""
+    """`app/state.json`: the classes as of a journal entry."""
 
     classes: Classes
     number: int
 
 
 class Content(NamedTuple):
-    """Of an annotations file, and its hash; both empty for no file."""
+    """The content of an annotations file, and its hash; both empty for no file."""
 
     text: bytes
     hash: str
@@ -110,7 +110,7 @@ class Shelf:
     """The files of a project's documents.
 
     Args:
-        project: whose they are.
+        project: whose documents they are.
     """
 
     def __init__(self, project: Project) -> None:
@@ -118,7 +118,7 @@ class Shelf:
         self._folder = project.path / "app"
 
     def load(self, video: str) -> SavedDocument | None:
-        """What the app saved of a video."""
+        """What the app saved for a video."""
         path = self._documents / f"{video}.json"
         return read_record(path, SavedDocument, remedy=_REMEDY) if is_present(path) else None
 
@@ -127,12 +127,12 @@ class Shelf:
         return self._project.path / "annotations" / f"{video}.json"
 
     def present(self, video: str) -> str:
-        """The hash of the annotations file as it is; empty without one."""
+        """The hash of the annotations file as it is now; empty without one."""
         path = self.annotations_path(video)
         return hashlib.sha256(read_bytes(path)).hexdigest() if is_present(path) else ""
 
     def content(self, document: Document) -> Content:
-        """A document's annotations as their file has them."""
+        """The content of a document's annotations file."""
         annotations = document.annotations
         if not annotations.events and annotations.observed is None:
             return Content(b"", "")
@@ -144,10 +144,10 @@ class Shelf:
         """Writes both files.
 
         Args:
-            document: all of it.
-            number: the last entry of the journal that is in it.
+            document: the document to save.
+            number: the last journal entry that it includes.
             content: of its annotations file.
-            replaced: the hash of the annotations file that is there.
+            replaced: the hash of the annotations file that exists now.
         """
         record = SavedDocument(
             tuple(_SavedItem(one.id, one.event, one.changed, one.by) for one in document.ordered),
@@ -171,13 +171,13 @@ class Shelf:
                 self._project.remove_annotations(document.video)
 
     def back_up(self, video: str, *, now: bool = False) -> None:
-        """Keeps a copy of the annotations file, one every ten minutes at most unless `now`."""
+        """Keeps a copy of the annotations file, at most one every ten minutes unless `now`."""
         path = self.annotations_path(video)
         if is_present(path):
             self._copy(video, read_bytes(path), now=now)
 
     def back_up_document(self, document: Document) -> None:
-        """Keeps a copy of what a document says, whose file is gone."""
+        """Keeps a copy of a document whose annotations file is gone."""
         if text := self.content(document).text:
             self._copy(document.video, text, now=True)
 
@@ -201,17 +201,17 @@ class Shelf:
         return read_record(path, SavedClasses, remedy="remove it; colours and keys start anew")
 
     def load_background(self) -> tuple[str, ...] | None:
-        """What `dataset.toml` calls background, for the commands, too; None if it does not say."""
-        with suppress(UvastError):  # whoever needs more of it is told
+        """The background classes in `dataset.toml`, which commands also read; None if not given."""
+        with suppress(UvastError):  # whoever needs more of the file reports the fault
             return read_spec(self._project.path).background
         return None
 
     def save_classes(self, saved: SavedClasses) -> None:
-        """Keeps the classes."""
+        """Writes the classes."""
         write_bytes(self._folder / "state.json", _CLASSES.dump_json(saved, indent=2) + b"\n")
 
     def save_background(self, classes: Classes) -> None:
-        """Tells the commands, in `dataset.toml`, which of all classes are background."""
+        """Writes to `dataset.toml`, for the commands, which of all classes are background."""
         present = self.load_background()
         if present is None:
             present = tuple(one.name for one in classes if one.name == BACKGROUND)

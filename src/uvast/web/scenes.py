@@ -1,4 +1,4 @@
-"""What changes of a video have to know beside its document."""
+"""What changes to a video have to know besides its document."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scene:
-    """A video.
+    """What is known about a video.
 
     Args:
-        times: the frames on which clicks stand, one a frame; None if they are not known.
+        times: the frames that clicks are on, one click per frame; None if unknown.
         seconds: the video's length, if known.
-        origins: segments that can be accepted, in order, by where they come from; asked for only
-            if a change is about them.
+        origins: gives the segments that can be accepted, in order, by where they come from; called
+            only if a change needs them.
     """
 
     times: FrameTimes | None = None
@@ -30,7 +30,7 @@ class Scene:
     origins: Callable[[Origin], Sequence[Event]] = lambda _: ()
 
     def inside(self, start: float, end: float | None, video: str) -> tuple[float, float | None]:
-        """Times within the video; an end may be a little late, as players are."""
+        """Times within the video; an end may be a little late, since players are."""
         length = self.seconds
         if end is not None:
             end = end if length is None or end > length + 1 else min(end, length)
@@ -50,7 +50,7 @@ class Scene:
         return start, end
 
     def segments(self, origin: Origin, video: str) -> Sequence[Event]:
-        """Those that can be accepted."""
+        """The segments that can be accepted."""
         found = self.origins(origin)
         if not found:
             what = "prediction" if origin == "prediction" else "pseudo-segmentation"

@@ -1,7 +1,7 @@
 """Who may come in: the right host, the right origin and the token, on every request.
 
 A page of another site can make a browser send requests here. It cannot read the token, its
-requests carry its own origin, and a name that it points here is not one of ours.
+requests carry its own origin, and a host name that it points here is not one of ours.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Door:
     """Which requests are let in.
 
     Args:
-        token: what everybody has to know.
+        token: the secret that every client has to know.
         host: the address the server listens on.
         port: its port.
     """
@@ -57,12 +57,12 @@ class Door:
 
     @classmethod
     def new(cls, host: str, port: int) -> Door:
-        """With a random token."""
+        """A door with a random token."""
         return cls(secrets.token_urlsafe(24), host, port)
 
     @property
     def cookie(self) -> str:
-        """The cookie's name: cookies do not tell ports apart, and two projects may be open."""
+        """The cookie's name, with the port: ports share cookies, and two projects may be open."""
         return f"uvast_{self.port}"
 
     @property
@@ -77,12 +77,12 @@ class Door:
         return f"{self.address}/?token={quote(self.token)}"
 
     def refusal(self, method: str, headers: Headers, *, known: bool = False) -> str | None:
-        """Why a request is not let in, whatever it asks for; None if it is.
+        """Why a request is refused, whatever it asks for; None if it is let in.
 
         Args:
             method: of the request.
             headers: of the request.
-            known: whether its address has the token.
+            known: whether its address holds the token.
         """
         host = headers.get("host", "")
         if not self._is_ours(host):
@@ -122,19 +122,19 @@ class Door:
             return False
         if name in ("localhost", self.host.lower()) or _is_loopback(name):
             return True
-        # a name may be pointed here by anybody, a number cannot
+        # anybody can point a name here, but not an IP address
         return self.host in ("0.0.0.0", "::") and _is_number(name)  # noqa: S104
 
 
 class Guard:
-    """Lets requests in by the door, and sends the strict headers with every answer."""
+    """Lets requests in through the door, and sends strict headers with every answer."""
 
     def __init__(self, app: ASGIApp, door: Door) -> None:
         self._app = app
         self._door = door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handles one request."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
@@ -147,7 +147,7 @@ class Guard:
             await self._app(scope, receive, sender)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """A refusal, or a cookie for the one who knows the token."""
+        """A refusal, or a cookie for a client that brings the token; None for the app's answer."""
         method, query = scope["method"], scope["query_string"]
         known = method == "GET" and scope["path"] == "/" and self._door.admits(query)
         refusal = self._door.refusal(method, Headers(scope=scope), known=known)
@@ -165,7 +165,7 @@ class Guard:
 
 
 def refused(sentence: str) -> Response:
-    """Not let in."""
+    """The answer to a request that is not let in."""
     return JSONResponse({"error": sentence}, status_code=403)
 
 

@@ -1,4 +1,4 @@
-"""Pseudo-segmentations that follow the clicks of the videos that are looked at."""
+"""Pseudo-segmentations that follow the clicks in the videos that somebody looks at."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ N_FOUND = 100
 """Videos whose pseudo-segmentations are remembered."""
 
 SECONDS_A_SEGMENT = 10.0
-"""The length of an action that features are averaged for, until there are clicks enough."""
+"""The length of an action that features are averaged for, until there are enough clicks."""
 
 
 class _Found(NamedTuple):
-    """What was found of a document, and by what.
+    """The pseudo-segmentation of a document, and what it was made from.
 
     Args:
-        document: whose clicks they are.
-        stamp: of the features; None without, or as long as they were not read.
+        document: has the clicks.
+        stamp: of the features; None without features, or until they are read.
         model: of the classes.
         pseudo: the segments.
     """
@@ -52,11 +52,11 @@ class _Found(NamedTuple):
 
 
 class PseudoSegmenter:
-    """Pseudo-segmentations of all videos; those that are looked at are held ready.
+    """Pseudo-segmentations of all videos; those that somebody looks at are kept ready.
 
     Args:
         project: its files.
-        media: the frames on which clicks stand.
+        media: knows the frames that clicks are on.
         tell: called with the name of a video whose segments got better.
     """
 
@@ -74,14 +74,14 @@ class PseudoSegmenter:
         self._found: OrderedDict[str, _Found] = OrderedDict()
 
     def of(self, document: Document, video: ProjectVideo) -> Pseudo:
-        """By the features if they are at hand, else by midpoints while they are being read."""
+        """Cuts by the features if they are loaded, else at midpoints while they are being read."""
         if not document.clicks:
             return Pseudo()
         stamp, model = self._media.stamp(video), self._model
         cutter = self._cutter(video.name, stamp)
         known = self._found.get(video.name)
         is_same = known is not None and known.document is document and known.stamp == stamp
-        # without features at hand an earlier model will do: they are not read for a new one alone
+        # without loaded features an earlier model will do: a new one is no reason to read them
         if known is not None and is_same and (known.model is model or cutter is None):
             return known.pseudo
         if cutter is None and stamp is not None:
@@ -102,7 +102,7 @@ class PseudoSegmenter:
         return Pseudo(tuple(found), "features")
 
     def step(self, number: int, changed_at: float, *, idle: bool) -> None:
-        """Called every second: a full pass when there was no change for a while."""
+        """Called every second: starts a full pass if nothing has changed for a while."""
         model = self._pass.step(number, changed_at, idle=idle)
         if model is not None:
             with self._lock:
@@ -137,7 +137,7 @@ class PseudoSegmenter:
         return segments_of(span, [one for _, one in kept], edges)
 
     def _cutter(self, name: str, stamp: Stamp | None) -> Cutter | None:
-        """A video's features, if they are at hand."""
+        """A video's features, if they are loaded."""
         with self._lock:
             known = self._cutters.get(name)
             if known is None or known[0] != stamp:
@@ -146,7 +146,7 @@ class PseudoSegmenter:
             return known[1]
 
     def _ask(self, document: Document, video: ProjectVideo, stamp: Stamp) -> None:
-        """Has features read, once: those that cannot be read are not tried again."""
+        """Has features read, but only once: those that cannot be read are not tried again."""
         with self._lock:
             if self._asked.get(video.name) == stamp:
                 return
@@ -170,7 +170,7 @@ class PseudoSegmenter:
 
 
 def _put(kept: OrderedDict[str, T], name: str, value: T, most: int) -> None:
-    """Puts a value last; the first ones go if there are too many."""
+    """Adds a value at the end; drops the first ones if there are too many."""
     kept[name] = value
     kept.move_to_end(name)
     while len(kept) > most:

@@ -1,4 +1,4 @@
-"""A project served until somebody stops it: one server a project, on an address of its own."""
+"""Serves a project until somebody stops it: one server per project, at its own address."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def serve(
         host: the address to listen on.
         port: None takes the first free one.
         author: who makes the changes; None for the name of the user.
-        ready: told the door once it is open.
+        ready: called with the door once it is open.
     """
     with _only_server(project) as announce:
         listener = listen(host, port)
@@ -62,7 +62,7 @@ def serve(
             announce(door.address)
             config = uvicorn.Config(
                 make_asgi(app),
-                log_level="critical",  # errors are told in `answers`
+                log_level="critical",  # `answers` reports errors
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=2,
@@ -79,7 +79,7 @@ def serve(
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """The server hears Ctrl-C itself, and raises it once more when all is done."""
+    """Ignores Ctrl-C: the server handles it itself, and raises it again when it has stopped."""
     signals = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(one, lambda *_: None) for one in signals]
     try:
@@ -91,7 +91,7 @@ def _deaf() -> Iterator[None]:
 
 @contextmanager
 def _only_server(project: Project) -> Iterator[Callable[[str], None]]:
-    """Keeps a second server away; it hears where the first one is."""
+    """Refuses a second server, and tells it where the first one is."""
     folder = project.path / "app"
     note = folder / "server.json"
     try:
@@ -119,8 +119,8 @@ def _only_server(project: Project) -> Iterator[Callable[[str], None]]:
 def listen(host: str, port: int | None) -> socket.socket:
     """A socket on the port, or on the first free one.
 
-    It names TCP, which is its kind in any case: asyncio sends answers at once (TCP_NODELAY) only
-    where it is named. Else the body of each would wait 40 ms for word that the head has come.
+    It names TCP, although that is the default: only then does asyncio send answers at once
+    (TCP_NODELAY). Otherwise each body would wait 40 ms until its header is acknowledged.
     """
     ports = range(FIRST_PORT, FIRST_PORT + _N_PORTS) if port is None else (port,)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

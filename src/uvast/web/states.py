@@ -1,8 +1,8 @@
-"""What the page sees of each video, and how it gets from one state to the next.
+"""Each video as the page sees it, and how the page gets from one state to the next.
 
-A state has a stamp, and stamps only grow. A delta leads from one to the next: who is at its start
-takes it, who is further on has it already, and who is elsewhere asks for the whole state. Both are
-made once for all who look.
+A state has a stamp, and stamps only grow. A delta leads from one state to the next: a client at
+its start applies it, a client further on has it already, and any other client asks for the whole
+state. States and deltas are made once for all clients.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from uvast.web.pseudo import Pseudo
 
 N_KEPT = 64
-"""Videos whose states are kept; whoever looks at another one gets it whole."""
+"""Videos whose states are kept; any other video is sent whole."""
 
 N_DELTAS = 100
 """Steps that a client may lag behind."""
@@ -39,11 +39,11 @@ class State:
     """A video as it is shown.
 
     Args:
-        stamp: of no other state, of this and earlier servers.
+        stamp: unique among all states of this and earlier servers.
         document: what people said.
-        pseudo: what their clicks led to.
+        pseudo: the segments that their clicks led to.
         prediction: what a model said.
-        about: all the rest.
+        about: everything else.
     """
 
     stamp: int
@@ -54,7 +54,7 @@ class State:
 
     @cached_property
     def json(self) -> bytes:
-        """All of it."""
+        """The whole state."""
         rest = {
             "stamp": self.stamp,
             **self.about,
@@ -70,7 +70,7 @@ class State:
 
 
 class Delta(NamedTuple):
-    """From a stamp to the next, as JSON."""
+    """The step from one stamp to the next, as JSON."""
 
     before: int
     json: bytes
@@ -81,10 +81,10 @@ class _Kept:
     """The last state of a video, and the deltas that led there.
 
     Args:
-        lock: of who brings it up to date.
-        state: None at first.
-        predicted: the stamp of the first state that shows the prediction of now.
-        deltas: the newest last.
+        lock: held while the state is brought up to date.
+        state: the last one; None at first.
+        predicted: the stamp of the first state that shows the current prediction.
+        deltas: newest last.
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -94,12 +94,12 @@ class _Kept:
 
 
 class States:
-    """The states of the videos that are looked at.
+    """The states of the videos that somebody looks at.
 
     Args:
         app: the project.
-        tell: called with every new state but the first, and the delta that leads to it; None if
-            it has to be asked for.
+        tell: called with every new state except the first, and the delta that leads to it; None
+            if clients have to ask for the whole state.
     """
 
     def __init__(self, app: App, tell: Callable[[State, Delta | None], None]) -> None:
@@ -110,13 +110,13 @@ class States:
         self._stamps = itertools.count(time.time_ns() // 10**6)
 
     def now(self, name: str) -> State:
-        """A video as it is; whoever looks hears what is new."""
+        """The current state of a video; clients hear about anything new."""
         kept = self._keep(name)
         with kept.lock:
             return self._brought_up(name, kept)
 
     def since(self, name: str, stamp: int | None) -> tuple[State, Sequence[bytes] | None]:
-        """A video as it is, and the deltas that lead there from a stamp; None if not known."""
+        """The current state of a video, and the deltas from a stamp to it; None if unknown."""
         kept = self._keep(name)
         with kept.lock:
             state = self._brought_up(name, kept)
@@ -127,9 +127,9 @@ class States:
             return state, deltas[places[0] :] if places else None
 
     def shows(self, name: str, stamp: int, prediction: PredictionFile | None) -> bool:
-        """Whether the state of a stamp shows a prediction; a stamp that is not known does not.
+        """Whether the state with a stamp shows a prediction; False for an unknown stamp.
 
-        Waits for nobody, so that it may be asked while documents are locked.
+        Never waits, so that it may be called while documents are locked.
         """
         with self._lock:
             kept = self._kept.get(name)
@@ -138,7 +138,7 @@ class States:
         return kept.state.prediction is prediction and kept.predicted <= stamp
 
     def refresh(self, names: Sequence[str] | None = None) -> None:
-        """Brings those of these videos up to date that are looked at; None for all."""
+        """Brings videos that somebody looks at up to date: those named, or all of them."""
         known = self._app.project.names
         with self._lock:
             for gone in self._kept.keys() - known:
@@ -178,7 +178,7 @@ class States:
 
 
 def delta_of(before: State, after: State) -> Delta | None:
-    """What is new in a state; None if that is best told as a whole."""
+    """What is new in a state; None if it is better to send the whole state."""
     if before.prediction is not after.prediction:
         return None
     changed, gone = after.document.changed_since(before.document)
@@ -196,7 +196,7 @@ def delta_of(before: State, after: State) -> Delta | None:
 
 
 def _splice(before: Sequence[Event], after: Sequence[Event]) -> dict[str, object]:
-    """Where two lists differ: so many go at a place, and others come there."""
+    """Where two lists differ: how many items go at which place, and what replaces them."""
     shorter = min(len(before), len(after))
     start = next((i for i in range(shorter) if before[i] != after[i]), shorter)
     most = shorter - start
@@ -214,5 +214,5 @@ def _list(name: str, items: Sequence[bytes]) -> bytes:
 
 
 def _object(first: bytes, rest: Mapping[str, object]) -> bytes:
-    """A list that is encoded already, and more, as one JSON object."""
+    """An encoded list and the rest as one JSON object."""
     return b"{" + first + b", " + json.dumps(rest, ensure_ascii=False).encode()[1:]

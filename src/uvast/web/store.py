@@ -1,7 +1,7 @@
 """The state of a project in the app: documents, classes, journal and undo, one writer at a time.
 
-Every way to change something makes an entry, and an entry is taken in by one method (`_commit`):
-checked against the present state, written to the journal, and only then shown.
+Every change makes an entry, and every entry goes through one method (`_commit`): it is checked
+against the present state, written to the journal, and only then shown.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Store:
     Args:
         project: its files.
         tell: called after every entry, when the next writer can begin.
-        times_of: the frames of a video on which clicks stand.
+        times_of: gives the frames of a video that clicks are on.
     """
 
     def __init__(
@@ -79,22 +79,22 @@ class Store:
 
     @property
     def number(self) -> int:
-        """The last entry of the journal."""
+        """The number of the last journal entry."""
         return self._number
 
     @property
     def documents(self) -> Mapping[str, Document]:
-        """All of them as they are now, by video."""
+        """All documents as they are now, by video."""
         with self._lock:
             return dict(self._documents)
 
     def document(self, video: str) -> Document:
-        """One of them; a file that another program changed is read again first."""
+        """One document; a file that another program changed is read again first."""
         with self._writing():
             return self._present(video)
 
     def known(self, video: str) -> Document:
-        """One of them as it is in memory; nobody is told of anything."""
+        """One document as it is in memory; no file is read, and nobody is notified."""
         with self._lock:
             found = self._documents.get(video)
             return self._empty.setdefault(video, Document(video)) if found is None else found
@@ -106,7 +106,7 @@ class Store:
 
     @property
     def classes(self) -> Classes:
-        """The table, with every label that is used."""
+        """The table, with every label in use."""
         with self._lock:
             if self._known_classes is None:
                 labels = [one.labels for one in self._documents.values()]
@@ -135,12 +135,12 @@ class Store:
             return made
 
     def take_in(self, found: Sequence[VideoAnnotations], author: str, joined: Joined) -> int:
-        """Imports annotations as one entry; how many videos changed.
+        """Imports annotations as one entry; returns how many videos changed.
 
         Args:
-            found: one record a video.
+            found: one record per video.
             author: who does it.
-            joined: what a video shall have, by what it has and what was found.
+            joined: what a video should have, given what it has and what was found.
         """
         with self._writing():
             edits = {}
@@ -153,7 +153,7 @@ class Store:
             return len(edits)
 
     def change_classes(self, change: ClassChange, author: str) -> Classes:
-        """Changes the table, and for new names the events of all videos, as one entry."""
+        """Changes the table, and relabels events whose class has a new name, as one entry."""
         with self._writing():
             self._read_outside(self.project.names)
             after, names = changed(self.classes, change)
@@ -169,11 +169,11 @@ class Store:
             return self.classes
 
     def undo(self, author: str, video: str | None = None, *, key: str = "") -> Entry:
-        """Takes back the author's last entry, unless others changed the same since."""
+        """Undoes the author's last entry, unless others changed the same thing since."""
         return self._turn("undo", self._history.to_undo, author, video, key)
 
     def redo(self, author: str, video: str | None = None, *, key: str = "") -> Entry:
-        """Does again what the author took back last."""
+        """Redoes what the author last undid."""
         return self._turn("redo", self._history.to_redo, author, video, key)
 
     def refresh(self) -> None:
@@ -185,10 +185,10 @@ class Store:
     def save(self, *, rested: bool = False) -> None:
         """Brings `annotations/` up to date with all that was acknowledged.
 
-        Changes go on meanwhile: what is written is the documents as they were at first.
+        Changes go on meanwhile: documents are written as they were at the start.
 
         Args:
-            rested: leaves out videos that somebody is changing right now, for a while.
+            rested: leaves out, for a while, videos that somebody is changing right now.
         """
         with self._saving:
             with self._writing():
@@ -206,7 +206,7 @@ class Store:
                 self._save(document, classes.number)
 
     def close(self) -> None:
-        """Saves everything; the store is of no use afterwards."""
+        """Saves everything; the store cannot be used afterwards."""
         self.save()
         with self._lock:
             self._journal.close()
@@ -225,7 +225,7 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """One writer at a time; afterwards everybody hears what was written."""
+        """Allows one writer at a time; afterwards everybody hears what was written."""
         try:
             with self._lock:
                 yield
@@ -287,7 +287,7 @@ class Store:
         key: str = "",
         ids: tuple[str, ...] = (),
     ) -> None:
-        """Writes and then shows an entry; if that fails nothing has happened."""
+        """Writes and then shows an entry; if writing fails, nothing has happened."""
         if classes is not None and classes.before != self._classes:
             raise ConflictError("the classes were changed in the meantime")
         number = self._number + 1
@@ -310,7 +310,7 @@ class Store:
         self._untold.append(Note(entry.number, versions, has_new_classes, sentence))
 
     def _read_outside(self, names: Iterable[str]) -> None:
-        """Takes in annotations that another program wrote, all of them as one entry."""
+        """Reads annotations that another program wrote, all of them as one entry."""
         found = self._places.written_outside(names, self._documents)
         if found:
             first = next(iter(found))

@@ -1,4 +1,4 @@
-"""Film strips: made once, by a thread of their own, and kept on the disk."""
+"""Film strips: made once, in a separate thread, and kept on disk."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_BYTES = 256 * 2**20
-"""Of all strips on the disk; when there are more, the oldest quarter goes."""
+"""Of all strips on disk; when there are more, the oldest quarter is removed."""
 
 MOST_AT_ONCE = 8
-"""Strips that are made in one pass over a video."""
+"""Strips made in one pass over a video."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A strip.
+    """A strip that somebody asked for.
 
     Args:
         path: the video's file.
@@ -42,13 +42,13 @@ class Wanted:
 
     @property
     def name(self) -> str:
-        """Of its own file."""
+        """The name of the strip's file."""
         text = f"{self.identity} {self.width} {self.seconds}"
         return f"{hashlib.sha256(text.encode()).hexdigest()[:40]}.jpg"
 
     @property
     def pass_(self) -> tuple[str, int]:
-        """Strips for which this is the same are made together."""
+        """Strips with the same value are made together."""
         return self.identity, self.width
 
 
@@ -67,14 +67,14 @@ class Strips:
         self._n_bytes: int | None = None
 
     def kept(self, wanted: Wanted) -> bytes | None:
-        """A strip that was made before."""
+        """A strip that was made before; None if it was not."""
         path = self._folder / wanted.name
         with suppress(UvastError):
             return read_bytes(path) if is_present(path) else None
         return None
 
     def make(self, wanted: Wanted) -> Future[bytes]:
-        """Makes a strip, together with others of the video that wait at that time."""
+        """Makes a strip, together with other waiting strips of the video."""
         with self._lock:
             if wanted not in self._waiting:
                 self._waiting[wanted] = Future()
@@ -89,7 +89,7 @@ class Strips:
                 future.cancel()
 
     def _work(self) -> None:
-        """Makes the strip that waits longest, and its neighbours."""
+        """Makes the strip that has waited longest, and others of its pass."""
         with self._lock:
             first = next(iter(self._waiting), None)
             if first is None:
@@ -106,7 +106,7 @@ class Strips:
                 future.set_exception(found)
 
     def _keep(self, strip: Wanted, content: bytes) -> None:
-        """A full disk is no reason not to show it."""
+        """Writes a strip if possible: a full disk is no reason not to show it."""
         with suppress(UvastError, OSError):
             write_bytes(self._folder / strip.name, content)
             if self._n_bytes is None:
@@ -117,7 +117,7 @@ class Strips:
                 self._n_bytes = self._tidied()
 
     def _tidied(self) -> int:
-        """Removes the oldest strips; the bytes of those that stay."""
+        """Removes the oldest strips; returns the bytes of those that stay."""
         files = [(path.stat(), path) for path in self._folder.glob("*.jpg")]
         files.sort(key=lambda one: one[0].st_mtime_ns)
         left = sum(stat.st_size for stat, _ in files)
@@ -130,7 +130,7 @@ class Strips:
 
 
 def _made(strips: Sequence[Wanted]) -> Sequence[bytes | Exception]:
-    """Strips of one video and width; one that cannot be made does not take the others along."""
+    """Makes strips of one video and width; one that fails does not affect the others."""
     first = strips[0]
     try:
         return strip_jpegs(first.path, [one.seconds for one in strips], first.width)

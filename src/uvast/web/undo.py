@@ -1,4 +1,4 @@
-"""Undo and redo, for each author apart; from the journal, so also after a restart."""
+"""Undo and redo, separately for each author; from the journal, so they survive a restart."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from uvast.web.journal import Entry
 
 DEEPEST = 1000
-"""So many entries of an author can be undone."""
+"""How many entries of an author can be undone."""
 
 
 class History:
-    """What each author did and undid, the last one last."""
+    """What each author did and undid, newest last."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self._done: dict[str, deque[Entry]] = {}
@@ -24,7 +24,7 @@ class History:
             self.note(entry)
 
     def note(self, entry: Entry) -> None:
-        """Takes in the next entry of the journal."""
+        """Records the next entry of the journal."""
         if entry.kind == "outside":
             return
         done, undone = self._stacks(entry.author)
@@ -38,11 +38,11 @@ class History:
                 undone.remove(other)
 
     def to_undo(self, author: str, video: str | None) -> Entry | None:
-        """The author's last entry that stands, of one video if named."""
+        """The author's last entry that is not undone, of one video if named."""
         return _last(self._stacks(author)[0], video)
 
     def to_redo(self, author: str, video: str | None) -> Entry | None:
-        """The author's entry that was undone last."""
+        """The author's last undone entry, of one video if named."""
         return _last(self._stacks(author)[1], video)
 
     def entry(self, author: str, number: int | None) -> Entry | None:
@@ -60,7 +60,7 @@ def _last(stack: deque[Entry], video: str | None) -> Entry | None:
 
 
 def _move(number: int | None, source: deque[Entry], target: deque[Entry]) -> None:
-    """Nothing if the entry is so old that the journal has dropped it."""
+    """Does nothing if the entry is so old that the journal has dropped it."""
     entry = next((one for one in reversed(source) if one.number == number), None)
     if entry is not None:
         source.remove(entry)
@@ -68,6 +68,6 @@ def _move(number: int | None, source: deque[Entry], target: deque[Entry]) -> Non
 
 
 def _meet(one: Entry, other: Entry) -> bool:
-    """Whether both touch one video, or the classes."""
+    """Whether both touch the same video, or the classes."""
     both_classes = one.classes is not None and other.classes is not None
     return both_classes or not one.videos.keys().isdisjoint(other.videos)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LARGEST_VIDEO = 64 * 2**30
 SPARE = 256 * 2**20
-"""Bytes of the disk that an upload leaves free, for the journal above all."""
+"""Bytes of the disk that an upload leaves free, above all for the journal."""
 
 _RESERVED = {
     "con",
@@ -38,9 +38,9 @@ _RESERVED = {
 
 
 def safe_name(text: str) -> str:
-    """The name of a video file as it may stand in a folder of any system.
+    """The name of a video file, made safe for the folders of any system.
 
-    Folders of any system are dropped, and so are characters that some system cannot store.
+    Drops the folders of its path, and replaces characters that some system cannot store.
     """
     last = text.replace("\\", "/").rstrip("/").rpartition("/")[2]
     name = plain_name("".join("_" if one in '<>:"|?*' else one for one in last)).rstrip(". ")
@@ -54,9 +54,9 @@ def safe_name(text: str) -> str:
 
 
 def take_in(project: Project, path: Path) -> tuple[str, ...]:
-    """Makes an upload a video of the project, or the file of one whose own is gone: their names.
+    """Adds an upload to the project, or to a video whose file is gone; returns the videos' names.
 
-    A file that nothing refers to in the end does not stay.
+    A file that no video refers to in the end is removed.
     """
     errors: tuple[UvastError, ...] = ()
     try:
@@ -73,15 +73,15 @@ def take_in(project: Project, path: Path) -> tuple[str, ...]:
 
 
 async def receive(stream: AsyncIterator[bytes], folder: Path, name: str, size: int | None) -> Path:
-    """Writes what comes to a new file in a folder; half an upload leaves nothing.
+    """Writes a stream to a new file in a folder; half an upload leaves nothing.
 
-    A file of the same name that comes meanwhile stays.
+    A file of the same name that appears in the meantime is kept.
 
     Args:
         stream: the bytes.
         folder: made if it does not exist.
         name: see `safe_name`.
-        size: what the sender announces.
+        size: the number of bytes that the sender announces.
     """
     path = folder / name
     if is_present(path):
@@ -101,7 +101,7 @@ async def receive(stream: AsyncIterator[bytes], folder: Path, name: str, size: i
 
 
 async def _write(stream: AsyncIterator[bytes], path: Path) -> int:
-    """The bytes of a stream to a file; how many they are."""
+    """Writes a stream to a file; returns the number of bytes."""
     n_bytes = 0
     with path.open("wb") as file:
         async for piece in stream:
@@ -109,7 +109,7 @@ async def _write(stream: AsyncIterator[bytes], path: Path) -> int:
             if n_bytes > LARGEST_VIDEO:
                 raise _too_large()
             await to_thread.run_sync(file.write, piece)
-        await to_thread.run_sync(_to_disk, file)  # minutes for gigabytes
+        await to_thread.run_sync(_to_disk, file)  # takes minutes for gigabytes
     return n_bytes
 
 
@@ -119,7 +119,7 @@ def _to_disk(file: BinaryIO) -> None:
 
 
 def _reserve(path: Path) -> None:
-    """An empty file, by whoever is the first: the whole one takes its place in a moment."""
+    """Creates an empty file, unless somebody else was first; the whole one soon replaces it."""
     try:
         path.touch(exist_ok=False)
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""What the page sees of a video."""
+"""A video as the page sees it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def about(app: App, video: ProjectVideo, document: Document, pseudo: Pseudo) -> dict[str, object]:
-    """All of a video but long lists."""
+    """Everything about a video except long lists."""
     playable = app.media.playable(video.name)
     looked_at = document.looked_at
     return {
@@ -42,7 +42,7 @@ def about(app: App, video: ProjectVideo, document: Document, pseudo: Pseudo) -> 
 
 
 def mark_of(video: ProjectVideo) -> str:
-    """Stands in the addresses of its pictures: browsers keep them, also for another project."""
+    """Part of the addresses of a video's pictures: browsers cache these across projects."""
     return video.fingerprint[:16]
 
 
@@ -63,7 +63,7 @@ def prediction_view(found: PredictionFile) -> dict[str, object]:
 
 
 def _address(playable: Path, video: ProjectVideo) -> str:
-    """Where the player gets it; another one once there is a proxy."""
+    """Where the player gets the video; the address changes once there is a proxy."""
     kind = "o" if playable == video.path else "p"
     return f"/media/{quote(video.name, safe='')}?v={mark_of(video)}{kind}"
 

@@ -1,1 +1,1 @@
-"""Thin handlers, a file a subject: they read a request, call the app and answer."""
+"""Thin handlers, one file per subject: they read a request, call the app and answer."""

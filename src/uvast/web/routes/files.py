@@ -53,7 +53,7 @@ class ImportQuery:
 
 @dataclass(frozen=True)
 class ExportRequest:
-    """What to write; None for all videos."""
+    """What to export; `videos` is None for all."""
 
     format: Annotated[str, Field(max_length=100)]
     what: Literal["labels", "predictions"] = "labels"
@@ -68,7 +68,7 @@ async def post_classes(request: Request) -> Response:
 
 
 async def post_video(request: Request) -> Response:
-    """Takes a video in."""
+    """Adds an uploaded video."""
     app = app_of(request)
     length = request.headers.get("content-length", "")
     size = int(length) if length.isascii() and length.isdecimal() else None
@@ -81,7 +81,7 @@ async def post_video(request: Request) -> Response:
 
 
 async def post_import(request: Request) -> Response:
-    """Takes an annotation file in, as one change that can be undone."""
+    """Imports an annotation file, as one change that can be undone."""
     app, wanted = app_of(request), query(request, ImportQuery)
     name = _file_name(request)
     content = await read_body(request, LARGEST_ANNOTATIONS)
@@ -124,7 +124,7 @@ async def post_export(request: Request) -> Response:
 
 
 async def get_export(request: Request) -> Response:
-    """Downloads it."""
+    """Downloads a file that `post_export` made."""
     made = app_of(request).exports.get(request.path_params["id"])
     if made is None:
         raise MissingFileError("this export is gone", remedy="export again")

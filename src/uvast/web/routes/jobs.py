@@ -22,23 +22,23 @@ REPORT_POLICY = (
     "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 )
-"""A report is one page with its scripts inside: it may run them, and reach nothing."""
+"""A report is one page with its scripts inside: it may run them, but reach nothing else."""
 
 
 async def get_jobs(request: Request) -> Response:
-    """All, the newest first."""
+    """All jobs, newest first."""
     app = app_of(request)
     return JSONResponse(await in_thread(lambda: [job_view(app, job) for job in app.jobs.all]))
 
 
 async def get_job(request: Request) -> Response:
-    """One, with log and curves."""
+    """One job, with log and curves."""
     app, number = app_of(request), _number(request)
     return JSONResponse(await in_thread(lambda: job_view(app, app.jobs.job(number), whole=True)))
 
 
 async def post_job(request: Request) -> Response:
-    """Queues one."""
+    """Queues a job."""
     app, wanted = app_of(request), await body(request, JobRequest)
 
     def start() -> dict[str, object]:
@@ -56,7 +56,7 @@ async def post_plan(request: Request) -> Response:
 
 
 async def post_cancel(request: Request) -> Response:
-    """Ends one."""
+    """Cancels a job."""
     app, number = app_of(request), _number(request)
     return JSONResponse(await in_thread(lambda: job_view(app, app.jobs.cancel(number))))
 

@@ -40,7 +40,7 @@ class FrameQuery:
 
 @dataclass(frozen=True)
 class StripQuery:
-    """So many pictures between two times."""
+    """How many pictures, between which times."""
 
     start: _Seconds = 0.0
     end: _Seconds | None = None
@@ -50,7 +50,7 @@ class StripQuery:
 
 
 async def get_media(request: Request) -> Response:
-    """A video, with ranges."""
+    """A video file, or a range of it."""
     path = await in_thread(app_of(request).media.to_send, request.path_params["name"])
     return file_answer(path, request.headers.get("range"), head=request.method == "HEAD")
 
@@ -62,7 +62,7 @@ async def get_times(request: Request) -> Response:
 
 
 async def get_frame(request: Request) -> Response:
-    """Exactly one frame as JPEG; `x-frame` and `x-seconds` tell which."""
+    """Exactly one frame as JPEG; `x-frame` and `x-seconds` say which."""
     wanted, app, name = query(request, FrameQuery), app_of(request), request.path_params["name"]
     call = app.media.decoders.submit(_frame, app, name, wanted)
     return await asyncio.wrap_future(call)
@@ -86,7 +86,7 @@ async def get_strip(request: Request) -> Response:
     strip = await in_thread(_strip, app, name, wanted)
     content = await in_thread(app.media.strips.kept, strip)
     if content is None:
-        # others may wait for the same strip: it is made even if this one goes away
+        # others may wait for the same strip: it is made even if this client goes away
         content = await asyncio.shield(asyncio.wrap_future(app.media.strips.make(strip)))
     headers = {**_KEPT, "x-times": ",".join(f"{one:.3f}" for one in strip.seconds)}
     return Response(content, media_type="image/jpeg", headers=headers)

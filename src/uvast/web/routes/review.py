@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReviewQuery:
-    """In which order."""
+    """The order of the segments."""
 
     order: Literal["unsure"] = "unsure"
 
@@ -35,7 +35,7 @@ class NextQuery:
 
 @dataclass(frozen=True)
 class HeatMapQuery:
-    """Which part, and how wide."""
+    """Which part of the video, and how wide a picture."""
 
     width: Annotated[int, Field(ge=1, le=4000)] = 600
     start: Annotated[float, Field(ge=0, le=1e7)] = 0.0

@@ -41,8 +41,8 @@ class ChangeRequest:
         changes: in order.
         version: the one that the person saw.
         author: who it is.
-        stamp: of the state that the client has; the answer leads on from there.
-        key: what comes again with the same one is not done again.
+        stamp: of the state that the client has; the answer continues from there.
+        key: a request that comes again with the same key is not done again.
     """
 
     changes: Annotated[list[Change], Field(min_length=1, max_length=MOST_CHANGES)]
@@ -61,7 +61,7 @@ class VideoQuery:
 
 @dataclass(frozen=True)
 class UndoRequest:
-    """Whose last change, and of which video; None for any. What has the same key is done once."""
+    """Whose last change, and of which video (None for any); the same key is done only once."""
 
     author: Author = ""
     video: VideoName | None = field(default=None)
@@ -69,7 +69,7 @@ class UndoRequest:
 
 
 async def get_project(request: Request) -> Response:
-    """The list."""
+    """The list of videos."""
     content, mark = await in_thread(app_of(request).overview.json)
     return json_if_new(request, lambda: content, mark)
 
@@ -81,7 +81,7 @@ async def get_video(request: Request) -> Response:
 
 
 def _video(app: App, name: str, since: int | None, request: Request) -> Response:
-    app.store.document(name)  # as another program may have left it
+    app.store.document(name)  # reads what another program may have written
     state, deltas = app.states.since(name, since)
     if deltas is not None:
         return json_answer(b'{"deltas": [%b]}' % b", ".join(deltas))
@@ -89,7 +89,7 @@ def _video(app: App, name: str, since: int | None, request: Request) -> Response
 
 
 async def post_changes(request: Request) -> Response:
-    """Changes it; the answer comes when they are on the disk."""
+    """Changes a video; the answer comes when the changes are on disk."""
     wanted = await body(request, ChangeRequest)
     return await in_thread(_change, app_of(request), request.path_params["name"], wanted)
 
@@ -114,13 +114,13 @@ def _change(app: App, name: str, wanted: ChangeRequest) -> Response:
 
 
 def scene_of(app: App, name: str, stamp: int | None = None) -> Scene:
-    """What changes of a video have to know.
+    """What changes to a video have to know.
 
     Args:
         app: the project.
         name: the video.
-        stamp: of the state that the person sees, whose prediction must be the one of now; None
-            for whoever takes any.
+        stamp: of the state that the person sees, which must show the current prediction; None
+            accepts any.
     """
     video = app.project.video(name)
 
@@ -138,12 +138,12 @@ def scene_of(app: App, name: str, stamp: int | None = None) -> Scene:
 
 
 async def post_undo(request: Request) -> Response:
-    """Takes the author's last change back."""
+    """Undoes the author's last change."""
     return await _undo_or_redo(request, undo=True)
 
 
 async def post_redo(request: Request) -> Response:
-    """Makes it again."""
+    """Redoes what the author last undid."""
     return await _undo_or_redo(request, undo=False)
 
 
@@ -161,7 +161,7 @@ async def _undo_or_redo(request: Request, *, undo: bool) -> Response:
 
 
 async def get_events(request: Request) -> Response:
-    """News."""
+    """The stream of live updates."""
     return app_of(request).news.stream()
 
 
