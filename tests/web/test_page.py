@@ -142,7 +142,7 @@ def test_a_second_tab_sees_edits_and_a_conflict_is_shown(app: Served, opened: Op
     expect(other.locator(".conflict")).to_contain_text("in the meantime")
     assert clicks(app) == [("pour", 0.0)]
     assert [label for label, *_ in lane(other, "clicks")] == ["pour"]
-    other.get_by_role("button", name="Make it all the same").click()
+    other.get_by_role("button", name="Make it anyway").click()
     until(mine, f"{SCENE}.scene.clicks.length == 0")
 
 
@@ -158,7 +158,7 @@ def test_says_what_is_not_saved_and_saves_it_later(
     page.route("**/changes", lambda route: route.fulfill(**answer) if status else route.abort())
     until(page, f"fetch('/a/changes').then((answer) => answer.status == {status}, () => true)")
     page.keyboard.press("1")
-    expect(page.locator(".trouble")).to_contain_text(sentence if status else "does not answer")
+    expect(page.locator(".trouble")).to_contain_text(sentence if status else "is not responding")
     expect(page.locator(".trouble")).to_contain_text("1 change is not saved yet")
     assert [label for label, *_ in lane(page, "clicks")] == ["reach"]
     assert clicks(app) == []
@@ -211,7 +211,7 @@ def test_features_alone_are_a_heat_map_to_click_at(browser: Browser, tmp_path: P
 def test_keys_can_be_changed_and_are_remembered(app: Served, opened: Opener) -> None:
     page = opened("annotate/even")
     page.keyboard.press("?")
-    key = page.get_by_role("button", name="Key of: One second on")
+    key = page.get_by_role("button", name="Key of: One second forward")
     key.press("Enter")
     page.keyboard.press("b")
     expect(page.locator("dialog .fault")).to_contain_text("Split the segment here")
@@ -228,7 +228,7 @@ def test_a_command_does_not_get_the_key_of_a_class(app: Served, opened: Opener) 
     add_classes(app, "reach")
     page = opened("annotate/even")
     page.keyboard.press("?")
-    key = page.get_by_role("button", name="Key of: One second on")
+    key = page.get_by_role("button", name="Key of: One second forward")
     key.press("Enter")
     page.keyboard.press("1")
     expect(page.locator("dialog .fault")).to_contain_text("That key belongs to “reach”")

@@ -123,7 +123,7 @@ def test_a_video_that_is_cut_off_comes_back_at_the_same_frame(app: Served, opene
         page.keyboard.press(key)
     until(page, f"{SCENE}.head.seconds == 2")
     page.evaluate(CUT_OFF)
-    expect(page.locator(".screen-note")).to_contain_text("until the app answers again")
+    expect(page.locator(".screen-note")).to_contain_text("until the app responds again")
     page.keyboard.press(".")
     until(page, f"{SCENE}.head.seconds == 2.04")
     expect(page.locator(".controls select")).to_have_value("2")
@@ -138,7 +138,7 @@ def test_frames_that_are_not_the_exact_ones_are_told(app: Served, opened: Opener
     page = opened("videos")
     page.route("**/times/**", lambda route: route.fulfill(status=500, json={"error": "a fault"}))
     page.goto(f"{app.app.door.address}/#/annotate/even")
-    told = "Frames are counted at an even rate until you load the page again: a fault"
+    told = "Frames are counted at an even rate until you reload the page: a fault"
     expect(page.locator(".note")).to_have_text(told)
     until(page, f"{SCENE}?.seconds > 0")
 

@@ -341,13 +341,13 @@ def test_edits_wait_for_a_server_that_comes_back(
         until(page, READY)
         page.keyboard.press("1")
         saved(page)
-    expect(page.locator(".trouble")).to_contain_text("does not answer")
+    expect(page.locator(".trouble")).to_contain_text("is not responding")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("2")
     expect(page.locator(".trouble")).to_contain_text("1 change is not saved yet")
     with served(Project.open(project.path), first.app.door.port) as second:
         page.get_by_role("button", name="Try again").click()
-        expect(page.locator(".trouble")).to_contain_text("started anew")
+        expect(page.locator(".trouble")).to_contain_text("was restarted")
         context.new_page().goto(second.app.door.link)  # as its terminal says
         saved(page)
         expect(page.locator(".trouble")).to_be_hidden()
@@ -419,7 +419,7 @@ def test_undo_takes_back_an_import_and_an_accepted_prediction(
     assert segments(app) == imported
     page.goto(f"{app.app.door.address}/#/annotate/even")
     until(page, f"{SCENE}?.scene.labels.items.length == 2")
-    page.get_by_role("button", name="Accept all of the model").click()
+    page.get_by_role("button", name="Accept all of the model's segments").click()
     until(page, f"{SCENE}.scene.labels.items.at(-1).end == 8")
     assert segments(app) == [("reach", 0.0, 3.0), ("pour", 3.0, 8.0)]
     page.keyboard.press("Control+z")

@@ -1,5 +1,5 @@
 "use strict";
-// What every drawing shares: the data, small builders of elements, colours and the tip.
+// What all drawings share: the data, small builders of elements, colours and the tip.
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 
@@ -14,7 +14,7 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// A name and what belongs to it.
+// A row with a name and its content.
 function line(name, content) {
   const element = make("div", "line");
   element.append(make("span", "", name), content);
@@ -51,7 +51,7 @@ function length(frames) {
   return data.fps ? clock(frames / data.fps) : `${Math.round(frames * 10) / 10} frames`;
 }
 
-// A class's look: its colour, or a tile with its hatching.
+// A tile with a class's colour and hatching.
 function tile(style) {
   const size = 8;
   const canvas = make("canvas");
@@ -79,7 +79,7 @@ const fills = data.classes.map((style) => {
   return make("canvas").getContext("2d").createPattern(tile(style), "repeat");
 });
 
-// An action of -1 stands for frames that nobody labelled: blank, but for a hatching.
+// An action of -1 stands for unlabelled frames: blank with a faint hatching.
 function fillOf(action) {
   if (action >= 0) return fills[action];
   const style = { colour: colour("--surface"), pattern: "rising", ink: colour("--line") };
@@ -98,7 +98,7 @@ function swatch(action) {
   return element;
 }
 
-// A canvas as sharp as the screen; null while it has no size.
+// Makes a canvas as sharp as the screen; null while it has no size.
 function sharp(canvas) {
   const ratio = window.devicePixelRatio || 1;
   const box = canvas.getBoundingClientRect();
@@ -135,7 +135,7 @@ function followPointer(element, pointed, leave) {
 }
 document.addEventListener("pointerdown", () => { leaveTapped(); leaveTapped = () => {}; }, { capture: true });
 
-// Drawings that have to be made again when the width or the colour scheme changes.
+// Drawings to repeat when the width or the colour scheme changes.
 const redraws = new Map();
 const sizes = new ResizeObserver((entries) => {
   for (const entry of entries) redraws.get(entry.target)?.();

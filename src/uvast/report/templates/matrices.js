@@ -1,4 +1,4 @@
-// The confusion matrix and the maps of attention: cells on a canvas, with the same tip.
+// The confusion matrix and the attention maps: cells on a canvas, with the same tip.
 function parts(name) { return [1, 3, 5].map((i) => parseInt(colour(name).slice(i, i + 2), 16)); }
 
 function ramp() {
@@ -6,7 +6,7 @@ function ramp() {
   return (share) => low.map((value, i) => Math.round(value + share * (high[i] - value)));
 }
 
-// Which of two inks is easier to read on a ground.
+// Picks the ink that is easiest to read on a background.
 function readable(inks) {
   const light = (rgb) => rgb.reduce((sum, value, i) => sum + [0.2126, 0.7152, 0.0722][i] * (value / 255) ** 2.2, 0.05);
   const away = (ink, ground) => Math.abs(Math.log(light(parts(ink)) / light(ground)));

@@ -1,4 +1,4 @@
-// Puts the parts together; each is there only if the report has it.
+// Starts the parts of the page; a report may lack some of them.
 function fillLegend() {
   const legend = byId("legend");
   legend.open = data.classes.length <= 20;

@@ -4,7 +4,7 @@ function addUp(tracks) {
   for (const runs of tracks) {
     for (let i = 0; i < runs.length; i += 2) {
       if (runs[i] < 0) continue;
-      // neighbours of one action are one segment
+      // neighbours with the same action are one segment
       if (runs[i] !== runs[i - 2]) times[runs[i]].segments += 1;
       times[runs[i]].frames += runs[i + 1];
     }
@@ -19,7 +19,7 @@ function makeTimes(comparison) {
   select.append(new Option("all videos", "all"), ...names.map((name, i) => new Option(name, String(i))));
   select.parentElement.hidden = names.length < 2;
   table.tHead.rows[0].lastElementChild.hidden = !known;
-  // a video that is tested in several splits counts once
+  // a video that several splits test counts once
   const once = comparison.videos.filter((one, i, all) => all.findIndex((other) => other.name === one.name) === i);
   let chosen = comparison.main;
 

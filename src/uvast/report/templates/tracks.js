@@ -1,4 +1,4 @@
-// One timeline: a bar of coloured segments, or clicks, that tells what lies under the pointer.
+// One timeline: a bar of coloured segments or clicks, which tells what is under the pointer.
 function segments(runs, sure) {
   const actions = [], starts = [], ends = [];
   let end = 0;
@@ -32,12 +32,12 @@ function drawSegments({ pen, width, height }, track, heights) {
     const left = start / track.frames * width, right = track.ends[i] / track.frames * width;
     const top = heights && track.sure ? height * (1 - Math.max(track.sure[i], 15) / 100) : 0;
     pen.fillStyle = fillOf(track.actions[i]);
-    // What a segment lacks of certainty is pale. A little overlap hides the seam between neighbours.
+    // The part above the confidence is pale. A slight overlap hides the seam between neighbours.
     pen.globalAlpha = 0.25;
     if (top) pen.fillRect(left, 0, right - left + 0.5, top);
     pen.globalAlpha = 1;
     pen.fillRect(left, top, right - left + 0.5, height - top);
-    // A gap shows where two long ones meet.
+    // A gap shows where long segments meet.
     if (i && right - left > 3) { pen.fillStyle = colour("--ground"); pen.fillRect(left, 0, 1, height); }
   });
 }
@@ -50,7 +50,7 @@ function drawClicks({ pen, width, height }, track) {
   });
 }
 
-// name: what the timeline shows; moved: told the place of the pointer, from 0 to 1, or null.
+// name: what the timeline shows; moved: called with the pointer's position, from 0 to 1, or null.
 function makeTrack(name, track, { moved = () => {}, heights = false } = {}) {
   const bar = make("div", track.points ? "track points" : "track");
   const canvas = make("canvas");
@@ -84,7 +84,7 @@ function makeTrack(name, track, { moved = () => {}, heights = false } = {}) {
     cursor.style.left = `${start / track.frames * 100}%`;
     cursor.style.width = `${(end - start) / track.frames * 100}%`;
     const middle = box.left + (start + end) / 2 / track.frames * box.width;
-    // Above all timelines of the video, so that none of them is hidden while they are compared.
+    // Above all timelines of the video, so that the tip hides none of them.
     const highest = bar.closest(".tracks")?.getBoundingClientRect().top ?? box.top;
     showTip(label, `${name}\n${text}`, x ?? middle, highest > 120 ? highest : box.top);
   }
@@ -117,7 +117,7 @@ function makeTrack(name, track, { moved = () => {}, heights = false } = {}) {
   return bar;
 }
 
-// Very tall and very wide pictures are cut, so that all strips are about as high.
+// Very tall and very wide pictures are cropped, so that all strips have about the same height.
 function cellShape(strip) { return Math.min(Math.max(strip.shape, 1), 2); }
 
 // Pictures under the timelines; each shows the middle of its part of the video.

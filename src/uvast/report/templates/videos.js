@@ -1,6 +1,5 @@
-// A list of videos. The first ones have their place from the start, the rest follows on request;
-// timelines are drawn when they come near the screen and taken away when they leave, so that
-// thousands of videos stay quick.
+// A list of videos. The first ones are shown at once, the rest on request. Timelines are drawn when
+// they come near the screen and removed when they leave it, so that thousands of videos stay fast.
 function makeList(element, comparison, { marks, first }) {
   const names = comparison.decodings.map((one) => one.name);
   let chosen = comparison.main, heights = false;

@@ -1,4 +1,4 @@
-/** The view where work is done: video, timeline, classes. */
+/** The annotation view: video, timeline, classes. */
 
 import { fill, h, renew, sorry, textButton } from "./dom.js";
 import { annotateAddress } from "./guide.js";
@@ -9,7 +9,7 @@ import { Workspace } from "./workspace.js";
 export class AnnotateView {
   /**
    * @param {import("./store.js").Store} store
-   * @param {string[]} path the name of the video, and the moment to begin with
+   * @param {string[]} path the name of the video, and the moment to start at
    */
   constructor(store, [name, seconds]) {
     this.store = store;
@@ -103,7 +103,10 @@ export class AnnotateView {
     return true;
   }
 
-  /** Where a click would teach most now; the next video if nothing would, or that was declined. */
+  /**
+   * Goes to where a click would teach the model most; to the next video if there is no such place
+   * or it was declined.
+   */
   async #next() {
     if (this.isAsking) return;
     this.isAsking = true;
@@ -124,7 +127,10 @@ export class AnnotateView {
     if (other !== this.name) location.hash = annotateAddress(other);
   }
 
-  /** To a moment; where a click would teach most, with the stretch that a class's key names. */
+  /**
+   * Goes to a moment. If that is where a click would teach most, marks the stretch that a class's
+   * key will name.
+   */
   #goTo(seconds) {
     const { next } = this.store.project;
     this.workspace.goTo(seconds);

@@ -1,6 +1,6 @@
 /** Requests to the server: an answer, or an error with one sentence. */
 
-/** What the server, or the way to it, said no with. */
+/** A refusal by the server, or a failure to reach it. */
 export class ApiError extends Error {
   /**
    * @param {string} sentence for people
@@ -19,10 +19,10 @@ export class ApiError extends Error {
   }
 }
 
-const NO_ANSWER = "The app does not answer. Is it still running in its terminal?";
-const NOT_LET_IN = "The app was started anew: open the address that its terminal shows.";
+const NO_ANSWER = "The app is not responding. Is it still running in its terminal?";
+const NOT_LET_IN = "The app was restarted: open the address that its terminal shows.";
 
-/** Seconds to wait for an answer, and for one that takes a look at all videos. */
+/** Seconds to wait for an answer; `LONG` if the server has to look at all videos. */
 const PATIENCE = 30;
 export const LONG = 600;
 
@@ -39,7 +39,7 @@ async function request(address, kind, seconds, options = {}) {
     response = await fetch(address, { credentials: "same-origin", signal, ...options });
     answer = response.ok ? await response[kind]() : await response.json().catch(() => ({}));
   } catch {
-    throw new ApiError(NO_ANSWER, 0); // or one that was cut off
+    throw new ApiError(NO_ANSWER, 0); // or the answer was cut off
   }
   if (response.ok) return answer;
   const sentence = response.status === 403 ? NOT_LET_IN : answer.error;
@@ -66,14 +66,14 @@ export function post(address, body, seconds = PATIENCE) {
   return request(address, "json", seconds, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
-/** A random name for what must not be done twice; its answer may get lost on the way. */
+/** A random key for a request that must take effect only once, even if its answer gets lost. */
 export function newKey() {
   const numbers = crypto.getRandomValues(new Uint32Array(4));
   return [...numbers].map((one) => one.toString(16).padStart(8, "0")).join("");
 }
 
 /**
- * Sends a file as it is; `onprogress` hears the share that is sent.
+ * Sends a file unchanged; `onprogress` gets the share sent so far.
  * @param {string} address @param {File} file @param {(share: number) => void} [onprogress]
  */
 export function upload(address, file, onprogress = () => {}) {
@@ -97,7 +97,7 @@ export function upload(address, file, onprogress = () => {}) {
 }
 
 /**
- * An address under which a video is found.
+ * The address of something that belongs to a video, such as a frame.
  * @param {string} kind
  * @param {string} name
  * @param {Record<string, any>} [query]

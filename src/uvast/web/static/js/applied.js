@@ -1,7 +1,7 @@
 /**
- * What a video looks like after changes that the server has not acknowledged yet. Pure. Only for
- * the eye: the server's answer replaces it. What only the server can tell (accepted predictions)
- * waits.
+ * A video with the changes that the server has not acknowledged yet. Pure. For display only: the
+ * server's answer replaces it. Changes that only the server can work out (accepted predictions)
+ * wait for that answer.
  */
 
 import { inTime, seen } from "./deltas.js";
@@ -26,7 +26,7 @@ export function isNew(id) {
 
 /**
  * @param {any} state as the server sent it
- * @param {Change[]} changes in order; new events have their `as`
+ * @param {Change[]} changes in order; new events have their name in `as`
  */
 export function applied(state, changes) {
   if (!changes.length) return state;
@@ -104,7 +104,7 @@ function mergeInto(items, set, ids) {
 }
 
 /**
- * The server's names of the events that were named here.
+ * Maps the names that new events got here to the server's names.
  * @param {Change[]} changes that were acknowledged
  * @param {string[]} ids of the new events, in order
  * @returns {Map<string, string>}
@@ -115,7 +115,7 @@ export function namesGiven(changes, ids) {
 }
 
 /**
- * The change with other ids; null if it is about an event that never came to be.
+ * The change with its ids renamed.
  * @param {Change} change
  * @param {Map<string, string>} names
  */
@@ -125,13 +125,13 @@ export function renamed(change, names) {
   return change.id ? { ...change, id: name(change.id) } : change;
 }
 
-/** As the server takes it. @param {Change} change */
+/** The change in the form that the server accepts. @param {Change} change */
 export function sendable(change) {
   const { as, ...rest } = change;
   return rest;
 }
 
-/** Whether a change speaks of an event that the server does not know. @param {Change} change */
+/** Whether a change refers to an event that the server does not know. @param {Change} change */
 export function isOrphan(change) {
   return [change.id, ...(change.ids ?? [])].some((id) => id && isNew(id));
 }

@@ -6,8 +6,8 @@ import { clock, parseTime } from "./times.js";
 const PRESSED_BY_SPACE = "button, a, summary, input";
 
 /**
- * Where a video is worked on, its timeline gets the keyboard from what is pressed: Space plays
- * there, and Tab goes on from there. In a dialog over another one it stays.
+ * Moves the focus from a pressed control to the timeline, if there is one, so that Space plays and
+ * Tab continues from there. Does nothing while a dialog is open.
  */
 function backToTimeline() {
   if (document.activeElement?.matches(PRESSED_BY_SPACE) && !document.querySelector("dialog[open]")) {
@@ -16,7 +16,7 @@ function backToTimeline() {
 }
 
 /**
- * A dialog with a title; it closes with Escape, by its button, or by a click beside it.
+ * A dialog with a title. Escape, its button or a click outside closes it.
  * @param {string} title
  * @param {...import("./dom.js").Child} children
  * @returns {HTMLDialogElement}
@@ -40,9 +40,9 @@ export function dialog(title, ...children) {
   box.addEventListener("click", (event) => beside && event.target === box && box.close());
   box.addEventListener("close", () => box.remove());
   document.body.append(box);
-  backToTimeline(); // before: the browser gives the keyboard back to what has it now
+  backToTimeline(); // before showModal: closing returns the focus to what has it now
   box.showModal();
-  if (!box.querySelector("[autofocus]")) box.focus(); // not the button that closes it
+  if (!box.querySelector("[autofocus]")) box.focus(); // not the close button
   return box;
 }
 
@@ -52,7 +52,7 @@ function isBeside(box, { clientX, clientY }) {
 }
 
 /**
- * One line of text; null if nothing was chosen.
+ * Asks for one line of text; null if the dialog was cancelled.
  * @param {string} title @param {{value?: string, label: string, okay?: string, check?: (text:
  *   string) => string | null}} options
  * @returns {Promise<string | null>}
@@ -70,7 +70,7 @@ export function ask(title, { value = "", label, okay = "OK", check = () => null 
     );
     form.addEventListener("submit", (event) => {
       const sentence = check(input.value);
-      if (!sentence) resolve(input.value); // now: keys may come before the news of closing
+      if (!sentence) resolve(input.value); // now: keys may come before the close event
       else event.preventDefault();
       fill(fault, sentence);
     });
@@ -110,21 +110,21 @@ export function confirmed(title, sentence, okay) {
 export async function askTime(now, frameTime) {
   const check = (text) => (
     parseTime(text, now, frameTime) === null
-      ? "Write a time such as 1:23.5, a frame such as #250, or +5 for five seconds on."
+      ? "Enter a time such as 1:23.5, a frame such as #250, or +5 for five seconds ahead."
       : null
   );
   const text = await ask(
     "Go to",
-    { value: clock(now), label: "Time, #frame, or + and - seconds", okay: "Go", check },
+    { value: clock(now), label: "Time, #frame, or +/- seconds", okay: "Go", check },
   );
   return text === null ? null : parseTime(text, now, frameTime);
 }
 
-/** Closes the menu that is open, if there is one. */
+/** Closes the open menu, if any. */
 export let closeMenu = () => {};
 
 /**
- * Classes to choose from, at a place of the page. No key gets past it.
+ * A menu of classes at a position on the page. It keeps all key presses to itself.
  * @param {any[]} classes @param {string} present @param {number} x @param {number} y @param
  *   {(label: string) => void} choose
  */

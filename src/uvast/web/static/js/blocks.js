@@ -1,6 +1,6 @@
 /**
- * The segments of a lane: blocks with their names, and one row of pixels for all that are too
- * narrow for round corners, so that thousands of them cost one picture.
+ * The segments of a lane: blocks with their names. Those too narrow for round corners share one row
+ * of pixels, so that thousands of them cost one image.
  */
 
 import { inkOn, mixed, pixelOf } from "./colours.js";
@@ -15,11 +15,11 @@ const PALE = 0.55;
 /** @typedef {import("./geometry.js").View} View */
 /** @typedef {import("./geometry.js").Lane} Lane */
 
-/** How the classes look in a lane; each is worked out once. */
+/** How the classes look in a lane; each look is computed once. */
 export class Looks {
   /**
    * @param {(label: string) => {colour: string}} classOf
-   * @param {string} ground what is under them
+   * @param {string} ground the colour under them
    * @param {number} strength 0 to 1
    */
   constructor(classOf, ground, strength) {
@@ -44,7 +44,7 @@ export class Looks {
   }
 }
 
-/** One row of pixels, drawn as high as a lane. */
+/** One row of pixels, stretched to the height of a lane. */
 export class PixelRow {
   constructor() {
     this.canvas = document.createElement("canvas");
@@ -52,7 +52,7 @@ export class PixelRow {
     this.n = 0;
   }
 
-  /** @param {number} width of the lane @param {number} dots a pixel of the page */
+  /** @param {number} width of the lane @param {number} dots device pixels per CSS pixel */
   begin(width, dots) {
     const n = Math.round(width * dots);
     if (n !== this.n) {
@@ -61,15 +61,15 @@ export class PixelRow {
       this.image = this.pen.createImageData(n, 1);
       this.pixels = new Uint32Array(this.image.data.buffer);
     } else if (this.end) this.pixels.fill(0);
-    /** the first place that nothing was set at; 0 while the row is empty */
+    /** one past the last pixel set; 0 while the row is empty */
     this.end = 0;
     this.dots = dots;
   }
 
   /**
-   * Takes the pixels whose middles lie in a stretch, or the one that it lies in.
+   * Selects the pixels whose centres lie in a stretch, or the single pixel that contains it.
    * @param {number} x @param {number} end
-   * @returns {boolean} whether it would be seen; `fill` colours it then
+   * @returns {boolean} whether any would be visible; if so, `fill` colours them
    */
   take(x, end) {
     this.from = Math.ceil(x * this.dots - 0.5);
@@ -128,7 +128,7 @@ export function paintBlocks(context, lane, index, style, view) {
 
 function paintBlock(context, lane, label, look, x, width, view) {
   context.fillStyle = look.fill;
-  // what lies outside is not drawn, but its corners are not either
+  // cut off what lies outside, far enough away that the round corners stay hidden
   const left = Math.max(x, -ROUND);
   fillBox(context, lane, left, Math.min(x + width, view.width + ROUND) - left);
   if (width > ROOM_FOR_TEXT) paintText(context, lane, label, look.ink, x, width, view);
@@ -153,7 +153,7 @@ export function outline(context, lane, ink, x, width) {
 /** @type {Map<string, number>} widths of labels, all in one font */
 const widths = new Map();
 
-/** The label, where it is visible; shortened by letters, whose width is known. */
+/** Writes the label where its block is visible; shortens it by the mean width of its letters. */
 export function paintText(context, lane, label, ink, x, width, view) {
   const from = Math.max(x, 0) + 6;
   const room = Math.min(x + width, view.width) - from - 4;

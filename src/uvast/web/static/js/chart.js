@@ -28,7 +28,7 @@ export function roundValues(low, high, n, least = 0) {
 /**
  * @param {string} title
  * @param {Record<string, [number, number][]>} curves by name, points in order
- * @param {[number, number]} [range] of all values; what they have if it is not given
+ * @param {[number, number]} [range] of the values; by default that of the data
  * @returns {HTMLElement}
  */
 export function chart(title, curves, range) {
@@ -104,7 +104,7 @@ function axes(context, { width, x0, x1, y0, y1, toX, toY }) {
   }
   context.stroke();
   context.textAlign = "center";
-  for (const value of roundValues(x0, x1, 5, 1)) { // rounds, epochs
+  for (const value of roundValues(x0, x1, 5, 1)) { // whole rounds or epochs
     context.fillText(String(value), toX(value), HEIGHT - 9);
   }
 }

@@ -132,12 +132,12 @@ function mergeClass(store, one, change) {
   );
   const box = dialog(
     `Merge ${one.name}`,
-    field(`All ${one.name} become`, choice),
+    field(`Change every ${one.name} to`, choice),
     h("footer", {}, merge),
   );
 }
 
 async function removeClass(one, change) {
-  const sentence = "One that has events stays in the list: merge it, or relabel them first.";
+  const sentence = "A class with events cannot be deleted: merge it, or relabel its events first.";
   if (await confirmed(`Delete ${one.name}?`, sentence, "Delete")) change("delete", {});
 }

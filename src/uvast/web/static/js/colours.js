@@ -1,4 +1,4 @@
-/** The page's colours on a canvas, and what can be read on them. */
+/** The page's colours for canvases, and the ink that is readable on them. */
 
 const DARK = "#000000";
 const LIGHT = "#ffffff";
@@ -12,7 +12,7 @@ const NAMES = ["ground", "panel", "sunk", "ink", "faint", "line", "accent", "hat
 export function palette() {
   const probe = document.body.appendChild(document.createElement("span"));
   const read = (name) => {
-    probe.style.setProperty("color", `var(--${name})`); // only this way the theme is chosen
+    probe.style.setProperty("color", `var(--${name})`); // only a computed colour follows the theme
     return hex(getComputedStyle(probe).color.match(/\d+/g).slice(0, 3).map(Number));
   };
   const found = Object.fromEntries(NAMES.map((name) => [name, read(name)]));
@@ -30,7 +30,7 @@ function parts(colour) {
   return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
 }
 
-/** How much light a colour gives, 0 to 1, as WCAG counts it. */
+/** The relative luminance of a colour as WCAG defines it, 0 to 1. */
 function luminance(colour) {
   const [red, green, blue] = parts(colour).map((one) => {
     const share = one / 255;
@@ -46,7 +46,7 @@ export function contrast(one, other) {
 }
 
 /**
- * Black or white, whichever is easier to read on a colour; one of them has a contrast of 4.5.
+ * Black or white, whichever is easier to read on a colour; one always has a contrast of 4.5.
  * @param {string} colour `#rrggbb`
  */
 export function inkOn(colour) {
@@ -64,7 +64,7 @@ export function mixed(colour, ground, share) {
   return hex(parts(colour).map((one, i) => Math.round(share * one + (1 - share) * under[i])));
 }
 
-/** A colour as a number in the bytes of an image. @param {string} colour */
+/** A colour as one 32-bit pixel of an image. @param {string} colour */
 export function pixelOf(colour) {
   return new Uint32Array(new Uint8ClampedArray([...parts(colour), 255]).buffer)[0];
 }

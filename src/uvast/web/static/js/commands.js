@@ -8,8 +8,8 @@ import { SPEEDS } from "./player.js";
 /** @typedef {import("./workspace.js").Workspace} Workspace */
 
 /**
- * All commands, in the order of the help card. Those without a function are the page's (undo, redo,
- * help) or the view's (next).
+ * All commands, in the order of the help card. Those without a function belong to the page (undo,
+ * redo, help) or to the view (next).
  * @type {Record<string, [string, string, string[], ((workspace: Workspace) => void)?][]>}
  */
 const TABLE = {
@@ -24,11 +24,11 @@ const TABLE = {
   ],
   Move: [
     ["frameBack", "One frame back", [","], (work) => work.player.step(-1)],
-    ["frameOn", "One frame on", ["."], (work) => work.player.step(1)],
+    ["frameOn", "One frame forward", ["."], (work) => work.player.step(1)],
     ["back", "One second back", ["ArrowLeft"], (work) => work.goTo(work.now - 1)],
-    ["on", "One second on", ["ArrowRight"], (work) => work.goTo(work.now + 1)],
+    ["on", "One second forward", ["ArrowRight"], (work) => work.goTo(work.now + 1)],
     ["farBack", "Ten seconds back", ["Ctrl+ArrowLeft"], (work) => work.goTo(work.now - 10)],
-    ["farOn", "Ten seconds on", ["Ctrl+ArrowRight"], (work) => work.goTo(work.now + 10)],
+    ["farOn", "Ten seconds forward", ["Ctrl+ArrowRight"], (work) => work.goTo(work.now + 10)],
     ["edgeBack", "Previous edge or click", ["Shift+ArrowLeft"], (work) => toEdge(work, -1)],
     ["edgeOn", "Next edge or click", ["Shift+ArrowRight"], (work) => toEdge(work, 1)],
     ["itemBack", "Select the previous event", ["ArrowUp"], (work) => toItem(work, -1)],
@@ -47,7 +47,7 @@ const TABLE = {
     ["redo", "Redo", ["Ctrl+Shift+Z", "Ctrl+y"]],
     ["accept", "Accept the suggested segment", ["Enter"], accept],
     ["mode", "Clicks or whole segments", ["Alt+s"], turnMode],
-    ["escape", "Select nothing, cancel", ["Escape"], escape],
+    ["escape", "Deselect or cancel", ["Escape"], escape],
   ],
   Timeline: [
     ["zoomIn", "Zoom in", ["+", "="], (work) => work.timeline.zoom(1.5)],
@@ -65,7 +65,7 @@ const TABLE = {
  * @property {string} id
  * @property {string} group
  * @property {string} title
- * @property {string[]} keys unless somebody chose others
+ * @property {string[]} keys by default; people can change them
  * @property {(workspace: Workspace) => void} [does]
  */
 
@@ -144,7 +144,7 @@ function remove(workspace) {
   workspace.select(null);
 }
 
-/** Plays one stretch again and again: the suggestion, the selected or present segment. */
+/** Loops one stretch: the selected segment, the suggestion, or the segment at the playhead. */
 function loopHere(workspace) {
   const { events, prediction, pseudo } = workspace.state;
   const chosen = workspace.item && workspace.item.end !== null ? workspace.item : null;

@@ -54,7 +54,7 @@ export class Controls {
     this.tick();
   }
 
-  /** Every frame: as little as possible. */
+  /** Runs on every frame, so it does as little as possible. */
   tick() {
     const { player } = this.workspace;
     if (!player) return;

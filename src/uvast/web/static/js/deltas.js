@@ -1,24 +1,24 @@
-/** From one state of a video to the next, as the server tells it. Pure. */
+/** Takes a video from one state to the next, by the server's deltas. Pure. */
 
 /** @typedef {import("./applied.js").Item} Item */
 /**
  * @typedef {object} Delta
- * @property {number} from the stamp of the state that it leads on from
+ * @property {number} from the stamp of the state that it applies to
  * @property {number} stamp of the state that it leads to
  * @property {Item[]} set events that are new or changed
  * @property {string[]} gone
- * @property {Record<string, any>} about whatever else is different
+ * @property {Record<string, any>} about whatever else has changed
  * @property {{at: number, gone: number, new: any[]}} [pseudo]
  */
 
-/** A state as the server sent it, with what follows from it. @param {any} state */
+/** A state as the server sent it, with what can be derived from it. @param {any} state */
 export function seen(state) {
   return { ...state, observed: observedOf(state.looked_at, state.events) };
 }
 
 /**
  * The next state.
- * @param {any} state whose stamp the delta leads on from
+ * @param {any} state that the delta applies to
  * @param {Delta} delta
  */
 export function advanced(state, delta) {
@@ -45,8 +45,9 @@ export function inTime(one, other) {
 }
 
 /**
- * What counts as looked at, `Document.observed` of the server: null for the whole video. Segments
- * stand for themselves; clicks alone stand for the whole video unless somebody said otherwise.
+ * What counts as looked at, like `Document.observed` on the server; null for the whole video.
+ * Segments cover their own stretch; clicks alone cover the whole video unless somebody said
+ * otherwise.
  * @param {number[][] | null} lookedAt
  * @param {Item[]} events
  * @returns {number[][] | null}

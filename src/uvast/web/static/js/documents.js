@@ -1,4 +1,4 @@
-/** A video as the server acknowledged it, step by step, and what is on its way there. */
+/** A video as the server has acknowledged it, and the changes on their way to the server. */
 
 import { applied, renamed } from "./applied.js";
 import { advanced, seen } from "./deltas.js";
@@ -17,12 +17,12 @@ export class VideoDocument {
   /** @param {any} state */
   constructor(state) {
     this.server = seen(state);
-    /** @type {Batch[]} on their way */
+    /** @type {Batch[]} on their way to the server */
     this.waiting = [];
-    /** @type {import("./deltas.js").Delta[]} heard of, and not shown while batches are on their way */
+    /** @type {import("./deltas.js").Delta[]} received, but not shown while batches are waiting */
     this.later = [];
     this.heard = { stamp: state.stamp, version: state.version };
-    /** @type {Map<string, string>} what the server calls the events that were named here */
+    /** @type {Map<string, string>} the server's names of events that were named here */
     this.names = new Map();
     this.cached = null;
   }
@@ -33,24 +33,24 @@ export class VideoDocument {
     return this.cached;
   }
 
-  /** Whether the server has told of a state that did not come. */
+  /** Whether the server has announced a state that has not arrived. */
   get isBehind() {
     const { stamp, version } = this.heard;
     return stamp > this.server.stamp || version > this.server.version;
   }
 
-  /** The name of an event now, whatever it was when somebody took hold of it. @param {string} id */
+  /** The current name of an event, given any it has had. @param {string} id */
   nameOf(id) {
     return this.names.get(id) ?? id;
   }
 
-  /** Whether a batch takes over what a model says, unseen. @param {Batch} batch */
+  /** Whether a batch accepts a prediction that has changed since. @param {Batch} batch */
   isUnseen({ changes, prediction }) {
     const takes = changes.some((one) => one.from === "prediction");
     return takes && prediction !== this.server.prediction;
   }
 
-  /** News of the server. @param {any} news */
+  /** Takes note of news from the server. @param {any} news */
   hear({ stamp = 0, version = 0, delta = null }) {
     this.heard.stamp = Math.max(this.heard.stamp, stamp);
     this.heard.version = Math.max(this.heard.version, version);
@@ -58,7 +58,8 @@ export class VideoDocument {
   }
 
   /**
-   * The first batch was made: those behind it know of it, and of nothing else that they did not.
+   * The server has made the first batch. The batches behind it now count as based on it, but not on
+   * anything else that happened meanwhile.
    * @param {number | null} made the version that it led to
    * @param {Map<string, string>} names of its new events
    */
@@ -71,7 +72,7 @@ export class VideoDocument {
     }));
   }
 
-  /** Shows an answer, a whole state or deltas, and what was heard of. @param {any} [answer] */
+  /** Takes in an answer (a whole state or deltas) and the waiting deltas. @param {any} [answer] */
   take({ video = null, deltas = [] } = {}) {
     if (video && video.stamp > this.server.stamp) this.server = seen(this.#withPrediction(video));
     for (const delta of [...deltas, ...this.later]) {
@@ -81,7 +82,7 @@ export class VideoDocument {
     this.cached = null;
   }
 
-  /** One that says the same stays the very same, so that another one is told by a look. */
+  /** Keeps the old object if the prediction is the same, so that `===` tells whether it is new. */
   #withPrediction(video) {
     const { prediction } = this.server;
     const isSame = JSON.stringify(video.prediction) === JSON.stringify(prediction);

@@ -1,4 +1,4 @@
-/** Small helpers to build and change the page; the strict policy allows no markup in strings. */
+/** Small helpers to build and change the page; the security policy allows no markup in strings. */
 
 import { whenFree } from "./hands.js";
 
@@ -30,7 +30,7 @@ function setProp(element, name, value) {
 }
 
 /**
- * Sets single properties, which the policy allows (a style attribute it does not).
+ * Sets single properties, which the policy allows; it forbids style attributes.
  * @param {HTMLElement} element
  * @param {Record<string, string>} style
  */
@@ -45,14 +45,14 @@ function nodes(children) {
   );
 }
 
-/** Puts other children into an element. @param {Element} element @param {...Child} children */
+/** Replaces the children of an element. @param {Element} element @param {...Child} children */
 export function fill(element, ...children) {
   element.replaceChildren(...nodes(children));
 }
 
 /**
- * Fills an element only when what it shows has changed, when nobody presses or types in it, and
- * leaves the keyboard where it was: news of others come at any time.
+ * Refills an element if what it shows has changed, as soon as nobody is pressing or typing in it,
+ * and keeps the focus where it was: other people's changes can arrive at any time.
  * @param {Element} element
  * @param {any} shown everything that the children depend on
  * @param {() => Child} build
@@ -103,7 +103,7 @@ export function icon(name) {
   return svg;
 }
 
-/** One that the mouse clicked gives the keyboard back to the player. */
+/** A button that was clicked with the mouse gives the focus back to the player. */
 function pressed(element, onclick) {
   element.addEventListener("click", (event) => {
     if (event.detail > 0) element.blur();
@@ -123,12 +123,12 @@ export function button(title, onclick, ...children) {
   return pressed(h("button", props, ...children), onclick);
 }
 
-/** In place of a view that has nothing to show: why, and where to go. */
+/** Stands in for a view that has nothing to show: says why, and where to go. */
 export function sorry(title, sentence, ...children) {
   return h("div", { class: "empty" }, h("h1", {}, title), h("p", {}, sentence), ...children);
 }
 
-/** A button with words on it. */
+/** A button with a text on it. */
 export function textButton(text, onclick, props = {}) {
   return pressed(h("button", { type: "button", ...props }, text), onclick);
 }

@@ -1,4 +1,4 @@
-/** From what a person wants to the changes that the server takes. Pure. */
+/** Turns what a person does into changes for the server. Pure. */
 
 import { carve, moveEdge } from "./intervals.js";
 
@@ -37,8 +37,8 @@ export function placeSegment(events, label, start, end) {
 }
 
 /**
- * A new click; one of the same frame gets the label instead, because a frame has one click. Outside
- * of the parts that answers told of, it makes the clicks stand for the whole video.
+ * A new click. If the frame already has one, that one gets the label: a frame holds one click. A
+ * click outside the parts that were answered for makes the clicks stand for the whole video.
  * @param {{events: Item[], observed: [number, number][] | null}} state @param {string} label
  * @param {number} seconds @param {number} frame length of a frame
  */
@@ -52,8 +52,9 @@ export function placeClick({ events, observed }, label, seconds, frame) {
 }
 
 /**
- * An answer to what was asked of a stretch: a click that tells of this stretch alone. Among segments
- * it is one of them, and among clicks that stand for the whole video a click like them.
+ * Answers a question about a stretch with a click that stands for this stretch only. In a video
+ * with segments the answer is a segment; where clicks stand for the whole video, it is one more of
+ * them.
  * @param {{events: Item[], observed: [number, number][] | null}} state @param {string} label
  * @param {{start: number, end: number}} stretch @param {number} frame length of a frame
  */
@@ -110,13 +111,13 @@ export function moveTo(events, grip, to, frame, seconds = Infinity) {
 }
 
 /**
- * The edge or click that is nearest to a moment, a little earlier or later. The selected event goes
- * first.
+ * Moves the edge or click nearest to a moment by one frame. If an event is selected, only its edges
+ * count.
  * @param {Item[]} events @param {string | null} id @param {number} seconds
- * @param {(seconds: number, kind: string) => number} shift a click or an edge to the frame before
- *   or after
+ * @param {(seconds: number, kind: string) => number} shift moves a click or an edge to the
+ *   frame before or after
  * @param {number} frame length of a frame
- * @returns {{changes: any[], at: number | null}} and where the edge is then
+ * @returns {{changes: any[], at: number | null}} and where the edge is afterwards
  */
 export function nudge(events, id, seconds, shift, frame) {
   const chosen = events.filter((one) => one.id === id);

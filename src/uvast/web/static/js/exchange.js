@@ -1,4 +1,4 @@
-/** Labels of other tools in and out. */
+/** Imports and exports labels of other tools. */
 
 import { get, LONG, post, upload } from "./api.js";
 import { dialog } from "./asking.js";
@@ -11,7 +11,7 @@ export async function importLabels(store, notices) {
   const file = h("input", { type: "file", "aria-label": "Annotation file" });
   const format = select(
     "Format",
-    [["", "Recognise it"], ...formats.map((one) => [one.name, one.title])],
+    [["", "Detect automatically"], ...formats.map((one) => [one.name, one.title])],
   );
   const video = select(
     "Video",

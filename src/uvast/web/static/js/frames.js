@@ -51,8 +51,8 @@ export class FrameTable {
   }
 
   /**
-   * Where a segment may begin or end: at the begin of a frame, or after the last one at the end of
-   * the video.
+   * Where a segment may begin or end: at the start of a frame or, after the last one, at the end
+   * of the video.
    * @param {number} frame
    */
   edge(frame) {
@@ -60,8 +60,8 @@ export class FrameTable {
   }
 
   /**
-   * The edge that a moment means, moved by some frames: from the middle of the last frame on that
-   * is the end of the video.
+   * The edge that belongs to a moment, moved by some frames. From the middle of the last frame on,
+   * that is the end of the video.
    * @param {number} seconds
    * @param {number} [by]
    */
@@ -72,7 +72,7 @@ export class FrameTable {
   }
 
   /**
-   * Where to seek for a frame: clocks are rounded, so never to its edge.
+   * Where to seek for a frame: never to its edge, because clocks are rounded.
    * @param {number} frame
    * @param {number} [share] of the way through the frame
    */

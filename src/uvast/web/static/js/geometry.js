@@ -1,8 +1,8 @@
 /** Where things are on the timeline. Pure. */
 
 /**
- * @typedef {{start: number, end: number, width: number}} View the visible seconds, on so many
- *   pixels
+ * @typedef {{start: number, end: number, width: number}} View the visible seconds, and their
+ *   width in pixels
  */
 
 const SHORTEST = 0.2;
@@ -23,7 +23,7 @@ export function whole(seconds, width) {
 }
 
 /**
- * Nearer (factor > 1) or farther; the moment `at` stays where it is on the screen.
+ * Zooms in (factor > 1) or out; the moment `at` stays where it is on the screen.
  * @param {View} view @param {number} factor @param {number} at @param {number} seconds of the video
  */
 export function zoomed(view, factor, at, seconds) {
@@ -50,7 +50,7 @@ function placed(view, start, length, seconds) {
 }
 
 /**
- * The view turned like a page when the playhead has left it.
+ * Turns the view like a page once the playhead has left it.
  * @param {View} view @param {number} at @param {number} seconds of the video
  */
 export function following(view, at, seconds) {
@@ -141,7 +141,7 @@ export function hit(all, scene, view, x, y, reach) {
   for (let i = from; i < to; i++) {
     for (const edge of /** @type {const} */ (["start", "end"])) {
       const far = Math.abs(index.items[i][edge] - seconds);
-      // between two that touch, the side of the pointer decides
+      // where two segments touch, the side of the pointer decides
       const inside = (edge === "start") === seconds >= index.items[i].start ? 0 : slack * 0.01;
       if (far <= slack && (!best || far + inside < best.far)) {
         best = { far: far + inside, item: index.items[i], edge };

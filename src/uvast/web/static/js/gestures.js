@@ -81,8 +81,8 @@ export class Gestures {
   }
 
   /**
-   * Where a dragged thing goes: a body keeps its distance from the pointer. The playhead attracts,
-   * from where it was at first: it goes along with what is dragged.
+   * Where a dragged item goes. A body keeps its distance from the pointer. Items snap to where the
+   * playhead was when the drag began, because the playhead itself follows the drag.
    */
   #target(event, { hit, x, head }) {
     const timeline = this.timeline;

@@ -8,12 +8,12 @@ import { clock, count } from "./times.js";
  * @property {"videos" | "clicks" | "extract" | "train" | "segment" | "review"} kind
  * @property {string} title
  * @property {string} why
- * @property {string} [href] where it is done
+ * @property {string} [href] where to do it
  * @property {string} [button]
- * @property {boolean} [isBusy] whether it is being done
+ * @property {boolean} [isBusy] whether it is in progress
  */
 
-/** Names of the steps, in their order. */
+/** Names of the steps, in order. */
 export const STEPS = {
   videos: "Videos",
   clicks: "Clicks",
@@ -49,7 +49,7 @@ export function nextStep(project) {
     : "review";
   const isBusy = jobs.some((one) => one.kind === kind && ["running", "queued"].includes(one.state));
   if (isBusy) {
-    const why = "You can go on clicking meanwhile, and close the page.";
+    const why = "Meanwhile you can keep clicking, or close the page.";
     return { kind, isBusy, title: BUSY[kind], why, href: "#/jobs", button: "Watch" };
   }
   const todo = next?.video ?? videos[0]?.name;
@@ -69,7 +69,7 @@ const WORDS = {
   }),
   extract: ({ n_bare }) => ({
     title: "Compute features",
-    why: `What the model sees of a video. ${count(n_bare, "video")} without them, once for each.`,
+    why: `What the model sees, computed once per video. Still to do: ${count(n_bare, "video")}.`,
     href: "#/jobs/extract",
     button: "Features…",
   }),
@@ -81,7 +81,7 @@ const WORDS = {
   }),
   segment: () => ({
     title: "Segment all videos",
-    why: "The model finds the actions, also in the videos that nobody has clicked in.",
+    why: "The model finds the actions, even in videos that nobody has clicked in.",
     href: "#/jobs/segment",
     button: "Segment…",
   }),

@@ -1,6 +1,7 @@
 /**
- * What a hand is at: pressed and not let go of, or typed in and not yet entered. An element that is
- * replaced between press and release gets no click, and one that is typed in loses what was typed.
+ * What somebody is busy with: an element that is pressed and not yet released, or a field whose
+ * text is not yet entered. An element that is replaced between press and release gets no click, and
+ * a field that is replaced loses its text.
  */
 
 const TEXT = 'input[type="text"], input[type="number"], input:not([type]), textarea';
@@ -13,7 +14,8 @@ let typed = null;
 const waiting = new Map();
 
 /**
- * Does something to an element as soon as no hand is at anything in it; of several the last alone.
+ * Runs a task on an element as soon as nobody is pressing or typing in it. If several tasks wait
+ * for one element, only the last one runs.
  * @param {Element} element
  * @param {() => void} task
  */
@@ -23,7 +25,7 @@ export function whenFree(element, task) {
   else task();
 }
 
-/** The click that belongs to a release, and the change to what was typed, come first. */
+/** Uses a timeout: the click after a release, and the change after typing, come first. */
 function later() {
   if (waiting.size) {
     setTimeout(() => [...waiting].forEach(([element, task]) => whenFree(element, task)));
@@ -45,7 +47,7 @@ function listen(name, hear) {
 }
 
 listen("pointerdown", ({ target }) => {
-  // the list of a select takes the release for itself
+  // the list of a select swallows the release
   pressed = target instanceof HTMLSelectElement ? null : target;
 });
 listen("keydown", ({ key, target }) => {

@@ -3,7 +3,7 @@
 import { addressOf, get } from "./api.js";
 import { h } from "./dom.js";
 
-/** Dark blue over green to yellow; even steps look even. @param {number} value 0 to 1 */
+/** Dark blue through green to yellow; even steps look even. @param {number} value 0 to 1 */
 export function heat(value) {
   const stops = [[38, 12, 81], [52, 95, 141], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
   const place = Math.min(Math.max(value, 0), 0.9999) * (stops.length - 1);
@@ -37,8 +37,8 @@ export class HeatMap {
   }
 
   /**
-   * @param {{rows: number[][], start: number, end: number}} map values 0 to 255, a row a group of
-   *   features
+   * @param {{rows: number[][], start: number, end: number}} map values 0 to 255, one row per group
+   *   of features
    */
   #draw({ rows }) {
     const [width, height] = [rows[0].length, rows.length];

@@ -29,7 +29,7 @@ export function showHelp(classes) {
     h(
       "p",
       {},
-      "Play the video and press a class's key once in each action: anywhere in it, while it runs. ",
+      "Play the video and press a class's key once in each action; any moment of it will do. ",
       "The lane below shows at once where the actions may begin and end. ",
       "Train learns from the clicks of all videos; ",
       "Review shows you where the model is least sure.",

@@ -3,7 +3,7 @@
 /** @typedef {{start: number, end: number, label: string, id?: string}} Interval */
 
 /**
- * The last place whose value is at most `value`, or -1.
+ * The last index whose value is at most `value`, or -1.
  * @param {ArrayLike<number>} sorted
  * @param {number} value
  */
@@ -18,8 +18,8 @@ export function lastAtOrBefore(sorted, value) {
 }
 
 /**
- * Finds what is visible among thousands without looking at all of them. Segments of imported files
- * may overlap: the running maximum of the ends rises in any case, so it can be bisected.
+ * Finds what is visible among thousands without looking at all of them. Imported segments may
+ * overlap, but the running maximum of their ends never falls, so it can be bisected.
  */
 export class IntervalIndex {
   /** @param {Interval[]} items in order of their starts */
@@ -31,7 +31,7 @@ export class IntervalIndex {
     items.forEach((one, i) => (this.reach[i] = reach = Math.max(reach, one.end)));
   }
 
-  /** The places `[from, to)` that may touch a window. @param {number} start @param {number} end */
+  /** The indices `[from, to)` that may touch a window. @param {number} start @param {number} end */
   range(start, end) {
     const from = lastAtOrBefore(this.reach, start) + 1;
     return [from, Math.max(from, lastAtOrBefore(this.starts, end) + 1)];
@@ -50,7 +50,7 @@ export class IntervalIndex {
   }
 }
 
-/** Means of an even series over any stretch of time: by running sums, so that none costs more. */
+/** Means of an even series over any stretch of time. With running sums, all cost the same. */
 export class RunningMean {
   /** @param {number[]} values @param {number} step seconds from one to the next */
   constructor(values, step) {
@@ -59,7 +59,7 @@ export class RunningMean {
     for (let i = 0; i < values.length; i++) this.sums[i + 1] = this.sums[i] + values[i];
   }
 
-  /** Of at least one value; 0 outside of them. @param {number} start @param {number} end */
+  /** Of at least one value; 0 outside the series. @param {number} start @param {number} end */
   over(start, end) {
     const n = this.sums.length - 1;
     const first = Math.floor(start / this.step);
@@ -70,8 +70,8 @@ export class RunningMean {
 }
 
 /**
- * What spans leave of `[0, seconds)`.
- * @param {[number, number][] | null} spans in order, apart; null for everything
+ * The parts of `[0, seconds)` that no span covers.
+ * @param {[number, number][] | null} spans in order, not touching; null for everything
  * @param {number} seconds
  * @returns {[number, number][]}
  */
@@ -101,7 +101,7 @@ export function edges(events) {
 }
 
 /**
- * The next edge before or after a moment; null at the last one.
+ * The next edge before or after a moment; null if there is none.
  * @param {Float64Array} sorted
  * @param {number} seconds
  * @param {number} direction -1 or 1
@@ -136,12 +136,12 @@ export function carve(segments, start, end) {
 }
 
 /**
- * The changes that move one edge of a segment; a neighbour that touches it there comes along.
+ * The changes that move one edge of a segment; a neighbour that touches it there moves along.
  * @param {(Interval & {id: string})[]} segments in order
  * @param {string} id
  * @param {"start" | "end"} edge
  * @param {number} to
- * @param {number} shortest what must be left of each
+ * @param {number} shortest what must remain of each
  */
 export function moveEdge(segments, id, edge, to, shortest) {
   const place = segments.findIndex((one) => one.id === id);

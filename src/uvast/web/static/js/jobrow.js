@@ -1,4 +1,4 @@
-/** One job of the list. News come every second: only what they change is changed. */
+/** One job of the list. News arrives every second, so only what has changed is updated. */
 
 import { chart } from "./chart.js";
 import { h, renew, textButton } from "./dom.js";
@@ -70,7 +70,7 @@ export class JobRow {
   }
 }
 
-/** Leaves a text that is the same alone, with what is selected in it. */
+/** Leaves an unchanged text alone, so that a selection in it survives. */
 function write(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }

@@ -11,14 +11,14 @@ import { count } from "./times.js";
 export class JobsView {
   /**
    * @param {import("./store.js").Store} store
-   * @param {string[]} path what to open at once
+   * @param {string[]} path the plan to open at once
    * @param {import("./notices.js").Notices} notices
    */
   constructor(store, [first], notices) {
     Object.assign(this, { store, notices, first });
     /** @type {Map<number, any>} jobs with their curves */
     this.whole = new Map();
-    /** @type {Map<number, number>} which question about a job the last answer was to */
+    /** @type {Map<number, number>} which request the last answer about a job belongs to */
     this.answered = new Map();
     this.asked = 0;
     /** @type {number | null | undefined} the job that somebody opened; undefined: the newest */
@@ -26,7 +26,7 @@ export class JobsView {
     /** @type {Map<number, JobRow>} */
     this.rows = new Map();
     this.list = h("div", { class: "job-list" });
-    this.none = h("p", { class: "hint" }, "Nothing was started yet.");
+    this.none = h("p", { class: "hint" }, "Nothing has been started yet.");
     this.runs = h("div", { class: "runs" });
     this.steps = h("div", { class: "steps" });
     this.element = h(
@@ -65,7 +65,7 @@ export class JobsView {
     await this.store.load().catch(() => {});
   }
 
-  /** The page about a model, or the plan to write it. */
+  /** Opens the report of a model, or the plan to write it. */
   #report(run) {
     const number = run.name.replace(/\D/g, "");
     const written = (job) => job.kind === "report" && job.state === "done" && job.output === number;
@@ -76,7 +76,7 @@ export class JobsView {
     }
   }
 
-  /** News do not take away a button that somebody is pressing. */
+  /** Skips the update while somebody is pressing a button: it would be replaced. */
   #later() {
     if (!this.list.matches(":active")) this.update();
   }
@@ -84,7 +84,7 @@ export class JobsView {
   async #fetch(number) {
     const question = ++this.asked;
     const job = await get(`/api/jobs/${number}`).catch(() => null);
-    if (job && question > (this.answered.get(number) ?? 0)) { // a later one may be quicker
+    if (job && question > (this.answered.get(number) ?? 0)) { // a later answer may arrive first
       this.answered.set(number, question);
       this.whole.set(number, job);
     }
@@ -102,7 +102,7 @@ export class JobsView {
     const shown = this.#shown;
     if (shown && !this.whole.has(shown)) this.#fetch(shown);
     this.none.hidden = jobs.length > 0;
-    for (const one of jobs.toReversed()) { // the newest comes first, and last into the list
+    for (const one of jobs.toReversed()) { // each new row goes on top, so the newest comes last
       const row = this.rows.get(one.number) ?? this.#newRow(one.number);
       row.update(this.#newest(one), one.number === shown);
     }
@@ -111,14 +111,14 @@ export class JobsView {
     ));
   }
 
-  /** The job whose details are shown: what somebody opened, else what runs, else the newest. */
+  /** The job whose details are shown: the opened one, else the running one, else the newest. */
   get #shown() {
     const { jobs } = this.store.project;
     const first = jobs.find((one) => one.state === "running") ?? jobs[0];
     return this.opened === undefined ? first?.number : this.opened;
   }
 
-  /** What can be started, and how far the project is with it. */
+  /** What can be started, and how far along the project is. */
   #step(kind, fact, isNext) {
     const [title, about] = KINDS[kind];
     return h(
@@ -135,7 +135,7 @@ export class JobsView {
     );
   }
 
-  /** What is known of a job: its own news are quicker than the list, until its state changes. */
+  /** What is known of a job: its own news is fresher than the list, until its state changes. */
   #newest(one) {
     const whole = this.whole.get(one.number);
     return whole?.state === one.state ? { ...one, ...whole } : { ...whole, ...one };
@@ -176,7 +176,7 @@ export class JobsView {
   }
 }
 
-/** How far a project is with each kind of work. @param {any} project */
+/** How far along a project is with each kind of work. @param {any} project */
 function factsOf({ videos, runs }) {
   const n = (holds) => videos.filter(holds).length;
   const of = (number, what) => (

@@ -1,4 +1,4 @@
-/** Names of keys, and the keys that everybody may choose; this browser remembers them. */
+/** Names of keys, and the keys that people have chosen, which this browser remembers. */
 
 import { COMMANDS } from "./commands.js";
 import { recall, remember } from "./memory.js";
@@ -6,8 +6,8 @@ import { recall, remember } from "./memory.js";
 const ARE_MADE_WITH_SHIFT = /^[^a-z0-9]$/i;
 
 /**
- * What is meant by a key with Alt. On a Mac that key makes signs: `ß` is S again, while those that
- * German keyboards have nowhere else, such as `[`, mean themselves.
+ * What a key pressed with Alt means. On a Mac, Alt (Option) types symbols: `ß` counts as S again,
+ * but symbols that German keyboards have nowhere else, such as `[`, mean themselves.
  * @param {KeyboardEvent} event
  * @returns {{key: string, alt: boolean}}
  */
@@ -18,13 +18,13 @@ function withoutOption({ key, code, altKey }) {
 }
 
 /**
- * The name of a key press: `a`, `Shift+B`, `Ctrl+z`, `Space`. Signs such as `?` have no Shift of
- * their own, because keyboards differ in where they put them.
+ * The name of a key press: `a`, `Shift+B`, `Ctrl+z`, `Space`. Symbols such as `?` are named
+ * without Shift, because each keyboard puts them elsewhere.
  * @param {KeyboardEvent} event
  */
 export function keyName(event) {
   const { key: sign, alt } = withoutOption(event);
-  const letter = /^[a-z]$/i.test(sign); // Caps Lock is no Shift
+  const letter = /^[a-z]$/i.test(sign); // Caps Lock is not Shift
   const cased = event.shiftKey ? sign.toUpperCase() : sign.toLowerCase();
   const key = sign === " " ? "Space" : letter ? cased : sign;
   if (["Shift", "Control", "Alt", "Meta"].includes(key)) return "";
@@ -55,7 +55,7 @@ export function commandOf(name) {
   return COMMANDS.find((one) => all[one.id].includes(name)) ?? null;
 }
 
-/** What a button of a command says. @param {string} id */
+/** The label of a command's button. @param {string} id */
 export function titleOf(id) {
   const { title } = COMMANDS.find((one) => one.id === id);
   return `${title} (${bindings()[id].map(keyText).join(" or ")})`;
@@ -64,7 +64,7 @@ export function titleOf(id) {
 /**
  * Gives a command another key.
  * @param {string} id @param {string} key
- * @param {{name: string, key: string}[]} classes with Shift, their keys relabel
+ * @param {{name: string, key: string}[]} classes whose keys relabel with Shift
  * @returns {string | null} the command or class that has the key already; nothing is changed then
  */
 export function rebind(id, key, classes) {
@@ -81,7 +81,7 @@ export function resetKeys() {
   remember("keys", {});
 }
 
-/** As people read it. @param {string} name */
+/** A key's name as people read it. @param {string} name */
 export function keyText(name) {
   const names = {
     ArrowLeft: "←",
@@ -99,13 +99,13 @@ export function keyText(name) {
 }
 
 /**
- * Whether somebody is writing, or a dialog is open, so that keys mean themselves.
+ * Whether a key is not a command: somebody is typing, a dialog is open, or it presses a button.
  * @param {KeyboardEvent} event
  */
 export function isWriting(event) {
   if (document.querySelector("dialog[open]")) return true;
   const target = /** @type {HTMLElement} */ (event.target);
-  if (target.closest?.("dialog")) return false; // a closed one keeps the keyboard for a moment
+  if (target.closest?.("dialog")) return false; // a closed one keeps the focus for a moment
   if (target.closest?.("input:not([type=range]):not([type=checkbox]), textarea, select")) {
     return true;
   }

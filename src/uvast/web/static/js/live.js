@@ -1,13 +1,13 @@
 /**
- * News from the server: a stream of events that comes back by itself after a break. A tab that
- * nobody sees has none: a browser has six connections to a host, and a seventh tab would get none.
+ * News from the server: a stream of events that reconnects by itself. A hidden tab closes its
+ * stream: a browser has six connections per host, and a seventh tab would get none.
  */
 
 const SECONDS_TO_RETRY = 3;
 
 /**
  * @param {(news: any) => void} onnews
- * @param {(connected: boolean) => void} onconnection true at every begin: what was before is missed
+ * @param {(connected: boolean) => void} onconnection true at every start: earlier news was missed
  */
 export function listen(onnews, onconnection) {
   let [stream, timer] = [null, 0];

@@ -1,4 +1,4 @@
-/** The page: views by the address, keys to commands, and the bar on top. */
+/** The page: picks the view by the address, turns keys into commands, holds the top bar. */
 
 import { AnnotateView } from "./annotate.js";
 import { ask, closeMenu } from "./asking.js";
@@ -30,7 +30,7 @@ class Page {
     this.author = textButton(
       "",
       () => this.#askAuthor(),
-      { class: "quiet author", title: "Your name stands at each of your changes" },
+      { class: "quiet author", title: "Your name is saved with each of your changes" },
     );
     this.main = h("main", { tabindex: "-1" });
     this.store.present = () => this.view?.workspace?.name;
@@ -68,7 +68,7 @@ class Page {
     this.#route();
   }
 
-  /** @returns {Promise<boolean>} whether the project is there */
+  /** @returns {Promise<boolean>} whether the project has loaded */
   async #load() {
     try {
       await this.store.load();
@@ -93,7 +93,7 @@ class Page {
     ).length;
     this.badge.textContent = String(running);
     this.badge.hidden = !running;
-    for (const link of this.links) { // news come while somebody presses one
+    for (const link of this.links) { // changed in place: somebody may be pressing one
       const { view } = link.dataset;
       link.href = view === "annotate" && last ? annotateAddress(last) : `#/${view}`;
       link.hidden = view === "annotate" && !last;
@@ -117,7 +117,7 @@ class Page {
     if (view === "annotate") this.last = path[0];
     this.view = new VIEWS[view](this.store, path, this.notices);
     fill(this.main, this.view.element);
-    // from here on Enter and Space are the view's
+    // from here on, Enter and Space belong to the view
     if (this.nav.contains(document.activeElement)) this.main.focus({ preventScroll: true });
     this.#head();
     await this.view.mount?.();
@@ -126,7 +126,7 @@ class Page {
   async #askAuthor() {
     const name = await ask(
       "Your name",
-      { value: this.store.author, label: "It stands at each of your changes", okay: "Save" },
+      { value: this.store.author, label: "It is saved with each of your changes", okay: "Save" },
     );
     if (name !== null) this.store.author = name.trim();
   }
@@ -145,7 +145,7 @@ class Page {
     if (isWriting(event)) return;
     const name = keyName(event);
     const command = commandOf(name);
-    if (command?.id === "accept" && event.repeat) return; // each one is a look
+    if (command?.id === "accept" && event.repeat) return; // each one needs a look
     const done = command ? this.#command(command.id) : this.#classKey(event, name);
     if (done) event.preventDefault();
   }

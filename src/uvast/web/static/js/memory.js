@@ -14,6 +14,6 @@ export function remember(name, value) {
   try {
     localStorage.setItem(`uvast.${name}`, JSON.stringify(value));
   } catch {
-    // full or forbidden: it works without
+    // full or forbidden: the page works without it
   }
 }

@@ -1,4 +1,4 @@
-/** What went wrong, in words, where it is seen: bars for what needs an answer, notes that pass. */
+/** Messages to the user: bars for what needs an answer, notes that disappear by themselves. */
 
 import { fill, h, textButton } from "./dom.js";
 import { count } from "./times.js";
@@ -24,7 +24,7 @@ export class Notices {
     });
   }
 
-  /** Says something that passes. @param {string} sentence @param {string} [kind] */
+  /** Shows a note that disappears by itself. @param {string} sentence @param {string} [kind] */
   note(sentence, kind = "") {
     const note = h("div", { class: `notice note ${kind}` }, sentence);
     this.notes.append(note);
@@ -32,7 +32,7 @@ export class Notices {
     setTimeout(() => note.remove(), (kind === "short" ? 2 : SECONDS) * 1000);
   }
 
-  /** What happened elsewhere is named: it is not seen here. */
+  /** Names the videos if the change is not visible here. */
   #turned({ what, kind, videos }) {
     const names = Object.keys(videos);
     const isHere = !names.length || names.includes(this.store.present());
@@ -49,7 +49,7 @@ export class Notices {
     fill(
       bar,
       h("span", {}, `${sentence}. Your change was not made.`),
-      again && textButton("Make it all the same", () => (bar.remove(), again())),
+      again && textButton("Make it anyway", () => (bar.remove(), again())),
       textButton("Leave it", () => bar.remove()),
     );
     this.conflicts.append(bar);
@@ -71,8 +71,8 @@ export class Notices {
       h(
         "span",
         {},
-        "The app does not answer. Is it still running in its terminal? ",
-        "The page goes on by itself when it is back.",
+        "The app is not responding. Is it still running in its terminal? ",
+        "This page reconnects by itself.",
       ),
     );
     this.trouble.hidden = !error && connected;

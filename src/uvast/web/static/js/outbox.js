@@ -1,13 +1,13 @@
 /**
- * Changes on their way to the server, one after the other. What it has not acknowledged stays here,
- * is shown as pending and sent again (by its key the server knows it); nothing is dropped without a
- * sentence.
+ * Changes on their way to the server, one at a time. What the server has not acknowledged stays
+ * here, is shown as pending and is sent again (the server recognises it by its key). Nothing is
+ * dropped without telling the user.
  */
 
 import { ApiError } from "./api.js";
 
 const SECONDS_TO_RETRY = [1, 2, 4, 8, 15];
-/** Tries of what the server stumbles over, before what waits behind it has its turn. */
+/** How often to try a change that makes the server fail, before the next one gets its turn. */
 const TRIES_OF_A_FAULT = 3;
 
 /**
@@ -16,7 +16,7 @@ const TRIES_OF_A_FAULT = 3;
  * @property {(answer: any) => void} done
  * @property {(error: ApiError) => void} refused
  * @property {string} [video]
- * @property {boolean} [isOnce] whether the server would do it twice if it came twice
+ * @property {boolean} [isOnce] whether the server would do it twice if it arrived twice
  */
 
 export class Outbox {
@@ -45,17 +45,17 @@ export class Outbox {
     return this.parcels.length;
   }
 
-  /** Whether something of a video is not acknowledged. @param {string} video */
+  /** Whether a video has unacknowledged changes. @param {string} video */
   holds(video) {
     return this.parcels.some((one) => one.video === video);
   }
 
-  /** Waits until everything is acknowledged or refused; not for a server that does not answer. */
+  /** Waits until everything is acknowledged or refused, but not for a server that is down. */
   async settled() {
     await this.working;
   }
 
-  /** Does not wait for the next try. */
+  /** Tries again at once. */
   retry() {
     clearTimeout(this.timer);
     this.#begin();
@@ -75,7 +75,7 @@ export class Outbox {
     this.onchange(this);
   }
 
-  /** @param {Parcel} parcel @returns {Promise<boolean>} whether the next one has its turn */
+  /** @param {Parcel} parcel @returns {Promise<boolean>} whether the next one gets its turn */
   async #deliver(parcel) {
     let answer;
     try {
@@ -96,7 +96,7 @@ export class Outbox {
     return true;
   }
 
-  /** Whoever fails to listen does not hold the others up. */
+  /** A callback that throws does not hold up the others. */
   #tell(call) {
     try {
       call();

@@ -36,7 +36,7 @@ export function paintOverlay(context, scene, view, head) {
 }
 
 /**
- * The scroll bar: which part of the video is seen.
+ * The scroll bar: which part of the video is visible.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./scene.js").Scene} scene
  * @param {View} view
@@ -64,7 +64,7 @@ function paintHead(context, colours, x, height) {
   context.fill();
 }
 
-/** A suggested segment, or one that is open, in the lane it would be in. */
+/** A suggested segment, or one that is still open, in the lane of labels. */
 function paintDraft(context, scene, view) {
   const lane = scene.lanes.find((one) => one.name === "labels");
   const { label, start, end } = scene.draft;

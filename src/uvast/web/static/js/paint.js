@@ -14,7 +14,7 @@ const BAND_STEP = 4;
 const JOINED = 2;
 
 /**
- * Everything but what moves over them.
+ * Draws everything except what moves over the lanes.
  * @param {CanvasRenderingContext2D} context
  * @param {Scene} scene
  * @param {View} view
@@ -36,7 +36,7 @@ export function paintLanes(context, scene, view) {
 
 const HINTS = {
   clicks: "No clicks yet: play, and press a class's key in each action",
-  labels: "No labels yet: striped is what nobody has looked at",
+  labels: "No labels yet: stripes mark what nobody has looked at",
   pseudo: "Actions from your clicks appear here, between labels",
 };
 
@@ -44,7 +44,7 @@ function isEmpty(content) {
   return (content?.items ?? content)?.length === 0;
 }
 
-/** What a lane is for, as long as nothing is in it. */
+/** Says what an empty lane is for. */
 function paintHint(context, lane, colours) {
   if (!HINTS[lane.name]) return;
   const middle = lane.top + lane.height / 2;
@@ -92,7 +92,7 @@ function paintStrip(context, lane, scene, view) {
       const x = toX(view, tile.start + i * length);
       const width = toX(view, tile.start + (i + 1) * length) - x;
       if (x > view.width || x + width < 0) continue;
-      // the picture covers its place; what is too much is cut off evenly
+      // the picture fills its place; what is too much is cut off evenly
       const scale = Math.max(width / wide, lane.height / tall);
       const cutWide = width / scale;
       const cutTall = lane.height / scale;
@@ -116,7 +116,7 @@ function paintLabels(context, lane, scene, view) {
   paintSegments(context, lane, scene, view);
 }
 
-/** Stripes; stretches that nearly touch are painted as one, the segments come over them. */
+/** Stripes. Stretches that nearly touch are painted as one; segments are painted over them. */
 function paintUnlabelled(context, lane, { unlabelled, hatch }, view) {
   const [from, to] = unlabelled.range(view.start, view.end);
   context.fillStyle = hatch;
@@ -138,7 +138,7 @@ function paintSegments(context, lane, scene, view) {
   paintBlocks(context, lane, scene[lane.name], style, view);
 }
 
-/** How sure the model is: a filled curve, the mean of what falls on a few pixels. */
+/** How sure the model is: a filled curve, each point the mean over a few pixels. */
 function paintBand(context, lane, { band, colours }, view) {
   const bottom = lane.top + lane.height;
   const perPixel = (view.end - view.start) / view.width;

@@ -51,7 +51,7 @@ export class ClassPanel {
   #row(one, n, on) {
     const does = this.workspace.hints
       ? "drop it here; with Shift, relabel what is selected"
-      : "what is selected becomes this";
+      : "relabel what is selected";
     const row = button(
       `${one.name}: ${does}`,
       (event) => this.choose(one.name, event),
@@ -70,7 +70,7 @@ const HINTS = {
   clicks: "Play, and press a class's key once in each action.",
   segments: "Press a class's key where an action begins, and again where it ends.",
 };
-const REVIEW_HINT = "Choose a segment of the list, or of the timeline.";
+const REVIEW_HINT = "Choose a segment in the list or on the timeline.";
 const SUGGESTED = {
   prediction: "Model's segment",
   pseudo: "Segment from clicks",
@@ -78,7 +78,7 @@ const SUGGESTED = {
 };
 
 const ALL_SEEN = "I looked at all of it: gaps are background";
-const ALL_CLICKED = "Every action of this video has a click";
+const ALL_CLICKED = "Every action in this video has a click";
 
 /** What is selected, and what can be done with it. */
 export class Inspector {
@@ -112,7 +112,7 @@ export class Inspector {
       { "aria-label": "Class of what is selected" },
       names.map((name) => h("option", { value: name, selected: name === one.label }, name)),
     );
-    let byMouse = false; // :focus-visible does not tell, of a choice
+    let byMouse = false; // :focus-visible does not tell for a select
     choice.addEventListener("pointerdown", () => (byMouse = true));
     choice.addEventListener("keydown", () => (byMouse = false));
     choice.addEventListener("change", () => {
@@ -184,7 +184,8 @@ export class VideoPanel {
       shown.reviewed && "reviewed",
     ].filter(Boolean);
     const title = h("span", { class: "times" }, facts.join(", ") || "nothing yet");
-    const hint = "Edges halfway between clicks. With features they follow the video: see Train.";
+    const hint =
+      "Edges are halfway between clicks. With features, they follow the video: see Train.";
     return [
       h("header", {}, h("h2", {}, "Video"), title),
       h("div", { class: "column" }, this.#origins(shown.origin), this.#checks(shown)),
@@ -202,8 +203,8 @@ export class VideoPanel {
     const click = () => this.#change({ do: "clicks_from", from: origin });
     if (origin === "pseudo") return textButton("Accept segments from clicks", accept);
     return [
-      textButton("Accept all of the model", accept),
-      textButton("Model's segments to clicks", click),
+      textButton("Accept all of the model's segments", accept),
+      textButton("Turn the model's segments into clicks", click),
     ];
   }
 

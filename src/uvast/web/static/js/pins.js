@@ -1,4 +1,4 @@
-/** The clicks of the timeline: pins with the key of their class, each kind drawn once. */
+/** The clicks on the timeline: pins with the key of their class, each kind drawn once. */
 
 import { FONT } from "./blocks.js";
 import { toX } from "./geometry.js";
@@ -12,9 +12,9 @@ const MARGIN = 1;
 /** @typedef {import("./geometry.js").View} View */
 /** @typedef {import("./scene.js").Scene} Scene */
 
-/** Pictures of pins, which cost less than their outlines and letters every time. */
+/** Pictures of pins: cheaper than drawing their outlines and letters every time. */
 export class Pins {
-  /** @param {number} dots a pixel of the page */
+  /** @param {number} dots device pixels per CSS pixel */
   constructor(dots) {
     this.dots = dots;
     /** @type {Map<string, ImageBitmap>} */
@@ -51,8 +51,8 @@ function draw(pen, height, look, key) {
 }
 
 /**
- * One pin a click. Where clicks are dense, one in each pin's width; the others are thin lines. The
- * places of the widths are fixed in time, so that panning does not make pins jump.
+ * One pin per click. Where clicks are dense, one per pin's width; the others are thin lines. The
+ * places for pins are fixed in time, so that pins do not jump while panning.
  * @param {CanvasRenderingContext2D} context
  * @param {Lane} lane
  * @param {Scene} scene
@@ -88,7 +88,7 @@ function paintPin(context, lane, scene, click, x) {
   context.drawImage(picture, left, lane.top, picture.width / dots, picture.height / dots);
 }
 
-/** The click that is selected, over the playhead, which often stands there. */
+/** Draws the selected click over the playhead, which is often at the same place. */
 export function paintChosenPin(context, scene, view) {
   const click = scene.chosen;
   if (!click) return;

@@ -1,4 +1,4 @@
-/** What can be done in the background: options, the plan in sentences, and the start. */
+/** Work in the background: its options, the plan in sentences, and the start. */
 
 import { LONG, post } from "./api.js";
 import { dialog } from "./asking.js";
@@ -9,7 +9,7 @@ export const KINDS = {
   extract: ["Features", "What the model sees of each video. Needed once for every video."],
   train: ["Train", "Learns from the clicks or segments of all videos."],
   segment: ["Segment", "Finds the actions in all videos with the newest model."],
-  report: ["Report", "One page about a model: scores, pictures, where it errs."],
+  report: ["Report", "One page about a model: scores, pictures, where it goes wrong."],
 };
 
 const LABELS = {
@@ -22,11 +22,11 @@ const LABELS = {
 const SUPERVISIONS = [
   ["", "What most videos have"],
   ["timestamps", "Clicks; segments count as clicks"],
-  ["full", "Segments alone"],
+  ["full", "Segments only"],
 ];
 
 const EXTRACTORS = [
-  ["", "Its own choice"],
+  ["", "Choose automatically"],
   ["pixels", "Pixels: fast, rough"],
   ["appearance", "Appearance: objects and places"],
   ["i3d", "I3D: movements, slow"],
@@ -42,7 +42,7 @@ const EXTRACTORS = [
 function options(kind, project) {
   if (kind === "extract") return { extractor: select("Extractor", EXTRACTORS) };
   if (kind === "train") {
-    const own = { placeholder: "its own choice", "aria-label": "Epochs" };
+    const own = { placeholder: "automatic", "aria-label": "Epochs" };
     return {
       supervision: select("Learn from", SUPERVISIONS),
       epochs: h("input", { type: "number", min: 1, step: 1, ...own }),
@@ -52,7 +52,7 @@ function options(kind, project) {
   return { run: select("Model", [["", "The newest"], ...finished]) };
 }
 
-/** What was chosen, as the server takes it. */
+/** The chosen options in the form that the server accepts. */
 function chosen(fields) {
   const values = Object.entries(fields).filter(([, input]) => input.value);
   const typed = (input) => (input.type === "number" ? Number(input.value) : input.value);
@@ -60,11 +60,11 @@ function chosen(fields) {
 }
 
 /**
- * Says what would be done, before it is done.
+ * Shows what a job would do before it starts.
  * @param {import("./store.js").Store} store
  * @param {string} kind
  * @param {(job: any) => void} started
- * @param {string} [run] the model to begin with
+ * @param {string} [run] the model that is chosen at first
  */
 export function openPlan(store, kind, started, run = "") {
   const fields = options(kind, store.project);

@@ -2,7 +2,7 @@
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
 const SECONDS_TO_SHOW = 0.6;
-/** Shares of the way through a frame to try in turn. */
+/** How far into a frame to seek, tried in turn. */
 const TRIES = [0.5, 0.3, 0.7];
 
 /**
@@ -22,7 +22,7 @@ class Transport {
     this.loop = null;
   }
 
-  /** Whether the frame that was asked for is the one that is seen. */
+  /** Whether the wanted frame is the one on screen. */
   get settled() {
     return true;
   }
@@ -54,7 +54,7 @@ class Transport {
     this.onchange();
   }
 
-  /** J and L: again for faster. @param {number} direction */
+  /** J and L: each further press doubles the speed. @param {number} direction */
   shuttle(direction) {
     const back = direction < 0;
     const same = this.playing && this.backwards === back;
@@ -81,7 +81,7 @@ class Transport {
     this.onchange();
   }
 
-  /** Back to the begin of the loop when its end is reached, or that of the video. */
+  /** Jumps back to the start of the loop at its end, or at the end of the video. */
   turnBack(seconds = this.seconds) {
     if (!this.loop) return;
     const { start } = this.loop;
@@ -175,7 +175,7 @@ export class VideoPlayer extends Transport {
     }
   }
 
-  /** Goes to the wanted frame; whoever seeks faster than pictures come only gets the last one. */
+  /** Goes to the wanted frame. If seeks come faster than pictures, only the last one is shown. */
   async #chase() {
     this.chasing = true;
     while (this.wanted !== null) {
@@ -239,7 +239,7 @@ export class VideoPlayer extends Transport {
   }
 }
 
-/** Keeps time where there is no video: features alone. */
+/** Keeps time where no video plays: for features, or single pictures. */
 export class SilentPlayer extends Transport {
   close() {
     this.playing = this.backwards = false;

@@ -9,7 +9,7 @@ import { clock, count } from "./times.js";
 import { isOf, Workspace } from "./workspace.js";
 
 const MOST_SHOWN = 200;
-/** So many the server sends at most. */
+/** The server sends at most this many. */
 const MOST_SENT = 500;
 
 export class ReviewView {
@@ -20,7 +20,7 @@ export class ReviewView {
    */
   constructor(store, _path, notices) {
     Object.assign(this, { store, notices, queue: [], place: -1 });
-    /** @type {Map<string, any>} what the model said of the videos that were shown */
+    /** @type {Map<string, any>} the predictions of the videos when they were last shown */
     this.predictions = new Map();
     this.workspace = new Workspace(store, () => this.#panels(), false);
     this.classes = new ClassPanel(this.workspace, (label) => this.classKey(label));
@@ -67,13 +67,13 @@ export class ReviewView {
     if (this.queue.length) await this.#go(0);
     else {
       this.#nothing(
-        "The model has nothing to show yet. Train one, segment the videos, and come back.",
+        "There are no predictions yet. Train a model, segment the videos, and come back.",
       );
     }
     this.#score();
   }
 
-  /** Not all of it: the server sends the first few hundred. */
+  /** Only the first few hundred: the server does not send more. */
   #fetch() {
     return get("/api/review?order=unsure", LONG);
   }
@@ -99,7 +99,7 @@ export class ReviewView {
     fill(this.curve, chart(title, curvesOf(rounds), [0, 100]), known);
   }
 
-  /** Shows one of the queue. */
+  /** Shows a segment of the queue. */
   async #go(place) {
     const wanted = this.queue[place];
     if (!wanted) return;
@@ -127,7 +127,7 @@ export class ReviewView {
     else this.#more();
   }
 
-  /** What the server had not sent yet. */
+  /** Asks for what the server has not sent yet. */
   async #more() {
     if (this.isAsking) return;
     this.isAsking = true;
@@ -145,7 +145,7 @@ export class ReviewView {
     this.#go(next);
   }
 
-  /** Whether the model says of a video what it said when it was shown last. */
+  /** Whether a video's prediction is still the one that was last shown. */
   #isForeseen(name) {
     const { prediction } = this.store.documents.get(name).server;
     const isKnown = !this.predictions.has(name) || this.predictions.get(name) === prediction;
@@ -153,7 +153,7 @@ export class ReviewView {
     return isKnown;
   }
 
-  /** Whether all videos have other segments now. */
+  /** Whether a job has just given all videos new predictions. */
   #isNewPrediction({ job, state }) {
     const { jobs } = this.store.project;
     return state === "done" && jobs.find((one) => one.number === job)?.kind === "segment";
@@ -164,7 +164,10 @@ export class ReviewView {
     if (!this.#isForeseen(name)) this.#renew();
   }
 
-  /** The queue of the newest model; stays at its segment if that is still there, or corrected. */
+  /**
+   * Loads the queue of the newest model. Stays at the present segment if it is still there, or if
+   * somebody has corrected it.
+   */
   async #renew() {
     const mine = (this.renewing = {});
     await this.store.outbox.settled();
@@ -173,7 +176,7 @@ export class ReviewView {
     if (!found || !queue.length || workspace.isClosed || this.renewing !== mine) return;
     if (!found.length) {
       workspace.select(null);
-      this.#nothing("The newest model has no segment that nobody has looked at.");
+      this.#nothing("Every segment of the newest model has been looked at.");
       return;
     }
     const present = queue[place];
@@ -186,7 +189,10 @@ export class ReviewView {
     if (!(isSame && isReady) && !isCorrected) await this.#go(Math.max(0, this.place));
   }
 
-  /** Makes the suggestion a label, and goes on; if it was not that of the queue, back to it. */
+  /**
+   * Turns the suggestion into a label and goes on. If it was not the segment of the queue, goes
+   * back to that one.
+   */
   #accept() {
     const { workspace } = this;
     const { draft, isReady } = workspace;
@@ -210,7 +216,7 @@ export class ReviewView {
     if (this.workspace.isReady) this.workspace.change([{ do: "clicks_from", from: "prediction" }]);
   }
 
-  /** Ticks what is labelled in its middle, as the server does; undone or refused, no more. */
+  /** Ticks segments whose middle is labelled, as the server does; undo removes the tick. */
   #tick(name) {
     const { events, reviewed } = this.store.documents.get(name).shown;
     const labels = new IntervalIndex(events.filter((one) => one.end !== null));
@@ -294,7 +300,7 @@ function nameOf({ video, segment }) {
   return `${segment.start} ${segment.end} ${video}`;
 }
 
-/** One curve a score. @param {{round: number, scores: Record<string, number> | null}[]} rounds */
+/** One curve per score. @param {{round: number, scores: Record<string, number> | null}[]} rounds */
 function curvesOf(rounds) {
   const curves = {};
   for (const { round, scores } of rounds) {

@@ -1,4 +1,4 @@
-/** What the timeline holds, in order and indexed; worked out again only where it has changed. */
+/** What the timeline holds, in order and indexed; recomputed only where it has changed. */
 
 import { Looks, PixelRow } from "./blocks.js";
 import { hatching, mixed, palette } from "./colours.js";
@@ -14,7 +14,7 @@ export class Scene {
     /** @type {any[]} */
     this.clicks = [];
     this.clickTimes = new Float64Array(0);
-    /** the click that is selected */
+    /** the selected click */
     this.chosen = null;
     this.labels = this.pseudo = this.prediction = this.unlabelled = new IntervalIndex([]);
     /** @type {RunningMean | null} how sure the model is */
@@ -88,7 +88,7 @@ export class Scene {
     this.looks = Object.fromEntries(Object.keys(STRENGTHS).map((name) => [name, looks(name)]));
   }
 
-  /** The names of the lanes that there is something for. */
+  /** The names of the lanes that have something to show. */
   get names() {
     return [
       "ruler",
@@ -101,7 +101,7 @@ export class Scene {
     ].filter(Boolean);
   }
 
-  /** @param {string[]} names @returns {boolean} whether they are others than before */
+  /** @param {string[]} names @returns {boolean} whether they have changed */
   lay(names) {
     if (names.join() === this.lanes.map((one) => one.name).join()) return false;
     this.lanes = lanes(names);

@@ -1,5 +1,5 @@
 /**
- * What is seen of a video: itself, the server's pictures while a proxy is made, or its features.
+ * What a video looks like: itself, the server's pictures while a proxy is made, or its features.
  */
 
 import { addressOf, getBytes, post } from "./api.js";
@@ -8,14 +8,14 @@ import { FrameTable } from "./frames.js";
 import { HeatMap } from "./heat.js";
 import { SilentPlayer, VideoPlayer } from "./player.js";
 
-const NOT_PLAYED = "This browser does not play the video; these are single pictures.";
-const NOT_EXACT = "Frames are counted at an even rate until you load the page again";
-const CUT_OFF = "The video was cut off; these are single pictures until the app answers again.";
+const NOT_PLAYED = "This browser cannot play the video, so you see single pictures.";
+const NOT_EXACT = "Frames are counted at an even rate until you reload the page";
+const CUT_OFF = "The connection was lost; you see single pictures until the app responds again.";
 
 export class Screen {
   /**
    * @param {import("./store.js").Store} store
-   * @param {() => void} onchange when the frame or the playing changes
+   * @param {() => void} onchange when the frame changes, or playing starts or stops
    */
   constructor(store, onchange) {
     this.store = store;
@@ -32,7 +32,7 @@ export class Screen {
     this.stopListening?.();
   }
 
-  /** Whether the player is the one of the video that was shown last. */
+  /** Whether the player belongs to the video that was shown last. */
   get isReady() {
     return Boolean(this.player) && this.player.table === this.table;
   }
@@ -58,7 +58,7 @@ export class Screen {
     });
   }
 
-  /** The moments of the frames: from the server, or even ones, which it says. */
+  /** The times of the frames: from the server, else at an even rate and with a notice. */
   async #tableOf(state) {
     if (!state.has_video) return evenTable(state);
     try {
@@ -70,7 +70,7 @@ export class Screen {
     return evenTable(state);
   }
 
-  /** Another player, which goes on where the last one of this video was. */
+  /** Makes another player, which continues where this video's last one was. */
   #replace(build) {
     const { table, frame, rate, loop } = this.player ?? {};
     this.player?.close();
@@ -112,7 +112,7 @@ export class Screen {
     );
   }
 
-  /** Single pictures in place of the video; until the app is back, if it only was away. */
+  /** Shows single pictures instead of the video; until the app is back, if that was the reason. */
   #failed(state, video) {
     const isAway = video.error?.code === MediaError.MEDIA_ERR_NETWORK || !this.store.connected;
     this.#replace(() => this.#pictures(state, isAway ? CUT_OFF : NOT_PLAYED));
@@ -163,7 +163,7 @@ export class Screen {
     else this.#proxy(state, message);
   }
 
-  /** Asks for a proxy, and tells how far it is. */
+  /** Asks for a proxy and shows its progress. */
   async #proxy(state, message) {
     const bar = h("progress", { max: 1, "aria-label": "Progress of the copy" });
     const again = textButton("Make the copy again", () => start());
@@ -194,23 +194,23 @@ export class Screen {
       if (news.progress !== null && news.progress !== undefined) bar.value = news.progress;
       if (news.state === "done") await this.store.refetch(state.name).catch(() => {});
     });
-    this.onproxy = (proxy) => { // comes with the state of the video, also after a break
+    this.onproxy = (proxy) => { // comes with the video's state, also after a reconnection
       const isOver = proxy?.state === "failed" || proxy?.state === "cancelled";
       if (!isOver || proxy.job !== number || failure === number) return;
       failure = number;
-      failed(proxy.error ?? "the view Train shows its log.");
+      failed(proxy.error ?? "see its log under Train.");
     };
     this.onproxy(state.proxy);
     if (failure === null) await start();
   }
 
-  /** As wide as it may be without cropping. @param {any} state */
+  /** Makes the screen as wide as possible without cropping. @param {any} state */
   shape(state) {
     setStyle(this.element, { "--shape": String((state.width || 16) / (state.height || 9)) });
   }
 }
 
-/** Frames as if each were as long as the others. */
+/** A table of frames of equal length. */
 function evenTable(state) {
   const seconds = state.seconds ?? 0;
   const rate = state.frames_per_second || 25;

@@ -1,6 +1,6 @@
 /**
- * What the page knows: the project and the videos that are open, as the server acknowledged them.
- * The server tells what is new step by step; who misses a step asks.
+ * What the page knows: the project and the open videos, as the server has acknowledged them. The
+ * server announces changes step by step; after a missed step the page asks.
  */
 
 import { addressOf, ApiError, get, LONG, newKey, post } from "./api.js";
@@ -23,18 +23,18 @@ export class Store {
     this.listeners = new Map();
     this.outbox = new Outbox(() => this.tell("status"));
     this.uploads = new Uploads(this);
-    /** @type {() => string | undefined} the video that is looked at */
+    /** @type {() => string | undefined} the video on screen */
     this.present = () => undefined;
     this.connected = false;
     this.loads = 0;
     this.loaded = 0;
-    /** @type {Map<string, any>} the newest rows of the list that were heard of */
+    /** @type {Map<string, any>} the newest rows of the list of videos, from the news */
     this.rows = new Map();
   }
 
   /**
-   * Calls back on news of a topic: project, video, job, status, note, problem.
-   * @returns {() => void} to stop it
+   * Calls a listener on news of a topic: project, video, job, status, note, problem.
+   * @returns {() => void} stops it
    */
   on(topic, listener) {
     const all = this.listeners.get(topic) ?? new Set();
@@ -56,7 +56,7 @@ export class Store {
     this.tell("project");
   }
 
-  /** The class with a name; one that nobody defined is grey. @param {string} name */
+  /** The class with a name; grey if nobody has defined it. @param {string} name */
   classOf(name) {
     this.byName ??= new Map(this.project.classes.map((one) => [one.name, one]));
     return this.byName.get(name) ?? { name, colour: "#8a8f98", key: "", background: false };
@@ -65,14 +65,14 @@ export class Store {
   async load() {
     const number = ++this.loads;
     const project = await get("/api/project");
-    if (number < this.loaded) return; // a later one was quicker
+    if (number < this.loaded) return; // a later answer arrived first
     this.loaded = number;
     this.project = this.#withRows(project);
     this.byName = null;
     this.tell("project");
   }
 
-  /** With the rows that are newer than the answer: news may overtake it. */
+  /** Puts in the rows that are newer than the answer: news may overtake it. */
   #withRows(project) {
     const newer = (one) => {
       const row = this.rows.get(one.name);
@@ -82,7 +82,7 @@ export class Store {
   }
 
   /**
-   * Where a click would teach most, with all changes of this page counted.
+   * Where a click would teach most, counting all changes made on this page.
    * @param {string} [leaving] the video that somebody is done with
    * @returns {Promise<any>} null if there is nothing to do
    */
@@ -95,7 +95,10 @@ export class Store {
     return next;
   }
 
-  /** Hears news from here on: what is loaded later lacks none. Does not wait long for that. */
+  /**
+   * Starts listening, so that nothing loaded later misses any news. Does not wait long for the
+   * connection.
+   */
   listen() {
     return new Promise((go) => {
       setTimeout(go, LONGEST_WAIT);
@@ -108,7 +111,7 @@ export class Store {
 
   #connection(connected) {
     if (connected && this.project) {
-      this.rows.clear(); // another server may count otherwise
+      this.rows.clear(); // another server may count differently
       this.outbox.retry();
       this.#reload();
     } else if (connected && this.loads) this.#projectSoon(); // the answer on its way may be older
@@ -146,7 +149,7 @@ export class Store {
     }, 250);
   }
 
-  /** All that is looked at, or waits; other videos are brought up to date when they are opened. */
+  /** Reloads what is on screen or has changes waiting; other videos catch up when opened. */
   async #reload() {
     const isWanted = (name) => name === this.present() || this.documents.get(name).waiting.length;
     const names = [...this.documents.keys()].filter(isWanted);
@@ -170,7 +173,7 @@ export class Store {
   }
 
   /**
-   * Opens a video, or gives the open one.
+   * Opens a video, or brings the open one up to date.
    * @param {string} name
    * @returns {Promise<VideoDocument>}
    */
@@ -179,7 +182,7 @@ export class Store {
     else {
       const state = await get(addressOf("api/videos", name), LONG);
       if (!this.documents.has(name)) this.documents.set(name, new VideoDocument(state));
-      this.refetch(name).catch(() => {}); // news that came meanwhile found nobody
+      this.refetch(name).catch(() => {}); // nobody heard the news that came meanwhile
     }
     return this.documents.get(name);
   }
@@ -190,7 +193,7 @@ export class Store {
     this.tell("video", name);
   }
 
-  /** What is new, or all if that is not known. @param {string} name */
+  /** Fetches what is new, or everything if that is not known. @param {string} name */
   async #fetch(name) {
     const found = this.documents.get(name);
     const since = found?.server.stamp;
@@ -199,7 +202,7 @@ export class Store {
   }
 
   /**
-   * Changes a video: drawn at once, kept when the server says so.
+   * Changes a video: drawn at once, kept once the server has acknowledged it.
    * @param {string} name
    * @param {import("./applied.js").Change[]} changes
    * @returns {import("./applied.js").Change[]} with the names of new events in `as`
@@ -213,7 +216,7 @@ export class Store {
     const { version: seen, prediction } = found.server;
     found.waiting.push({ changes: batch, seen, prediction, author: this.author });
     found.cached = null;
-    let body = null; // the same at every try
+    let body = null; // the same in every attempt
     this.outbox.add({
       video: name,
       send: () => {
@@ -227,12 +230,12 @@ export class Store {
     return batch;
   }
 
-  /** What the server gets of the first batch that waits. @param {VideoDocument} found */
+  /** The request for the first waiting batch. @param {VideoDocument} found */
   #bodyOf(found) {
     const [batch] = found.waiting;
     const { changes, seen, author } = batch;
     if (changes.some(isOrphan)) {
-      throw new ApiError("That event was not made, so it cannot be changed.", 422);
+      throw new ApiError("That event was never saved, so it cannot be changed.", 422);
     }
     if (found.isUnseen(batch)) throw new ApiError(UNSEEN, 409);
     return {
@@ -267,7 +270,7 @@ export class Store {
   }
 
   /**
-   * Takes the last change back, or makes it again.
+   * Undoes or redoes the last change.
    * @param {"undo" | "redo"} what
    * @param {string} [video]
    */
@@ -290,7 +293,7 @@ export class Store {
   }
 
   /**
-   * Changes the table of classes, after what was done before and before what is done later.
+   * Changes the table of classes, in its turn among all other changes.
    * @param {object} change
    * @returns {Promise<boolean>} whether it was made
    */

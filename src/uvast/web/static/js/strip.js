@@ -1,11 +1,11 @@
-/** Film strips for the timeline: tiles of eight pictures, fetched when they are seen. */
+/** Film strips for the timeline: tiles of eight pictures, fetched when they come into view. */
 
 import { addressOf } from "./api.js";
 
 const N = 8;
 const NARROWEST = 78;
 const MOST_TILES = 80;
-const AT_ONCE = 1; // single pictures, which somebody waits for, go first
+const AT_ONCE = 1; // single pictures, which somebody is waiting for, go first
 const SECONDS_TO_RETRY = 5;
 
 export class Strip {
@@ -19,7 +19,7 @@ export class Strip {
   }
 
   /**
-   * The tiles of a view, asked for if they are not there.
+   * The tiles of a view; asks for those that are missing.
    * @param {import("./geometry.js").View} view
    * @returns {{start: number, end: number, n: number, image: HTMLImageElement | null}[]}
    */
@@ -34,7 +34,7 @@ export class Strip {
       const n = Math.max(1, Math.round((end - i * length) / step));
       found.push({ start: i * length, end, n, image: this.#tile(i * length, end, n) });
     }
-    // what was asked for and is no longer seen need not come
+    // drop the requests for tiles that are no longer visible
     const seen = new Set(found.map((one) => `${one.start} ${one.n} ${one.end}`));
     this.queue = this.queue.filter((key) => seen.has(key) || (this.tiles.delete(key), false));
     return found;

@@ -13,7 +13,7 @@ export function applyTheme() {
   document.documentElement.dataset.theme = theme();
 }
 
-/** The next of the three. @returns {string} its name */
+/** Switches to the next of the three. @returns {string} its name */
 export function turnTheme() {
   remember("theme", NEXT[theme()]);
   applyTheme();

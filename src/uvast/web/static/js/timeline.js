@@ -24,7 +24,7 @@ const MOMENTS_TO_TELL = 250;
  * @property {(seconds: number) => void} seek
  * @property {(hit: import("./geometry.js").Hit) => void} select
  * @property {(hit: import("./geometry.js").Hit, seconds: number, over: boolean) => void} drag
- * @property {() => void} cancel when a drag comes to nothing
+ * @property {() => void} cancel when a drag is cancelled
  * @property {(hit: import("./geometry.js").Hit, x: number, y: number) => void} menu
  */
 
@@ -122,7 +122,7 @@ export class Timeline {
   /**
    * @param {number} seconds
    * @param {any} loop
-   * @param {boolean} follow whether the view turns with it
+   * @param {boolean} follow whether the view follows it
    */
   setHead(seconds, loop, follow) {
     this.head.seconds = seconds;
@@ -158,7 +158,7 @@ export class Timeline {
     this.setView(around(this.view, start, end, this.seconds));
   }
 
-  /** The moment at a place of the page. @param {number} clientX */
+  /** The moment at a position on the page. @param {number} clientX */
   momentAt(clientX) {
     const left = this.stage.getBoundingClientRect().left;
     return Math.min(Math.max(0, toSeconds(this.view, clientX - left)), this.seconds);
@@ -213,7 +213,7 @@ export class Timeline {
     this.telling ||= setTimeout(() => this.#tell(), MOMENTS_TO_TELL);
   }
 
-  /** To screen readers, a few times a second. */
+  /** Informs screen readers, a few times a second. */
   #tell() {
     this.telling = 0;
     this.stage.setAttribute("aria-valuemax", this.seconds.toFixed(2));

@@ -11,7 +11,7 @@ export function chooseFiles(accept, chosen) {
 }
 
 /**
- * Files may be dropped here.
+ * Lets people drop files on an element.
  * @param {HTMLElement} element
  * @param {(files: File[]) => void} dropped
  */
@@ -29,12 +29,12 @@ export function dropTarget(element, dropped) {
   });
 }
 
-/** Videos, one after the other, with their progress, whatever view is shown. */
+/** Sends videos one at a time and shows the progress in every view. */
 export class Uploads {
   /** @param {import("./store.js").Store} store */
   constructor(store) {
     this.store = store;
-    /** @type {File[]} since none was on its way */
+    /** @type {File[]} everything added since the queue was last empty */
     this.files = [];
     this.isBusy = false;
     this.words = h("span", { role: "status" });
@@ -69,7 +69,7 @@ export class Uploads {
     await this.store.load().catch(() => {});
   }
 
-  /** Stays until somebody has read it: a hundred files take a while. */
+  /** Stays until it is dismissed: nobody keeps watching while a hundred files are sent. */
   #failed(file, error) {
     const sentence = h("span", {}, `${file.name}: ${error.message}`);
     const dismiss = textButton("Dismiss", () => bar.remove());

@@ -1,4 +1,4 @@
-/** The list of videos: what to label next first. */
+/** The list of videos, with what to label next at the top. */
 
 import { addressOf } from "./api.js";
 import { fill, h, renew, setStyle, textButton } from "./dom.js";
@@ -25,7 +25,8 @@ const ORDERS = [
 const VIDEO_TYPES = "video/*,.avi,.mkv,.mov,.mp4,.webm,.mpg,.wmv,.m4v";
 
 /**
- * What to label next first, then the least sure, then in the order of the project.
+ * Sorts videos. The order `next` starts with what to label next and goes on by state, then by how
+ * unsure the model is.
  * @param {any[]} videos @param {string} order @param {string | undefined} next
  */
 export function sorted(videos, order, next) {
@@ -63,7 +64,7 @@ export class VideosView {
     dropTarget(this.element, (files) => store.uploads.send(files));
     this.leave = store.on("project", () => this.#later());
     this.update();
-    store.proposal().catch(() => {}); // the box on top says where to go: as it is now
+    store.proposal().catch(() => {}); // so that the box on top is up to date
   }
 
   close() {
@@ -71,7 +72,7 @@ export class VideosView {
     clearTimeout(this.timer);
   }
 
-  /** News do not take away a card that somebody is pressing: they wait until that is over. */
+  /** Delays an update while somebody is pressing a card: it would be replaced. */
   #later() {
     clearTimeout(this.timer);
     if (this.grid.matches(":active")) this.timer = setTimeout(() => this.#later(), 250);
@@ -119,15 +120,18 @@ export class VideosView {
     renew(this.guide, [step, next], () => guide(this.store.project, step));
     renew(this.grid, [videos.length, shown], () => {
       if (!videos.length) return this.#welcome();
-      return shown.length ? shown.map(card) : h("p", {}, "No video has such a name.");
+      return shown.length ? shown.map(card) : h("p", {}, "No video name matches.");
     });
   }
 
-  /** The first thing that somebody sees of a new project. */
+  /** The first thing people see in a new project. */
   #welcome() {
     const steps = [
       ["Add your videos", "Drop them here, or choose them."],
-      ["Click once in each action", "A key while the video plays; the segmentation appears."],
+      [
+        "Click once in each action",
+        "Press a key while the video plays, and the segmentation appears.",
+      ],
       ["Train, then correct", "A model finds the actions everywhere; you look where it is unsure."],
     ];
     return h("div", { class: "welcome" },
@@ -156,7 +160,7 @@ function card(one) {
         decoding: "async",
       },
     )
-    : h("div", { class: "no-picture" }, "features alone");
+    : h("div", { class: "no-picture" }, "features only");
   const done = [
     one.n_clicks && count(one.n_clicks, "click"),
     one.n_segments && count(one.n_segments, "segment"),

@@ -20,7 +20,7 @@ export class Workspace {
   /**
    * @param {import("./store.js").Store} store
    * @param {() => void} onchange when the selection or the state changes
-   * @param {boolean} hints whether empty lanes tell how to fill them
+   * @param {boolean} hints whether empty lanes say how to fill them
    */
   constructor(store, onchange, hints) {
     this.store = store;
@@ -32,7 +32,10 @@ export class Workspace {
     /** "clicks" or "segments" */
     this.mode = recall("mode", "clicks") === "segments" ? "segments" : "clicks";
     this.open = null;
-    /** @type {{hit: import("./geometry.js").Hit, to: number} | null} what is dragged where */
+    /**
+     * What is dragged, and where to.
+     * @type {{hit: import("./geometry.js").Hit, to: number} | null}
+     */
     this.drag = null;
     this.classOf = (label) => store.classOf(label);
     this.screen = new Screen(store, () => this.onFrame());
@@ -63,7 +66,7 @@ export class Workspace {
     return this.screen.player;
   }
 
-  /** Whether the video is there, and is the one that was asked for last. */
+  /** Whether the video has loaded and is the one that was asked for last. */
   get isReady() {
     return Boolean(this.document) && !this.opening && this.screen.isReady;
   }
@@ -77,19 +80,19 @@ export class Workspace {
     return this.player?.seconds ?? 0;
   }
 
-  /** The length of a frame, here. */
+  /** The length of the present frame. */
   get frame() {
     const { table, frame } = this.player;
     return table.end(frame) - table.start(frame);
   }
 
-  /** The selected event, if it is still there. */
+  /** The selected event, if it still exists. */
   get item() {
     return this.state.events.find((one) => one.id === this.selected) ?? null;
   }
 
   /**
-   * Shows a video; until it is there the one before stays, and takes no changes.
+   * Shows a video. Until it has loaded, the previous one stays and takes no changes.
    * @param {string} name
    */
   async load(name) {
@@ -122,7 +125,7 @@ export class Workspace {
     this.onchange();
   }
 
-  /** With what is dragged where the pointer has it, whatever news come. */
+  /** Draws a dragged event under the pointer, whatever news arrives meanwhile. */
   #draw() {
     const more = {
       selected: this.selected,
@@ -135,7 +138,7 @@ export class Workspace {
     this.timeline.show(applied(this.state, this.#moved), more);
   }
 
-  /** After a change of the frame, the loop or the playing. */
+  /** After the frame or the loop has changed, or playing has started or stopped. */
   onFrame() {
     if (!this.player || !this.document) return;
     this.timeline.setHead(this.now, this.player.loop, this.player.playing);
@@ -156,14 +159,14 @@ export class Workspace {
     this.refresh();
   }
 
-  /** A suggestion that was corrected stays so when it is pressed again, or what is empty. */
+  /** A corrected suggestion stays corrected when it is pressed again, or an empty place is. */
   #onHit(hit) {
     if (hit.lane === "clicks" || hit.lane === "labels") {
       this.select(hit.item?.id ?? null, hit.item ? null : this.draft);
     } else if (hit.item && !isOf(this.draft, hit.item)) this.suggest(hit.item, hit.lane);
   }
 
-  /** Holds a segment of the model or of the clicks, to be accepted or corrected. */
+  /** Offers a segment from the model or from the clicks, to be accepted or corrected. */
   suggest({ label, start, end }, from) {
     this.select(null, { label, start, end, from, of: { label, start, end } });
   }
@@ -187,7 +190,7 @@ export class Workspace {
     if (changes.length && hit.kind !== "body") this.player.seek(to);
   }
 
-  /** What letting go of the dragged event would do; nothing if somebody took it away. */
+  /** What dropping the dragged event now would change; nothing if somebody has deleted it. */
   get #moved() {
     if (!this.drag || !this.isReady) return [];
     const { hit, to } = this.drag;
@@ -207,7 +210,7 @@ export class Workspace {
     classMenu(this.store.project.classes, hit.item.label, x, y, choose);
   }
 
-  /** A class's key or button: a click, or the begin or end of a segment. */
+  /** What a class's key or button does: a click, or the start or end of a segment. */
   useClass(label) {
     if (this.mode === "clicks") {
       const sent = this.change(placeClick(this.state, label, this.now, this.frame));
@@ -215,7 +218,7 @@ export class Workspace {
     } else this.#turnSegment(label);
   }
 
-  /** Begins a segment, or ends the open one; another class goes on from there. */
+  /** Begins a segment, or ends the open one; another class then begins its own. */
   #turnSegment(label) {
     const over = this.open && this.#opened;
     this.open = over?.label === label ? null : { label, start: this.now };
@@ -224,7 +227,7 @@ export class Workspace {
     } else this.refresh();
   }
 
-  /** The segment that was begun, up to the playhead; on the last frame up to the video's end. */
+  /** The open segment, up to the playhead; on the last frame, up to the end of the video. */
   get #opened() {
     const { label, start } = this.open;
     const [from, to] = start < this.now ? [start, this.now] : [this.now, start];
@@ -233,7 +236,7 @@ export class Workspace {
     return { label, start: from, end: isLast ? table.edge(table.n) : to };
   }
 
-  /** Another class for the suggestion, or for the selected event. */
+  /** Gives the suggestion, or the selected event, another class. */
   relabel(label) {
     if (this.draft) this.select(null, { ...this.draft, label });
     else if (this.item && this.item.label !== label) {
@@ -241,14 +244,14 @@ export class Workspace {
     }
   }
 
-  /** Whether a class's key answers what was asked: only while the video rests there. */
+  /** Whether a class's key answers the question: only while the video is paused there. */
   get isAsked() {
     const { draft, player, now } = this;
     if (draft?.from !== "next" || !player || player.playing) return false;
     return draft.start - this.frame <= now && now <= draft.end;
   }
 
-  /** Makes the suggestion a segment, or an answer to what was asked. */
+  /** Turns the suggestion into a segment, or into an answer to the question. */
   acceptDraft(label = this.draft?.label) {
     const { draft, state } = this;
     if (!draft) return false;
@@ -275,9 +278,9 @@ export class Workspace {
   }
 
   /**
-   * Does a command of the keyboard.
+   * Runs a command of the keyboard.
    * @param {string} id
-   * @returns {boolean} whether it is one of these
+   * @returns {boolean} whether there is such a command here
    */
   command(id) {
     const does = COMMANDS.find((one) => one.id === id)?.does;
