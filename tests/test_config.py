@@ -176,9 +176,12 @@ def test_configs_are_frozen_and_replaced_copies():
             "decode.durations is 'magic', not 'viterbi', 'fifa', 'alignment'",
         ),
         ("train.epoch=5", "train.epoch: no such setting; did you mean epochs?"),
-        ("train.zzz=5", "train.zzz: no such setting; known are seed, epochs, "),
+        ("train.zzz=5", "train.zzz: no such setting; the known ones are seed, epochs, "),
         ("trains.epochs=5", "trains: no such setting; did you mean train?"),
-        ("zzz.epochs=5", "no such setting; known are model, loss, train, supervision, decode"),
+        (
+            "zzz.epochs=5",
+            "no such setting; the known ones are model, loss, train, supervision, decode",
+        ),
         ("train.epochs=many", "is 'many', not a whole number; give another value, such as its d"),
         ("model.width=200000", "model.width is 200000, above 2048"),
         ("model.n_encoder_layers=70", "model.n_encoder_layers is 70, above 20"),
@@ -206,10 +209,13 @@ def test_a_setting_that_cannot_be_right(setting, sentence):
     ("text", "sentence"),
     [
         ("[train]\nepoch = 5\n", "run.toml: train.epoch: no such setting; did you mean epochs?"),
-        ("epochs = 5\n", "run.toml: epochs: no such setting; known are model, loss, train, "),
+        (
+            "epochs = 5\n",
+            "run.toml: epochs: no such setting; the known ones are model, loss, train, ",
+        ),
         ("train = 5\n", "run.toml: train is 5, not a table of values; give another value"),
         ("[train\n", "run.toml: is not valid TOML ("),
-        (f"[train]\nepochs = {'9' * 5000}\n", "run.toml: has a number of thousands of digits"),
+        (f"[train]\nepochs = {'9' * 5000}\n", "run.toml: has a number with thousands of digits"),
         (f"[train]\nepochs = {'[' * 9000}\n", "run.toml: is TOML nested too deeply; correct the"),
     ],
 )
@@ -234,7 +240,7 @@ def test_where_settings_come_from(tmp_path):
 def test_replaced_checks_too():
     with pytest.raises(ConfigError, match=r"settings: train.epochs is nan, not a whole number"):
         Config().replaced(**{"train.epochs": math.nan})
-    with pytest.raises(ConfigError, match="no such setting; known are"):
+    with pytest.raises(ConfigError, match="no such setting; the known ones are"):
         Config().replaced(epochs=3)
 
 

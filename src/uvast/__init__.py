@@ -6,14 +6,14 @@
     model = uvast.load("runs/gtea-1")
     prediction = model.segment("features/new-video.npy", transcript="best")
 
-Everything is imported when it is first used.
+Everything is imported on first use.
 """
 
 from __future__ import annotations
 
 from uvast._version import __version__
 
-TYPE_CHECKING = False  # type checkers take it for true; typing takes longer than all else here
+TYPE_CHECKING = False  # type checkers take it as true; importing typing would be slow
 if TYPE_CHECKING:
     from uvast.config import Config, load_config
     from uvast.data import Dataset, generate_dataset

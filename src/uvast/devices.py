@@ -15,7 +15,7 @@ QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def choose_device(name: str) -> torch.device:
-    """`auto` is a GPU if there is one."""
+    """The device with that name; `auto` is a GPU if there is one."""
     import torch
 
     if name == "auto":
@@ -29,7 +29,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def n_cores() -> int:
-    """The cores that this process may use; a container may have a share of them only."""
+    """The cores that this process may use; a container may have only a share of them."""
     has_affinity = hasattr(os, "sched_getaffinity")
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     quota = _quota()
@@ -42,7 +42,7 @@ def is_one_of_several() -> bool:
 
 
 def _quota() -> int | None:
-    """Whole cores of processor time that the control group has; None without a limit."""
+    """Whole cores of processor time that the control group may use; None without a limit."""
     try:
         limit, period = QUOTA.read_text().split()
         return int(limit) // int(period)

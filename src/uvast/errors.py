@@ -2,8 +2,8 @@
 
     UvastError
     ├── DataError              what is on disk cannot be used
-    │   ├── MissingFileError       a file or folder is not there
-    │   ├── CorruptFileError       a file is there and cannot be read
+    │   ├── MissingFileError       a file or folder does not exist
+    │   ├── CorruptFileError       a file exists but cannot be read
     │   ├── FeatureError           features of a wrong shape or type, NaN or infinite values
     │   ├── LabelError             an unknown label, or labels that do not fit their video
     │   ├── SplitError             a split that names absent videos, or one on both sides
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_NAME = 200
-"""What is printed of a name or a value; the middle of a longer one is left out."""
+"""Characters printed of a name or a value; the middle of a longer one is left out."""
 
 _LONGEST_PART = 3 * LONGEST_NAME
 _JOINERS = "\u200c\u200d"  # Persian names and family emoji need them
@@ -39,8 +39,8 @@ _JOINERS = "\u200c\u200d"  # Persian names and family emoji need them
 def printable(text: str, longest: int = LONGEST_NAME) -> str:
     r"""A name or a value from outside, on one line and safe for any terminal.
 
-    Control characters (also those that turn the direction of text) and bytes that are no text
-    show as `\x1b` and the like, and the middle of a long text is left out. Printing twice
+    Control characters (also those that change the direction of text) and bytes that are not text
+    show as `\x1b` and the like, and the middle of a long text is left out. Applying it twice
     changes nothing.
     """
     if len(text) > longest:
@@ -61,7 +61,7 @@ def _escaped(character: str) -> str:
     kind = unicodedata.category(character)
     if (kind[0] != "C" and kind not in ("Zl", "Zp")) or character in _JOINERS:
         return character
-    if "\udc80" <= character <= "\udcff":  # how Python keeps a byte of a name that is no UTF-8
+    if "\udc80" <= character <= "\udcff":  # how Python keeps a byte of a name that is not UTF-8
         return f"\\x{ord(character) - 0xDC00:02x}"
     return character.encode("unicode_escape").decode("ascii")
 
@@ -86,7 +86,7 @@ class UvastError(Exception):
         super().__init__(f"{place}{self.what}{cure}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Errors cross process borders (data workers, Ray) with all their parts."""
+        """Errors cross process boundaries (data workers, Ray) with all their parts."""
         return partial(type(self), where=self.where, remedy=self.remedy), (self.what,)
 
 
@@ -95,11 +95,11 @@ class DataError(UvastError):
 
 
 class MissingFileError(DataError):
-    """A file or folder is not there."""
+    """A file or folder does not exist."""
 
 
 class CorruptFileError(DataError):
-    """A file is there and cannot be read."""
+    """A file exists but cannot be read."""
 
 
 class FeatureError(DataError):

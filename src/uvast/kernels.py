@@ -20,7 +20,7 @@ def kernel(function: Callable[P, R], *, may_reorder: bool = False) -> Callable[P
     """Compiles a loop over arrays on its first call, and keeps the result for later processes.
 
     A kernel may call kernels of its own file only: the cache is renewed when that file changes.
-    Division follows numpy (no exception at 0), else loops with a division are not vectorised.
+    Division follows numpy (no exception at 0): otherwise loops with one are not vectorised.
 
     Args:
         function: the loop.

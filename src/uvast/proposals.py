@@ -1,12 +1,13 @@
-"""Label next: the video whose clicks would teach most, and the moment to begin with.
+"""What to label next: the video whose clicks would teach the model most, and where to begin.
 
-A person clicks whole videos, once in each action: that is what models learn most from, order and
-lengths included. So a proposal is a video first: one that was begun, until it is done; then a new
-one that the model is unsure of and that looks like nothing known. In it, the least sure segment
-that nothing is known of. docs/annotating.md has what was measured, and what else was tried.
+A person clicks through whole videos, once in each action: models learn most from that, order and
+lengths included. So a proposal is a video first: one already begun, until it is done; then a new
+one that the model is unsure of and that looks like nothing known. Within it, the proposal is the
+least certain segment that nobody has labelled. docs/annotating.md says what was measured, and what
+else was tried.
 
-Who names that one segment and goes on to another video tells of the middle half of it and no more.
-The edges are the model's guess, and what nobody looked at stays unlabelled.
+Whoever labels only that segment and goes on to another video labels its middle half and no more:
+the edges are the model's guess, and what nobody looked at stays unlabelled.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
     """The starts and ends of segments, in order."""
 
 LOOK_WIDTH = 32
-"""Numbers that tell what a segment looks like, at most."""
+"""The most numbers that describe what a segment looks like."""
 
 MOST_KNOWN = 1000
-"""Known segments that new videos are compared with; of more, some from everywhere."""
+"""The most known segments that new videos are compared with, evenly chosen if there are more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +52,11 @@ class Predicted:
 
     @property
     def doubt(self) -> float:
-        """The mean over the frames."""
+        """The mean doubt over the frames."""
         return float(np.average(self.doubts, weights=self.lengths))
 
     def strangeness(self, known: FloatArray) -> float:
-        """The distance to the nearest known look `(K, L)`, the mean over the frames."""
+        """The distance to the nearest known look `(K, L)`, averaged over the frames."""
         if not len(known):
             return 0.0
         own, others = (np.einsum("nl,nl->n", one, one) for one in (self.looks, known))
@@ -73,7 +74,7 @@ class Proposal(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """The part of a video that an answer tells of, and its middle, where to look."""
+    """The part of a video that an answer labels, and its middle, where to look."""
 
     start: float
     moment: float
@@ -81,9 +82,9 @@ class Stretch(NamedTuple):
 
 
 def segment_looks(means: FloatArray) -> FloatArray:
-    """What segments look like, in a few numbers `(S, L)`, of their mean scaled features `(S, F)`.
+    """What segments look like, in a few numbers `(S, L)`, from their mean scaled features `(S, F)`.
 
-    A fixed random projection keeps distances well enough, in files that stay small.
+    A fixed random projection preserves distances well enough, and keeps files small.
     """
     width = means.shape[1]
     if width <= LOOK_WIDTH:
@@ -99,7 +100,7 @@ def propose(videos: Mapping[str, Predicted]) -> Proposal | None:
     if not left:
         return None
     begun = [name for name in left if videos[name].known.any()]
-    # by doubt alone, which answers do not change: one of the begun is finished before the next
+    # by doubt alone, which answers do not change: one begun video is finished before the next
     video = (
         max(begun, key=lambda name: videos[name].doubt) if begun else _most_telling(videos, left)
     )
@@ -109,7 +110,7 @@ def propose(videos: Mapping[str, Predicted]) -> Proposal | None:
 
 
 def _most_telling(videos: Mapping[str, Predicted], left: Sequence[str]) -> str:
-    """The video with the highest sum of ranks, by doubt and by strangeness; of equals, doubt."""
+    """The video with the highest sum of ranks by doubt and strangeness; ties go to doubt."""
     known = np.concatenate([one.looks[one.known] for one in videos.values()])
     known = known[:: 1 + len(known) // MOST_KNOWN]
     doubts = np.array([videos[name].doubt for name in left])
@@ -119,12 +120,12 @@ def _most_telling(videos: Mapping[str, Predicted], left: Sequence[str]) -> str:
 
 
 def _ranks(values: FloatArray) -> NDArray[np.int64]:
-    """How many are lower than each `(N,)`."""
+    """How many values are lower than each `(N,)`."""
     return np.searchsorted(np.sort(values), values)
 
 
 def middle_half(start: float, end: float) -> Stretch:
-    """What an answer in a segment tells of."""
+    """The part of a segment that an answer labels."""
     quarter = (end - start) / 4
     return Stretch(start + quarter, start + 2 * quarter, end - quarter)
 
@@ -132,7 +133,7 @@ def middle_half(start: float, end: float) -> Stretch:
 def is_known(segments: Edges, labelled: Edges) -> BoolArray:
     """Whether a person has said what happens in the middle of each segment `(S,)`.
 
-    `labelled` are spans in order and apart.
+    `labelled` are spans in order that do not overlap.
     """
     edges = np.array(labelled, dtype=np.float64).reshape(-1)
     middles = np.array(segments, dtype=np.float64).reshape(-1, 2).mean(axis=1)
@@ -149,9 +150,9 @@ def has_click(segments: Edges, clicks: Sequence[float]) -> BoolArray:
 
 
 def is_clicked(segments: Edges, clicks: Sequence[float]) -> BoolArray:
-    """Whether a video's clicks, one in each action, seem to have come past each segment `(S,)`.
+    """Whether a video's clicks, one in each action, seem to have covered each segment `(S,)`.
 
-    They have if there is one in it or in its neighbour: a model also cuts actions in two.
+    They have if there is one in it or in a neighbour: a model may cut an action in two.
     """
     padded = np.pad(has_click(segments, clicks), 1)
     found: BoolArray = padded[:-2] | padded[1:-1] | padded[2:]

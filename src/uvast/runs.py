@@ -1,4 +1,4 @@
-"""Run folders: everything about a training run, on disk, and which checkpoint is meant.
+"""Run folders: everything about a training run, on disk, and which checkpoint a path means.
 
 RUN/config.toml          the whole config
 RUN/run.json             dataset, split, seed, versions, the videos of each part
@@ -53,12 +53,12 @@ CONFIG_FILE = "config.toml"
 MOST_MEMBERS = 100
 
 LOCK_SECONDS = 10.0
-"""How long a run waits for a process that is about to end, such as that of a lost node."""
+"""How long a run waits for a process that is about to end, such as one on a lost node."""
 
 MEMBERS_FOLDER = "members"
 
 BEGINNINGS = (CONFIG_FILE, "log.csv", "run.lock", "error.txt", MEMBERS_FOLDER)
-"""What a run that was killed at its first moment, or a benchmark's cell that crashed, leaves."""
+"""What remains of a run that was killed as it began, or of a benchmark's cell that crashed."""
 
 SCORES = ("acc", "edit", "f1@10", "f1@25", "f1@50", "score", "selection")
 LOG_COLUMNS = (
@@ -80,7 +80,7 @@ class MemberInfo:
     Args:
         source: its run folder or checkpoint; relative to the ensemble's folder if it lies inside.
         seed: of its training.
-        sha256: of its checkpoint; None while it is not trained.
+        sha256: of its checkpoint; None until it is trained.
     """
 
     source: Annotated[str, Field(max_length=10_000)]
@@ -97,12 +97,12 @@ class MemberInfo:
 class RunInfo:
     """What a run was made from.
 
-    `extractor` made its features, if that is known; `members` are those of an ensemble. From the
-    videos `unlabelled` it learned without their labels; it is `transductive` if those are the
-    videos that it is to be scored on. It was begun with so many `jobs` at a time, which share the
-    cores: on as many threads, a run that goes on gives the same weights. `classes` are those of the
-    dataset, in their order, `sampling_rate` is the model's (0 in earlier versions), and `labels` a
-    digest of what it learned (`uvast.data.label_digest`).
+    `extractor` made its features, if that is known; `members` are those of an ensemble. It learned
+    from the `unlabelled` videos without their labels, and is `transductive` if it is to be scored
+    on those videos. `jobs` is how many runs at a time shared the cores when it began: resumed on as
+    many threads, it gives the same weights. `classes` are those of the dataset, in their order,
+    `sampling_rate` is the model's (0 in earlier versions), and `labels` a digest of what it learned
+    from (`uvast.data.label_digest`).
     """
 
     dataset: str
@@ -170,7 +170,7 @@ def versions() -> dict[str, str]:
 
 
 class OpenedRun(NamedTuple):
-    """A run folder, and what its run was begun with."""
+    """A run folder, and what its run began with."""
 
     folder: RunFolder
     config: Config
@@ -199,11 +199,11 @@ class RunFolder:
         return self.path / "log.csv"
 
     def is_finished(self) -> bool:
-        """Whether nothing is left to train, as its newest state tells; an ensemble's is `best`."""
+        """Whether nothing is left to train, by its newest state; an ensemble's is `best`."""
         return any(map(_is_finished, (self.last, self.best)))
 
     def check_free(self) -> None:
-        """A run begins in a new or empty folder, or where one had hardly begun."""
+        """Raises unless the folder is new or empty, or holds a run that had hardly begun."""
         if is_run(self.path):
             raise OutputError(
                 "already holds a run",
@@ -219,13 +219,13 @@ class RunFolder:
             )
 
     def create(self, config: Config, info: RunInfo) -> None:
-        """Begins a new run; run.json comes last and makes it one."""
+        """Begins a new run; run.json is written last and makes the folder a run."""
         self.check_free()
         files = {
             self.path / CONFIG_FILE: config.as_toml(),
             self.log: ",".join(LOG_COLUMNS) + "\n",
         }
-        for path, text in files.items():  # equal ones are of this run, killed at its first moment
+        for path, text in files.items():  # equal ones are from this run, killed as it began
             if path.exists() and read_text(path) != text:
                 raise OutputError(
                     "already exists and was not written by this run",
@@ -238,7 +238,7 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keeps other processes from training the same run; one that dies leaves it free."""
+        """Keeps other processes from training the same run; a process that dies frees it."""
         lock = FileLock(self.path / "run.lock")
         try:
             lock.acquire(timeout=LOCK_SECONDS)
@@ -262,7 +262,7 @@ class RunFolder:
         return OpenedRun(cls(path), load_config(file=path / CONFIG_FILE, of_run=True), info)
 
     def texts(self) -> dict[str, str]:
-        """`config.toml` and `run.json` as they stand."""
+        """The texts of `config.toml` and `run.json`."""
         return {name: read_text(self.path / name) for name in (CONFIG_FILE, RUN_FILE)}
 
     def read_log(self) -> list[dict[str, float]]:
@@ -290,7 +290,7 @@ class RunFolder:
         write_text(self.log, _log_lines(rows, header=True))
 
     def _log_rows(self) -> list[dict[str, str]]:
-        """The filled cells of each whole line, all of them numbers; a kill may cut the last."""
+        """The filled cells of each whole line, all numbers; a kill may cut off the last line."""
         text = read_text(self.log) if is_present(self.log) else ""
         table = csv.DictReader(io.StringIO(text[: text.rfind("\n") + 1]))
         rows = []

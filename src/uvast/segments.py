@@ -1,4 +1,4 @@
-"""Labels, transcripts, durations, segments and timestamps, and every way between them.
+"""Labels, transcripts, durations, segments and timestamps, and every conversion between them.
 
 A video of T frames has two equal forms: frame labels `(T,)`, or a transcript `(S,)` with integer
 durations `(S,)` that sum to T. Ends are half-open everywhere, `[start, end)`; the last end is T.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 IntArray = NDArray[np.int64]
 
 UNLABELLED = -1
-"""In place of a class where nobody looked: neither training nor scores see such frames."""
+"""Replaces the class where nobody looked: neither training nor scoring sees such frames."""
 
 
 class Segment(NamedTuple):
@@ -117,14 +117,14 @@ class Segmentation:
         return tuple(Segment(*row) for row in zip(*columns, strict=True))
 
     def merged(self) -> Segmentation:
-        """Neighbours of one action become one segment."""
+        """Joins neighbours with the same action into one segment."""
         starts = run_starts(self.transcript)
         if len(starts) == len(self):
             return self
         return Segmentation(self.transcript[starts], np.add.reduceat(self.durations, starts))
 
     def chunked(self, chunk_fraction: float) -> Segmentation:
-        """Cuts segments longer than `chunk_fraction * T` into equal chunks none longer than that.
+        """Cuts segments longer than `chunk_fraction * T` into equal chunks, none longer than that.
 
         A chunk is at least one frame; chunks of one segment differ by at most one frame.
         """
@@ -138,7 +138,7 @@ class Segmentation:
         return Segmentation(self.transcript[segment], base[segment] + (place < extra[segment]))
 
     def first(self, n_frames: int) -> Segmentation:
-        """The first frames; labels may be a little shorter than the features they are of."""
+        """The first frames; labels may be a little shorter than their features."""
         return self.part(0, n_frames)
 
     def part(self, start: int, end: int) -> Segmentation:
@@ -150,12 +150,12 @@ class Segmentation:
         return Segmentation(self.transcript[kept], durations[kept])
 
     def labelled_parts(self) -> tuple[tuple[int, int], ...]:
-        """The maximal stretches `[start, end)` that are labelled, all frames in most videos."""
+        """The maximal labelled stretches `[start, end)`; in most videos, one with all frames."""
         runs = Segmentation(self.transcript != UNLABELLED, self.durations).merged()
         return tuple((run.start, run.end) for run in runs.segments if run.action)
 
     def upsampled(self, rate: int, n_frames: int) -> Segmentation:
-        """Back to the source rate: each frame stands for `rate` source frames, cut or kept to fit.
+        """Back to the source rate: each frame becomes `rate` source frames, the last cut to fit.
 
         `n_frames` source frames sub-sampled by `[::rate]` are `ceil(n_frames / rate)` frames.
         """
@@ -189,7 +189,7 @@ def round_durations(fractions: ArrayLike, n_frames: int) -> IntArray:
     """Fractions `(S,)` to integer durations that sum to `n_frames`, by largest remainder.
 
     Fractions are relative: they need not sum to 1. Every segment gets at least one frame whenever
-    `S <= n_frames`; else the largest ones get one frame each. Equal remainders: the first wins.
+    `S <= n_frames`; else the largest ones get one frame each. Of equal remainders the first wins.
     """
     shares = np.asarray(fractions, dtype=np.float64)
     if shares.ndim != 1 or not len(shares):
@@ -230,7 +230,7 @@ def check_timestamps(
 ) -> IntArray:
     """Timestamps `(S,)`, checked: at least one, strictly increasing, inside `[0, n_frames)`.
 
-    `names` are what errors call each of them, if not by its number.
+    Errors call each of them by its entry in `names`, else by its number.
     """
     frames = _frozen_vector(timestamps, "timestamps")
     names = [f"timestamp {frame}" for frame in frames.tolist()] if names is None else names

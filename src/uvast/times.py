@@ -14,7 +14,7 @@ _CLOCK = re.compile(r"(?:(\d{1,9}):)?(\d{1,9}):(\d{1,2}(?:[.,]\d{0,25})?)", re.A
 
 
 def parse_time(text: str) -> float:
-    """Seconds from `83.5`, `1:23.5`, `01:23`, `0:01:23.500`; a decimal comma will do.
+    """Seconds from `83.5`, `1:23.5`, `01:23`, `0:01:23.500`; a decimal comma works, too.
 
     What follows a colon is below 60. Raises `InputError`, which is a `ValueError`.
     """
@@ -33,7 +33,7 @@ def parse_time(text: str) -> float:
 def format_time(seconds: float, decimals: int = 3) -> str:
     """`83.5` to `1:23.500`, `3683.5` to `1:01:23.500`; `parse_time` reads it back.
 
-    The time is rounded to so many `decimals`.
+    The time is rounded to `decimals` places.
     """
     units = round(seconds * 10**decimals)
     if units < 0:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 BACKGROUND = "background"
-"""The class that Edit and F1 leave out where nobody says which."""
+"""The class that Edit and F1 leave out unless others are named."""
 UNLABELLED_WORD = "unlabelled"
-"""What stands in label files for frames that nobody looked at; it is no class."""
+"""Stands in label files for frames that nobody looked at; it is not a class."""
 ABOUT_UNLABELLED = "say in labelled.json which frames are labelled (docs/data.md)"
 
 

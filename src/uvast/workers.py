@@ -1,7 +1,7 @@
-"""Tasks that do not wait for each other: a process for each, a few at a time.
+"""Independent tasks: a process for each, a few at a time.
 
-A process, not a thread or a pool: whatever a task does to itself, the others go on. None outlives
-the process that started it.
+A process, not a thread or a pool: however a task fails, the others go on. No process outlives the
+one that started it.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ FAILED = 2
 
 
 def threads_of_each(jobs: int) -> int:
-    """A fair share of the cores."""
+    """Each job's fair share of the cores."""
     return max(1, n_cores() // jobs)
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Processes of a module of ours that calls `serve`.
+    """Processes that run a module of ours, which calls `serve`.
 
     Args:
         module: its name.
@@ -51,10 +51,10 @@ class Workers:
     def run(
         self, tasks: Sequence[str], hear: Hear | None = None
     ) -> Iterator[tuple[int, str | None]]:
-        """Gives every task, one line, to a process of its own.
+        """Gives every task, one line of text, to its own process.
 
-        Yields the place of a task in `tasks` and why it failed, None if it did not, as they end.
-        What a process prints is heard line by line, one line at a time.
+        As tasks end, yields the place of each in `tasks` and why it failed, None if it did not.
+        `hear` gets the place of a task and each line that it prints, one at a time.
         """
         pool = ThreadPoolExecutor(self.jobs)
         running = _Running()
@@ -72,7 +72,7 @@ class Workers:
             ]
             for future in as_completed(futures):
                 yield future.result()
-        finally:  # after an interrupt nothing new starts, and nothing goes on
+        finally:  # after an interrupt, nothing new starts and nothing keeps running
             pool.shutdown(wait=False, cancel_futures=True)
             running.stop()
             pool.shutdown()
@@ -100,7 +100,7 @@ class Workers:
                 process.stdin.write(f"{task}\n")
                 process.stdin.flush()
             except BrokenPipeError:
-                pass  # it died at once; its words and its code follow
+                pass  # it died at once; its output and exit code say why
             for line in process.stdout:
                 hear(place, line.rstrip("\n"))
             code = process.wait()
@@ -110,12 +110,12 @@ class Workers:
         return place, None if code == 0 else _reason(code, said)
 
     def _threads(self) -> str:
-        """What the user has set stays."""
+        """What the user has set, else each job's share."""
         return os.environ.get(THREADS, str(threads_of_each(self.jobs)))
 
 
 class _Running:
-    """The processes at work; once stopped, one that was just beginning ends as well."""
+    """The running processes; after `stop`, one that was just starting ends as well."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -140,7 +140,7 @@ class _Running:
 
 
 def safe_environment() -> dict[str, str]:
-    """For a `python -m` of ours: it does not import what lies in the working directory.
+    """The environment for our own `python -m`: it imports nothing from the working directory.
 
     That may be a folder that somebody sent. Python 3.10 does not know the variable.
     """
@@ -154,7 +154,7 @@ def _reason(code: int, said: list[str]) -> str:
 
 
 def serve(work: Callable[[str], str | None]) -> None:
-    """The process of one task, which comes on stdin; `work` gives the reason why it failed."""
+    """Runs one task, read from stdin, in its process; `work` returns why it failed, or None."""
     task = sys.stdin.readline()
     threading.Thread(target=_die_with_parent, daemon=True).start()
     reason = work(task)
@@ -164,12 +164,12 @@ def serve(work: Callable[[str], str | None]) -> None:
 
 
 def reason_of_failure(work: Callable[[], object], report: Path) -> str | None:
-    """Why some work failed, None if it did not; a crash leaves its traceback in the file."""
+    """Does some work; returns why it failed, or None. A crash leaves its traceback in `report`."""
     try:
         work()
     except UvastError as error:
         return str(error)
-    except Exception as error:  # a crash of one task is a line in what the others tell
+    except Exception as error:  # one crashed task must not stop the others
         write_text(report, traceback.format_exc())
         return f"{type(error).__name__}: {error}; see {report}"
     report.unlink(missing_ok=True)
@@ -177,7 +177,7 @@ def reason_of_failure(work: Callable[[], object], report: Path) -> str | None:
 
 
 def _die_with_parent() -> None:
-    """The other end of stdin closes when the parent ends, however it ends."""
+    """Ends this process when stdin closes, as it does when the parent ends, however it ends."""
     while os.read(0, 1024):  # not sys.stdin: its lock would block the end of the process
         pass
     os.kill(os.getpid(), signal.SIGTERM)

@@ -227,7 +227,7 @@ def test_settings_in_one_text_belong_together() -> None:
         (["train.seed=5"], 2, ConfigError, "train.seed is not a change to compare; pass --seeds"),
         (["decode.durations=fifa"], 2, ConfigError, "choose some of them with --decodings"),
         ([HELPS, HELPS], 2, ConfigError, f"{HELPS} is given twice among the changes"),
-        ([], 9, InputError, "split 1: 9 folds of 4 videos; choose from 2 to the number of videos"),
+        ([], 9, InputError, "split 1: 9 folds cannot be made from 4 videos; choose from 2 to the"),
     ],
     ids=["form", "name", "empty", "quotes", "twice", "seed", "durations", "same", "folds"],
 )

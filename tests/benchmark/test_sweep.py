@@ -354,7 +354,7 @@ def test_impossible_sweeps_are_refused(task: Sweep, tmp_path: Path) -> None:
         ({"validation": 0.0}, ConfigError, "--validation: a sweep needs a validation part"),
         ({"validation": 1.5}, ConfigError, "train.validation is 1.5"),
         ({"dataset": tmp_path / "nowhere"}, MissingFileError, "nowhere: does not exist"),
-        ({"dataset": lone}, InputError, "no validation part from 1 subject"),
+        ({"dataset": lone}, InputError, "1 subject is too few for a validation"),
         ({"split": 9}, SplitError, "has no split 9; choose from 1, 2"),
         ({"config": clicks, "timestamps": tmp_path / "no.csv"}, UvastError, "no.csv"),
         (

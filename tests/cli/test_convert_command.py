@@ -64,7 +64,7 @@ def test_rules_on_the_way_say_what_they_do(table, tmp_path):
     mapping.write_text("cut fast,chop\n", encoding="utf-8")
     options = ["--tier", "left", "--label-from", "label+modifier", "--mapping", mapping]
     result = run(table, tmp_path / "x.csv", *options)
-    assert "1 annotations are on other tiers and left out" in result.stderr
+    assert "1 annotations are on other tiers and are left out" in result.stderr
     assert (tmp_path / "x.csv").read_text("utf-8").splitlines()[1:] == [
         "a.mp4,0,1,chop,left,fast", "b.mp4,1,,look,left,",
     ]  # fmt: skip
@@ -121,17 +121,17 @@ def test_nothing_is_overwritten(table, tmp_path):
         (
             ["{}", "x.txt"],
             ConfigError,
-            "files called .txt are of several formats; say which: --to ",
+            "several formats use the suffix .txt; say which: --to ",
         ),
         (["{}", "x.doc"], ConfigError, "x.doc: has no known suffix; say which: --to "),
-        (["{}", "x"], ConfigError, "has no suffix that tells its format; say it with --to"),
-        (["{}", "x.eaf"], ConfigError, "ELAN holds one video a file, and there are 2; give a fold"),
+        (["{}", "x"], ConfigError, "has no suffix that shows its format; name it with --to"),
+        (["{}", "x.eaf"], ConfigError, "ELAN holds one video per file, but there are 2; give a f"),
         (["{}", "x", "--to", "eln"], ConfigError, "--to: no format 'eln'; did you mean elan?"),
-        (["{}", "x", "--to", "cvat"], ConfigError, "--to: CVAT for video is only read; choose fr"),
+        (["{}", "x", "--to", "cvat"], ConfigError, "--to: CVAT for video can be read but not writ"),
         (
             ["{}", "x.csv", "--from", "datavyu"],
             LabelError,
-            "is not a file of Datavyu; leave --from",
+            "is not in the format Datavyu; leave --from",
         ),
         (["{}", "x.csv", "--fps", "fast"], ConfigError, "--fps: 'fast' is not a frame rate"),
     ],

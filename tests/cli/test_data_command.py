@@ -117,7 +117,7 @@ def test_split_takes_the_grouping_of_the_dataset(run, dataset: Path) -> None:
     code, _, notes = run("data", "split", dataset, "--folds", 3)
     assert code == 2
     assert notes.strip() == (
-        f"error: {dataset / 'splits'}: holds splits already; pass --overwrite to replace them"
+        f"error: {dataset / 'splits'}: already has splits; pass --overwrite to replace them"
     )
     code, table, _ = run("data", "split", dataset, "--folds", 3, "--overwrite")
     assert code == 0

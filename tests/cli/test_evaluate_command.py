@@ -305,7 +305,7 @@ def test_what_is_unlabelled_is_listed(run, data):
 def test_errors_are_shown_and_in_json(run):
     shown = run("--errors").stdout
     assert "Segments: 4 true, 4 predicted" in shown
-    assert "named rightly" in shown
+    assert "named correctly" in shown
     assert "badly cut" in shown
     values = json.loads(run("--errors", "--json").stdout)["errors"]
     assert (values["true"], values["named"], values["badly_cut"]) == (4, 4, 0)

@@ -108,7 +108,7 @@ def test_the_background_is_that_of_the_project(project, tmp_path):
         (["{p}", "{t}", "--undo"], "--undo: takes an import back and reads no files"),
         (["{p}", "{t}", "--add", "--replace"], "choose one of them"),
         (["{p}", "--undo"], "there is no import to undo"),
-        (["{p}", "{t}"], "video 's01_x.mp4' is not among the 2 videos; nearest are s01_001"),
+        (["{p}", "{t}"], "video 's01_x.mp4' is not among the 2 videos; the nearest are s01"),
         (["{d}", "{t}"], "is a dataset with label files, not a project; write label files"),
         (["{t}", "{t}"], "make a project with uvast init"),
         (["{p}", "none.csv"], "none.csv: does not exist"),

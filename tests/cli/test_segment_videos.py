@@ -258,7 +258,7 @@ def test_another_version_of_the_extractor_is_an_error(place: Place, tmp_path: Pa
     assert finished.returncode == 2
     assert finished.stderr.splitlines()[-1] == (
         "error: the features of pixels are version 1 here, but the model was trained on version 0; "
-        "use what made those (uvast's version, or the model's file), or extract the training "
+        "use the version of uvast, or the model's file, that made those, or extract the training "
         "videos again and train on them"
     )
     assert not list((tmp_path / "out").rglob("*.npy"))

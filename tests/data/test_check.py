@@ -30,7 +30,7 @@ def test_features_alone_are_right(make_dataset) -> None:
     (path / "mapping.txt").unlink(missing_ok=True)
     report = check_dataset(path)
     assert report.ok
-    assert "no labels: videos can be segmented, not scored" in report.notes
+    assert "no labels: videos can be segmented, but not scored" in report.notes
 
 
 def test_statistics(make_dataset) -> None:
@@ -198,7 +198,7 @@ def test_ten_faults_are_ten_problems(generated_copy: Path) -> None:
         f"{features[2]}: cannot be read as a NumPy array ({arrays[2].nbytes - 4} of "
         f"{arrays[2].nbytes} bytes are there); write it again with numpy.save",
         f"{features[3]}: does not exist; extract the features of this video",
-        f"{features[4]}: has features 7 wide, other videos have 8; {again}",
+        f"{features[4]}: has features of width 7, but other videos have 8; {again}",
         f"{labels[5]}, line 1: unknown label 'walk'; {known}, sing)",
         f"{labels[5]}, line {len(lines[5])}: unknown label 'run'; {known}, sing)",
         f"{labels[6]}: holds {2 * len(lines[6])} labels for the {len(lines[6])} frames of "
@@ -240,7 +240,7 @@ def test_features_and_timestamps_alone_are_no_fault(generated_copy: Path) -> Non
     shutil.rmtree(generated_copy / "groundTruth")
     report = check_dataset(generated_copy)
     assert report.ok
-    assert report.notes == ("no labels: videos can be trained on with timestamps, not scored",)
+    assert report.notes == ("no labels: videos can be trained on with timestamps, but not scored",)
     assert report.statistics is not None
     assert report.statistics.mean_frames == expected.mean_frames
     assert report.statistics.max_segments is None
@@ -260,7 +260,7 @@ def test_a_typing_error_is_noted_where_no_mapping_tells(generated_copy: Path) ->
     lines = path.read_text().splitlines()
     path.write_text("\n".join(["typo", *lines[1:]]) + "\n")
     note = check_dataset(generated_copy).notes[-1]
-    assert note == f"classes of a single segment, perhaps typing errors: typo ({name})"
+    assert note == f"classes with a single segment, perhaps typing errors: typo ({name})"
 
 
 def test_videos_without_timestamps_are_noted_and_an_empty_file_is_a_fault(
@@ -270,7 +270,7 @@ def test_videos_without_timestamps_are_noted_and_an_empty_file_is_a_fault(
     (generated_copy / "timestamps.json").unlink()
     rows = "".join(f"{name},0,background\n" for name in names[1:])
     (generated_copy / "timestamps.csv").write_text(f"video,frame,label\n{rows}")
-    assert f"timestamps.csv has no timestamps of {names[0]}" in check_dataset(generated_copy).notes
+    assert f"timestamps.csv has no timestamps for {names[0]}" in check_dataset(generated_copy).notes
     (generated_copy / "timestamps.csv").write_text("video,frame,label\n")
     (problem,) = check_dataset(generated_copy).problems
     assert problem.endswith("timestamps.csv: holds no timestamps; annotate at least one frame")
@@ -331,7 +331,7 @@ def test_an_empty_list_of_timestamps_is_none_at_all(make_dataset) -> None:
     (path / "timestamps.json").write_text('{"v": [{"frame": 0, "label": "a"}], "w": []}')
     report = check_dataset(path)
     assert report.ok
-    assert "timestamps.json has no timestamps of w" in report.notes
+    assert "timestamps.json has no timestamps for w" in report.notes
     assert list(Dataset.open(path).timestamps()) == ["v"]
 
 

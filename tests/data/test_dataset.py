@@ -39,7 +39,7 @@ def test_the_axis_is_read_from_the_spec_or_the_files(make_dataset) -> None:
     with pytest.raises(FeatureError) as caught:
         Dataset.open(path).video("v")
     assert str(caught.value) == (
-        f"{path / 'features' / 'v.npy'}: 4x4 features do not tell which axis is time; "
+        f"{path / 'features' / 'v.npy'}: features of shape 4x4 do not show which axis is time; "
         'set feature_axis to "time-first" or "features-first" in dataset.toml'
     )
     for axis, expected in (("features-first", [0, 1, 2, 3]), ("time-first", [0, 4, 8, 12])):
@@ -111,7 +111,7 @@ def test_a_video_of_another_width(generated_copy: Path) -> None:
     with pytest.raises(FeatureError) as caught:
         dataset.video(dataset.names[0])
     assert str(caught.value) == (
-        f"{path}: has features 5 wide, other videos have 8; "
+        f"{path}: has features of width 5, but other videos have 8; "
         "extract the features of this video again"
     )
 
@@ -207,7 +207,7 @@ def test_classes_that_nothing_tells(make_dataset) -> None:
     with pytest.raises(MissingFileError) as caught:
         _ = Dataset.open(path).vocabulary
     assert str(caught.value) == (
-        f"{path}: has neither mapping.txt nor labels to tell its classes; "
+        f"{path}: has neither mapping.txt nor labels that show its classes; "
         "add mapping.txt with lines 'id name'"
     )
     (path / "timestamps.json").write_text('{"v": [{"frame": 0, "label": "pour"}]}')

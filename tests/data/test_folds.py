@@ -74,8 +74,12 @@ def test_splits_that_test_a_video_twice_or_never_tell_nothing() -> None:
 @pytest.mark.parametrize(
     ("n_folds", "subjects", "sentence"),
     [
-        (1, None, "1 folds of 12 videos; choose from 2 to the number of videos on the training"),
-        (13, None, "13 folds of 12 videos"),
+        (
+            1,
+            None,
+            "1 folds cannot be made from 12 videos; choose from 2 to the number of videos on",
+        ),
+        (13, None, "13 folds cannot be made from 12 videos"),
         (2, SUBJECTS[1:], "the subjects do not name every video once; give each video one subj"),
         (2, (*SUBJECTS, ("P0_0",)), "the subjects do not name every video once"),
     ],

@@ -91,7 +91,7 @@ def test_a_wrong_setting_in_python() -> None:
     ("line", "sentence"),
     [
         (f"sampling_rate = {2**63}", "sampling_rate is 9223372036854775808, above 1000000"),
-        (f"sampling_rate = {'9' * 5000}", "has a number of thousands of digits"),
+        (f"sampling_rate = {'9' * 5000}", "has a number with thousands of digits"),
         (f"frames_per_second = {10**400}", "frames_per_second is 1000"),
         ("frames_per_second = inf", "frames_per_second is inf, not a finite number"),
         ("frames_per_second = 100001", "frames_per_second is 100001, above 100000"),

@@ -39,10 +39,14 @@ def test_splits_depend_on_the_seed_alone() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"folds": 1}, f"1 folds of {len(NAMES)} videos; choose from 2 to the number of videos"),
+        (
+            {"folds": 1},
+            f"1 folds cannot be made from {len(NAMES)} videos; "
+            "choose from 2 to the number of videos",
+        ),
         (
             {"folds": 8, "group_by": "(P..)"},
-            "8 folds of 7 subjects; choose from 2 to the number of subjects",
+            "8 folds cannot be made from 7 subjects; choose from 2 to the number of subjects",
         ),
         (
             {"folds": 2, "group_by": "P"},
@@ -90,7 +94,7 @@ def test_splits_are_replaced_only_on_request_and_then_all(tmp_path: Path) -> Non
     with pytest.raises(OutputError) as caught:
         write_splits(tmp_path, make_splits(NAMES, folds=3))
     assert str(caught.value) == (
-        f"{tmp_path}: holds splits already; pass --overwrite to replace them"
+        f"{tmp_path}: already has splits; pass --overwrite to replace them"
     )
     assert len(read_splits(tmp_path)) == 5
     write_splits(tmp_path, make_splits(NAMES, folds=3), overwrite=True)
@@ -157,7 +161,7 @@ def test_the_validation_part_keeps_subjects_together(fraction: float, seed: int)
         (
             ("a",),
             0.5,
-            "no validation part from 1 video; "
+            "1 video is too few for a validation part; "
             "train on at least two videos or without a validation part",
         ),
     ],

@@ -75,7 +75,7 @@ def test_a_declaration_round_trips(tmp_path: Path) -> None:
          "never; name every column once, counted from 0"),
         ("columns = [0, 1, 2, 4]", "symmetry.columns names column 4, but the last one is 3; "
          "name every column once, counted from 0"),
-        ("columns = [0, 1, 2, 3]\nclasses = {a = 'b'}", "symmetry.classes makes 2 classes b; "
+        ("columns = [0, 1, 2, 3]\nclasses = {a = 'b'}", "symmetry.classes turns 2 classes into b; "
          "say what each of them becomes, every class once"),
         ("columns = [0, 1, 2, 3]\nclasses = {a = 'x', y = 'a'}", "symmetry.classes names classes "
          "that do not exist: x, y; choose from a, b, c"),

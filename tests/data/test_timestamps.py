@@ -116,7 +116,7 @@ def test_files_by_hand(tmp_path: Path) -> None:
             ": is not valid JSON (line 1: Expecting property name enclosed in double quotes); "
             "restore it or write it again",
         ),
-        ("t.json", "[]", f": is not an object of videos{SHAPE}"),
+        ("t.json", "[]", f": is not a JSON object of videos{SHAPE}"),
         ("t.json", '{"v": 3}', f", video v: has no list of timestamps{SHAPE}"),
         ("t.json", '{"v": [3]}', f", video v: timestamp is 3, not a table of values{SHAPE}"),
         ("t.json", '{"v": [{}]}', f", video v: {{}} needs either a frame or a time{SHAPE}"),
@@ -144,12 +144,12 @@ def test_files_by_hand(tmp_path: Path) -> None:
         (
             "t.json",
             f'{{"v": [{{"frame": {"9" * 5000}}}]}}',
-            ": has a number of 5000 digits; restore it or write it again",
+            ": has a number with 5000 digits; restore it or write it again",
         ),
         (
             "t.json",
             '{"v": [{"frame": 1}], "v": [{"frame": 2}]}',
-            ": key 'v' comes more than once; restore it or write it again",
+            ": key 'v' appears more than once; restore it or write it again",
         ),
         (
             "t.json",
@@ -221,8 +221,8 @@ def test_two_on_one_frame_of_the_models_rate() -> None:
     with pytest.raises(TimestampError) as caught:
         _resolve(*_frames(2), *_frames(3, label="b"), sampling_rate=2)
     assert str(caught.value) == (
-        "t.json, video v1: timestamps 2 and 3 have two labels and fall on one frame at sampling "
-        "rate 2; remove one of them or choose a lower sampling rate"
+        "t.json, video v1: timestamps 2 and 3 have different labels but fall on the same frame at "
+        "sampling rate 2; remove one of them or choose a lower sampling rate"
     )
 
 

@@ -90,9 +90,7 @@ def test_a_dataset_under_four_kinds_of_names(make_dataset):
     assert dataset.side(1, "test") == ("m2",)
     report = check_dataset(path)
     assert report.ok
-    assert (
-        f"features m1{DLC}.npy belong to labels m1.txt by their names (and 2 more)" in report.notes
-    )
+    assert f"features m1{DLC}.npy are matched to labels m1.txt by name (and 2 more)" in report.notes
 
 
 def test_a_name_that_nothing_matches_is_told_with_the_nearest(make_dataset):

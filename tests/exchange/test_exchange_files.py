@@ -48,7 +48,9 @@ def test_files_are_named_after_videos_without_their_suffix(tmp_path: Path):
     assert [path.name for path in files] == ["a.srt", "b.v2.srt", "c.srt", ".._d.srt"]
     assert all(path.parent == tmp_path / "out" for path in files)
     twins = [VideoAnnotations(name, (Event("x", 0, 1),)) for name in ("a.mp4", "a.avi")]
-    with pytest.raises(LabelError, match=r"videos a.mp4 and a.avi would be one file; rename one"):
+    with pytest.raises(
+        LabelError, match=r"videos a.mp4 and a.avi would be written to one file; re"
+    ):
         write_annotations(tmp_path / "other", twins, format_named("srt"), TARGET)
     assert not (tmp_path / "other").exists()
 
@@ -65,17 +67,17 @@ def test_one_fault_leaves_nothing_behind(tmp_path: Path):
     ("kind", "events", "warning"),
     [
         ("elan", (Event("x", 0.0, 2.0, "t"), Event("y", 1.0, 3.0, "t")),
-         "tier t: ELAN holds one annotator and one annotation at a time; 1 go to tier t (2)"),
+         "tier t: an ELAN tier has one annotator and one annotation at a time; 1 go to tier t (2)"),
         ("boris", (Event("x", 0.0, 2.0), Event("x", 1.0, 3.0)),
-         "'x' overlaps itself; BORIS has it once, from start to end"),
+         "'x' overlaps itself; BORIS gets one interval, from start to end"),
         ("boris-tabular", (Event("x", 0.0, 2.0), Event("x", 1.0, 3.0)),
-         "'x' overlaps itself; BORIS has it once, from start to end"),
+         "'x' overlaps itself; BORIS gets one interval, from start to end"),
         ("boris", (Event("x", 0.0, 2.0), Event("x", 5.0)),
-         "'x' has intervals and points; its points are 'x (point)'"),
+         "'x' has intervals and points; its points are called 'x (point)'"),
         ("label-studio", (Event("x", 1.0, 1.03),),
          "v: an interval of one frame is a point in Label Studio"),
         ("srt", (Event("<b>x</b>", 1.0, 2.0),),
-         "SRT takes a part of '<b>x</b>' for formatting"),
+         "SRT reads part of '<b>x</b>' as formatting"),
     ],
 )  # fmt: skip
 def test_what_only_some_records_lose_is_told_too(kind, events, warning):
@@ -105,7 +107,7 @@ def test_what_could_not_be_read_again_is_not_written(event, sentence, tmp_path: 
 
 def test_a_file_too_large_to_be_read_is_not_written(monkeypatch):
     monkeypatch.setattr("uvast.exchange.native.MAX_BYTES", 100)
-    with pytest.raises(CorruptFileError, match=r"out: is larger than .* divide it by videos"):
+    with pytest.raises(CorruptFileError, match=r"out: is larger than .* write one file per video"):
         written(format_named("uvast"), [VideoAnnotations("v", (Event("x", 0, 1),))])
 
 
@@ -123,8 +125,8 @@ def test_labels_of_another_number_of_frames_are_told(kind, n_labels, is_told):
     known, free = ConstantRate(rate, 200), ConstantRate(rate)
     found = read(format_named(kind), Source(content, "v.txt", times_of=lambda _: known))
     note = (
-        f"has labels of {n_labels} frames, and the video has 200; if they are at another rate, say "
-        "it with --fps"
+        f"has labels for {n_labels} frames, but the video has 200; if they are at another rate, "
+        "pass it with --fps"
     )
     assert found.warnings == ((note,) if is_told else ())
     found = read(format_named(kind), Source(content, "v.txt", times_of=lambda _: free))
@@ -135,7 +137,7 @@ def test_labels_of_another_number_of_frames_are_told(kind, n_labels, is_told):
 def test_intervals_without_a_frame_are_told(kind):
     events = (Event("x", 0.0, 1.0), Event("y", 1.51, 1.511), Event("z", 7.0, 8.0))
     video = VideoAnnotations("v", events, duration=5.0)
-    note = "v: 2 intervals last no frame or lie after the end"
+    note = "v: 2 intervals cover no frame or lie after the end"
     assert note in written(format_named(kind), [video]).warnings
     with pytest.raises(
         LabelError, match=r"v: ends at 1e\+12 s and has more than 100 million frames"
@@ -147,8 +149,8 @@ def test_boris_holds_one_observed_span():
     video = VideoAnnotations("v", (Event("x", 1.0, 2.0),), observed=(Span(0, 3), Span(5, 6)))
     warnings = written(format_named("boris"), [video]).warnings
     assert warnings == (
-        "v: BORIS holds one observed span; it is written from the start of the first to the end "
-        "of the last",
+        "v: BORIS holds only one observed span; it is written from the start of the first to the "
+        "end of the last",
     )
 
 
@@ -168,5 +170,5 @@ def test_files_that_know_a_video_by_other_paths_are_told(tmp_path: Path):
         (tmp_path / f"{who}.csv").write_text(f"video,start,end,label\n/{who}/v.mp4,1,2,{who}\n")
     found = read_annotations(tmp_path)
     assert [(video.video, video.labels) for video in found.videos] == [("v.mp4", ("ann", "bo"))]
-    told = "v.mp4: the files have it at ann/v.mp4 and at bo/v.mp4; it is read as one video"
+    told = "v.mp4: the files say it is at ann/v.mp4 and at bo/v.mp4; it is read as one video"
     assert found.warnings == (told,)

@@ -129,7 +129,7 @@ def test_intervals_beyond_the_end_are_cut_and_short_ones_are_told():
     video = VideoAnnotations("v", (Event("x", 0.8, 3.0), Event("y", 0.51, 0.53), Event("z", 4, 5)))
     found = frame_labels(video, AT_10)
     assert letters(found) == "bbbbbbbbxx"
-    assert found.notes == ("v: 2 intervals last no frame or lie after the end",)
+    assert found.notes == ("v: 2 intervals cover no frame or lie after the end",)
 
 
 @pytest.mark.parametrize("seconds", [1.7e12, 1.7e9, 1e300])
@@ -162,7 +162,7 @@ def test_which_of_several_intervals_counts(how, expected):
         frame_labels(VideoAnnotations("v", events), times)
     assert str(error.value) == (
         "v: 'A' (0 to 0.6 s) and 'B' (0.1 to 0.3 s) overlap; correct them, choose a --tier, or "
-        "say --overlaps first, last or longest"
+        "pass --overlaps first, last or longest"
     )
 
 

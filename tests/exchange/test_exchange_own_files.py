@@ -43,7 +43,7 @@ def test_a_folder_of_predictions_has_one_record_a_video(formats, tmp_path: Path)
 
 def test_a_prediction_without_seconds_counts_frames(tmp_path: Path):
     write_prediction(tmp_path, "a", predicted(None), ["json"])
-    with pytest.raises(LabelError, match=r"a.json: counts frames, and the frame rate of a is not"):
+    with pytest.raises(LabelError, match=r"a.json: counts frames, but the frame rate of a is not"):
         read_annotations(tmp_path / "a.json")
     times = ConstantRate(Fraction(10))
     found = read_annotations(tmp_path / "a.json", times_of=lambda _: times).videos[0]

@@ -120,7 +120,7 @@ def test_a_fault_of_a_workbook_names_its_row():
     book.active.append(["v", "soon", 2, "cut"])
     out = io.BytesIO()
     book.save(out)
-    with pytest.raises(Exception, match=r"t.xlsx, row 2: 'soon' is no time"):
+    with pytest.raises(Exception, match=r"t.xlsx, row 2: 'soon' is not a time"):
         read(format_named("xlsx"), Source(out.getvalue(), "t.xlsx"))
 
 

@@ -48,7 +48,7 @@ def test_texts_stay_on_one_line_and_an_interval_of_no_length_is_a_point():
         (("a", -1.0), "'a' is at -1 s; times count seconds from the video's start"),
         (("a", float("nan")), "'a' is at nan s"),
         (("a", 2.0, 1.0), "'a' starts at 2 s and ends at 1 s"),
-        (("a", 1.0, 2.0, "", (), "", 1.5), "'a' has a confidence of 1.5; write it as a share"),
+        (("a", 1.0, 2.0, "", (), "", 1.5), "'a' has a confidence of 1.5; write it as a number"),
     ],
 )
 def test_events_that_cannot_be(values, sentence):
@@ -67,15 +67,17 @@ def test_a_record_does_not_depend_on_order():
 def test_chosen_tiers():
     ruled = on_tiers([VIDEO], ["dog"])
     assert labels(ruled) == ["run"]
-    assert ruled.notes == ("2 annotations are on other tiers and left out",)
-    with pytest.raises(LabelError, match=r"--tier: no tier or subject 'dgo'; did you mean 'dog'"):
+    assert ruled.notes == ("2 annotations are on other tiers and are left out",)
+    with pytest.raises(
+        LabelError, match=r"--tier: there is no tier or subject 'dgo'; did you mean 'dog'"
+    ):
         on_tiers([VIDEO], ["dgo"])
 
 
 def test_labels_of_several_parts():
     assert labels(labelled_from([VIDEO], "behavior+modifier")) == ["run fast left", "run", "jump"]
     assert labels(labelled_from([VIDEO], "subject + label")) == ["cat run", "dog run", "cat jump"]
-    with pytest.raises(ConfigError, match=r"--label-from: 'colour' is made of unknown parts"):
+    with pytest.raises(ConfigError, match=r"--label-from: 'colour' has an unknown part"):
         labelled_from([VIDEO], "colour")
 
 
@@ -153,7 +155,7 @@ def test_a_table_of_names_and_what_matches_nothing():
     with pytest.raises(LabelError) as error:
         match_videos(["Tolk_01"], NAMES, where="labels.csv")
     assert str(error.value) == (
-        "labels.csv: video 'Tolk_01' is not among the 5 videos; nearest are Talk_01.mp4, "
+        "labels.csv: video 'Tolk_01' is not among the 5 videos; the nearest are Talk_01.mp4, "
         "Talk_02.mp4; rename it, or give a table with --names"
     )
     with pytest.raises(LabelError, match=r"video 'a' can be a.mp4 or a.avi; say which in a table"):

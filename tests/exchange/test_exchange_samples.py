@@ -83,7 +83,8 @@ def test_elan_interpolates_open_slots_and_follows_references():
     ]  # fmt: skip
     assert {e.annotator for e in video.events if e.tier == "words"} == {"Ann"}
     assert found.warnings == (
-        "tier words: a time that ELAN leaves open is put evenly between its neighbours (2 times)",
+        "tier words: a time that ELAN leaves open is placed evenly between its neighbours "
+        "(2 times)",
         "tier words: an annotation without text is left out",
     )
 
@@ -92,7 +93,7 @@ def test_elan_interpolates_open_slots_and_follows_references():
     ("old", "new", "sentence"),
     [
         ('TIME_VALUE="4000"', 'TIME_VALUE="4s"',
-         "x.eaf, line 12: TIME_VALUE '4s' is no number; correct it or remove it"),
+         "x.eaf, line 12: TIME_VALUE '4s' is not a number; correct it or remove it"),
         (' TIME_VALUE="4000"', "",
          "x.eaf, line 17: time slot 'ts2' has no time and no neighbours that have one; give the "
          "annotation a time in ELAN"),
@@ -194,7 +195,7 @@ def test_boris_may_count_from_the_creation_date_of_a_video():
 
 def test_faults_of_boris_name_the_event():
     with pytest.raises(
-        LabelError, match=r"p.boris, observation obs, event 1: \[\"x\", .* no event"
+        LabelError, match=r"p.boris, observation obs, event 1: \[\"x\", .* is not an event"
     ):
         reading(boris([["x", "", "run", "", ""]]), "p.boris")
     with pytest.raises(
@@ -264,7 +265,9 @@ def test_boris_exports_keep_the_offset_in_their_times():
         "o,player #1:v.mp4,10.0,60,run,11.5,12.5\n"
     )
     assert spans(reading(aggregated, "a.csv", "boris-aggregated").videos[0]) == [("run", 1.5, 2.5)]
-    with pytest.raises(LabelError, match=r"a.csv, line 2: 'ten' is no time offset; write seconds"):
+    with pytest.raises(
+        LabelError, match=r"a.csv, line 2: 'ten' is not a time offset; write seconds"
+    ):
         reading(aggregated.replace("10.0", "ten"), "a.csv")
     with pytest.raises(LabelError, match=r"a.csv, line 2: is 1700000000 s after the video starts"):
         reading(aggregated.replace("11.5,12.5", "1700000010,1700000020"), "a.csv")
@@ -279,7 +282,7 @@ def test_boris_aggregated_points_have_no_duration():
     video = reading(text, "a.csv", "boris-aggregated").videos[0]
     assert spans(video) == [("run", 1.5, 2.5), ("jump", 3.5, None)]
     assert (video.frame_rate, video.events[1].comment) == (None, "oh")
-    with pytest.raises(LabelError, match=r"a.csv, line 2: 'soon' is no time; write seconds"):
+    with pytest.raises(LabelError, match=r"a.csv, line 2: 'soon' is not a time; write seconds"):
         reading(text.replace("1.5,2.5", "soon,2.5"), "a.csv")
 
 
@@ -395,7 +398,7 @@ def test_label_studio_needs_a_frame_rate():
     with pytest.raises(LabelError) as error:
         reading(json.dumps(task), "e.json")
     assert str(error.value) == (
-        "e.json: counts frames, and the frame rate of v.mp4 is not known; pass --fps, "
+        "e.json: counts frames, but the frame rate of v.mp4 is not known; pass --fps, "
         "such as --fps 25"
     )
 
@@ -420,7 +423,7 @@ def test_a_fault_of_activitynet_names_the_annotation():
         reading(json.dumps(value), "a.json")
     assert str(error.value) == (
         "a.json, video v, annotation 1: 'a' starts at 3 s and ends at 2 s; "
-        "exchange its times or remove it"
+        "swap its times or remove it"
     )
 
 
@@ -493,9 +496,9 @@ def test_predictions_of_uvast_are_read_by_their_seconds():
 @pytest.mark.parametrize(
     ("row", "sentence"),
     [
-        ("v,noon,2,a", "t.csv, line 2: 'noon' is no time; write seconds, mm:ss or hh:mm:ss.mmm"),
-        ("v,1:75,2,a", "t.csv, line 2: '1:75' is no time; write seconds, mm:ss or hh:mm:ss.mmm"),
-        ("v,3,2,a", "t.csv, line 2: 'a' starts at 3 s and ends at 2 s; exchange its times or "
+        ("v,noon,2,a", "t.csv, line 2: 'noon' is not a time; write seconds, mm:ss or hh:mm:ss.mmm"),
+        ("v,1:75,2,a", "t.csv, line 2: '1:75' is not a time; write seconds, mm:ss or hh:mm:ss.mmm"),
+        ("v,3,2,a", "t.csv, line 2: 'a' starts at 3 s and ends at 2 s; swap its times or "
                     "remove it"),
         ("v,1,2,", "t.csv, line 2: has no label; name it or remove the row"),
         ('v,1,2,"a', "t.csv, line 3: cannot be read as CSV (unexpected end of data); save it again "
@@ -655,7 +658,7 @@ def test_bento_by_frames_and_by_seconds():
 
 
 def test_what_nobody_recognises():
-    with pytest.raises(LabelError, match=r"x.dat: is of no format that can be recognised"):
+    with pytest.raises(LabelError, match=r"x.dat: is not in a format that uvast recognises"):
         reading("hello\nworld\n", "x.dat")
     with pytest.raises(CorruptFileError, match=r"x.json: is not valid JSON"):
         read(format_named("uvast"), Source(b"{", "x.json"))
@@ -665,7 +668,7 @@ def test_what_nobody_recognises():
     ("name", "content", "sentence"),
     [
         ("x.csv", b"", "is empty; choose a file with labels"),
-        ("x.csv", b"a,b\n1,2\n", "has no row that names columns of labels; name them video, start"),
+        ("x.csv", b"a,b\n1,2\n", "has no row that names its columns; name them video, start"),
         (
             "x.mp4",
             b"\0\0\0\x20ftypisom",
@@ -687,7 +690,7 @@ def test_what_is_no_file_of_labels(name, content, sentence):
 
 def test_a_newer_native_file():
     text = '{"format": "uvast annotations", "version": 2, "videos": []}'
-    with pytest.raises(LabelError, match=r"has version 2, this uvast reads 1; install a newer"):
+    with pytest.raises(LabelError, match=r"has version 2, but this uvast reads 1; install a newer"):
         reading(text, "v.json", "uvast")
 
 
@@ -792,7 +795,7 @@ def test_cvat_tasks_of_a_project_are_videos_of_their_own():
     ("text", "sentence"),
     [
         (CVAT_PROJECT.format("m.mp4", "m.mp4", 5), r"two tasks are called 'm.mp4'; export each"),
-        (CVAT_PROJECT.format("m1.mp4", "m2.mp4", 7), r"does not say which video each is of"),
+        (CVAT_PROJECT.format("m1.mp4", "m2.mp4", 7), r"does not say which video each belongs to"),
         (CVAT_PROJECT.format("m1.mp4", "", 5), r"a task has no name"),
     ],
 )

@@ -267,7 +267,7 @@ def test_progress_is_told_and_grows(tmp_path, planted):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"n_frames": 4}, "not every one of the 4 frames has its time"),
+        ({"n_frames": 4}, "not every one of the 4 frames has a time"),
         ({"widths": [3]}, "the models have 3 features, not 288"),
         ({"model": 3}, "model is 3, not text"),
         ({"colour": "red"}, "colour is unknown"),
@@ -294,7 +294,7 @@ def test_a_damaged_card_is_one_sentence(change, sentence, tmp_path):
         ("onnx", "--model: 'onnx'; write onnx:FILE.onnx"),
         ("pixels:a", "--model: 'pixels:a'; write onnx:FILE.onnx, and other models by their name"),
         ("pixels,pixels", "--model: 'pixels,pixels' names a model twice"),
-        ("poses,pixels", "--model: 'poses,pixels' joins a table and others"),
+        ("poses,pixels", "--model: 'poses,pixels' combines a table with other models"),
     ],
 )
 def test_wrong_models_are_one_sentence(text, sentence):

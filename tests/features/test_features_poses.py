@@ -193,9 +193,9 @@ def test_a_plain_table_is_taken_as_it_is(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "model", "sentence"),
     [
-        ("a.csv", "", "table", "holds no numbers; write one row a frame"),
+        ("a.csv", "", "table", "holds no numbers; write one row per frame"),
         ("a.csv", "x,y\n", "table", "holds no numbers"),
-        ("a.csv", "x,y\n1,2\n3\n", "table", "row 3: 1 cells, the header has 2"),
+        ("a.csv", "x,y\n1,2\n3\n", "table", "row 3: has 1 cells, but the header has 2"),
         ("a.csv", "x,y\n1,2\n3,four\n", "table", "row 3, column y: 'four' is not a number"),
         ("a.csv", "x,y\n1,2\n,4\n", "table", "1 empty cells, the first in row 2 of column x; fill"),
         ("a.csv", "x,y\n1,inf\n", "table", "holds infinite numbers"),
@@ -241,5 +241,5 @@ def test_columns_of_a_second_kind_are_not_dropped(tmp_path):
         group["table"] = np.zeros(len(rows), kind)
         group["table"].attrs.update(attributes)
     for path in (fixed, table):
-        with pytest.raises(CorruptFileError, match=r"holds columns of 2 kinds, .*or as CSV"):
+        with pytest.raises(CorruptFileError, match=r"holds columns of 2 types, .*or as CSV"):
             read_table(path)

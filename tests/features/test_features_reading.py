@@ -295,7 +295,7 @@ def test_damage_in_the_middle_is_passed_over(tmp_path):
     assert 5 < len(pictures) <= 60
     assert reader.seconds == pytest.approx(2.0, abs=0.1)
     assert reader.remark is not None
-    assert "damaged places were passed over" in reader.remark
+    assert "damaged places were skipped" in reader.remark
 
 
 def test_a_jump_of_hours_is_one_sentence(tmp_path):

@@ -76,9 +76,9 @@ def test_what_does_not_fit_names_the_field_and_the_value(tmp_path, value, senten
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ('{"a": {"v": 1, "w": 2, "v": 3}}', "key 'v' comes more than once"),
+        ('{"a": {"v": 1, "w": 2, "v": 3}}', "key 'v' appears more than once"),
         ("[" * 10**6, "is JSON nested too deeply"),
-        ("9" * 5000, "has a number of 5000 digits"),
+        ("9" * 5000, "has a number with 5000 digits"),
         ('{"a": "\\ud83d"}', "holds half of a character (a lone surrogate)"),
         ('{"a": 1,\n}', "is not valid JSON (line 2: Expecting property name enclosed in double "
          "quotes)"),
@@ -101,7 +101,7 @@ def test_forty_thousand_keys_are_no_more_work_than_that(tmp_path):
     keys = ", ".join(f'"{number}": 0' for number in range(40_000))
     (tmp_path / "a.json").write_text(f'{{{keys}, "39999": 0}}')
     start = time.perf_counter()
-    with pytest.raises(CorruptFileError, match="key '39999' comes more than once"):
+    with pytest.raises(CorruptFileError, match="key '39999' appears more than once"):
         files.read_json(tmp_path / "a.json")
     assert time.perf_counter() - start < 2
 
@@ -111,7 +111,7 @@ def test_forty_thousand_keys_are_no_more_work_than_that(tmp_path):
     [
         ("a = " + "[" * 10**4, "is TOML nested too deeply"),
         (".".join("a" * 100) + " = 1", "is TOML nested too deeply"),
-        ("a = " + "9" * 5000, "has a number of thousands of digits"),
+        ("a = " + "9" * 5000, "has a number with thousands of digits"),
         ("a = ", "is not valid TOML (Invalid value (at end of document))"),
         ("#" * 300_000, "is larger than 256 kB"),
     ],

@@ -62,7 +62,7 @@ def test_a_square_file_that_nothing_settles_is_refused(
     model: uvast.Segmenter, tmp_path: Path
 ) -> None:
     np.save(tmp_path / "square.npy", np.zeros((6, 6), np.float32))
-    sentence = r"square.npy: 6x6 features do not tell which axis is time; segment it together"
+    sentence = r"square.npy: features of shape 6x6 do not show which axis is time; segment it"
     with pytest.raises(FeatureError, match=sentence):
         model.segment(tmp_path / "square.npy")
     assert model.segment(np.zeros((6, 6), np.float32)).segmentation.n_frames == 6

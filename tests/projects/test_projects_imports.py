@@ -177,8 +177,8 @@ def test_frame_labels_at_another_rate_are_told(tmp_path: Path):
     (tmp_path / "v.txt").write_text("cut\n" * 990)
     notes = put(project, tmp_path / "v.txt")
     assert notes == (
-        "v.txt: has labels of 990 frames, and the video has 1980; if they are at another rate, say "
-        "it with --fps",
+        "v.txt: has labels for 990 frames, but the video has 1980; if they are at another rate, "
+        "pass it with --fps",
     )
     assert put(project, tmp_path / "v.txt", existing="replace", rate=Fraction(15)) == ()
 
@@ -363,7 +363,7 @@ def test_an_error_in_any_file_leaves_the_project_as_it_is(tmp_path: Path):
     overlapping = table(tmp_path / "x.csv", "a,0,2,cut", "b,0,2,cut", "b,1,3,stir")
     with pytest.raises(LabelError, match=r"b: 'cut' \(0 to 2 s\) and 'stir' \(1 to 3 s\) overlap"):
         put(project, overlapping)
-    with pytest.raises(LabelError, match=r"bad.csv: video 'bb' is not among the 2 videos; nearest"):
+    with pytest.raises(LabelError, match=r"bad.csv: video 'bb' is not among the 2 videos; the n"):
         put(project, good, table(tmp_path / "bad.csv", "bb,0,1,cut"))
     assert everything_in(tmp_path / "p") == before
     notes = put(project, overlapping, overlaps="longest")
@@ -412,7 +412,7 @@ def test_a_table_of_names_matches_and_leaves_out(tmp_path: Path):
     notes = put(project, rows, videos={"cam 1.avi": "a", "pilot": "", "other": "a"})
     found = [project.annotations(name) for name in ("a", "b")]
     assert [one.labels if one else None for one in found] == [("cut",), ("stir",)]
-    assert "the table of names has 'other', which no file has" in notes
+    assert "the table of names lists 'other', which is in no file" in notes
     assert "1 videos are left out: the table names no video for them" in notes
 
 
@@ -453,7 +453,7 @@ def test_rules_act_on_the_way(tmp_path: Path):
                     "a,20,21,chop,left\n")  # fmt: skip
     rules = Rules(tiers=("left",), names={"chop": "cut"})
     notes = put(project, path, rules=rules, background="idle", overlaps="first")
-    assert "1 annotations are on other tiers and left out" in notes
+    assert "1 annotations are on other tiers and are left out" in notes
     assert "'idle' is called 'background' in this project" in notes
     assert "a: 1 annotations start after its end (10 s)" in notes
     found = project.annotations("a")

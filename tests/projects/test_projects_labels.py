@@ -93,7 +93,7 @@ def test_clicks_count_where_somebody_looked() -> None:
 @pytest.mark.parametrize(
     ("annotations", "sentence"),
     [
-        (video(Event("cut", 9.0)), "clip: none of its clicks lies inside of it"),
+        (video(Event("cut", 9.0)), "clip: none of its clicks lies within the video"),
         (video(Event("a", 0.1, 0.5), Event("b", 0.3, 0.8)), "overlap"),
         (video(Event("a", 0.11), Event("b", 0.12)), "'a' and 'b' are both at frame 1"),
         (video(Event("unlabelled", 0.1, 0.2)), "'unlabelled' cannot be the name of an action"),

@@ -116,7 +116,9 @@ def test_times_that_go_back_are_one_sentence(project: Project) -> None:
     plant(project, "full", (0.0, 0.5, 1.0), None)
     path = card_path(project.features_path("full"))
     path.write_text(path.read_text().replace("[0.0, 0.5, 1.0]", "[0.0, 1.0, 0.5]"))
-    with pytest.raises(CorruptFileError, match=r"full\.json: .*times of the frames do not grow"):
+    with pytest.raises(
+        CorruptFileError, match=r"full\.json: .*times of the frames do not increase"
+    ):
         project.frame_times("full")
 
 
@@ -129,7 +131,7 @@ def test_labels_are_materialised_at_the_features_frames(project: Project) -> Non
     assert notes == (
         "not labelled yet, and left out: new",
         "with clicks only, and left out of training with full labels: clicked",
-        "for training with --supervision timestamps, the middle of each segment stands for a "
+        "for training with --supervision timestamps, the middle of each segment is used as a "
         "click: full, partly",
     )
     lines = ["background"] * 5 + ["cut"] * 5 + ["pour"] * 10

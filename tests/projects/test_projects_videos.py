@@ -170,7 +170,7 @@ def test_labels_of_others_are_never_taken_over(tmp_path: Path, name: str) -> Non
     [
         ({"version": 2}, "version is 2, not 1"),
         ({"format": "other"}, "format is 'other', not 'uvast project'"),
-        ({"videos": [{"name": "../x"}]}, "videos.0.name is '../x', not a name"),
+        ({"videos": [{"name": "../x"}]}, "videos.0.name is '../x', not a valid file name"),
         ({"videos": [{"path": "a\0b"}]}, "videos.0.path is 'a\\\\x00b', not a path"),
         ({"videos": [{"n_bytes": -1}]}, "videos.0.n_bytes is -1, below 0"),
         ({"videos": [{}, {}]}, "names video clip twice"),

@@ -152,7 +152,7 @@ def test_the_manifest_s_dataset_gives_truth_and_marks(tiny: Dataset, tmp_path: P
         assert made.comparison.videos[0].tracks[0].confidences is not None
         assert made.notes == (
             "1 of the 4 videos scored was used in training: "
-            "these scores do not tell how the model does on new videos.",
+            "these scores do not show how well the model does on new videos.",
         )
 
 

@@ -309,5 +309,5 @@ def test_another_dataset_s_classes_are_refused(
         (tmp_path / part).symlink_to(tiny.path / part)
     names = [*tiny.vocabulary.names[1:], tiny.vocabulary.names[0]]
     (tmp_path / "mapping.txt").write_text("".join(f"{i} {n}\n" for i, n in enumerate(names)))
-    with pytest.raises(ConfigError, match="has other classes than the model"):
+    with pytest.raises(ConfigError, match="does not have the same classes as the model"):
         report_run(runs["plain"], dataset=tmp_path)

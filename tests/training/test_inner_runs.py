@@ -166,7 +166,7 @@ def test_with_folds_every_video_is_trained_on(
     assert planned.facts.n_folds == 4
     (sentence,) = [one for one in planned.sentences if "inner runs" in one]
     assert sentence.startswith("4 inner runs choose how to decode")
-    assert "4 times the time of one run; --set train.folds=0 leaves them out" in sentence
+    assert "4 times as long as one run; --set train.folds=0 leaves them out" in sentence
     cpu = torch.device("cpu")
     without = plan_training(tiny_path, settings=[*asked[1:], "train.folds=0"])
     assert without.facts.n_folds == 0

@@ -1,8 +1,8 @@
 """Preset `auto`: settings chosen by looking at the data, each with a sentence that says why.
 
 It starts from preset `small`, whose numbers were found with 21 videos of GTEA (docs/choices.md),
-and brings other data to what `small` had there: typical actions of a few dozen frames, and about
-as many looks at videos.
+and gives other data what `small` had there: typical actions of a few dozen frames, and about as
+many looks at videos.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 BASE = "small"
 
 LEAST_FRAMES = 4
-"""Frames of the model that a short segment keeps: one in twenty is shorter."""
+"""Frames that a short segment keeps at the model's rate: one in twenty is shorter."""
 TYPICAL_FRAMES = 30
 """Frames of a typical segment, more than a dark span of `train.time_masking` has."""
 LEAST_A_SECOND = 1
-"""Frames a second that are left of slow actions, as is usual for phases of an hour-long video."""
+"""Fewest frames per second for slow actions, as is usual for phases of an hour-long video."""
 MOST_FRAMES = 20_000
-"""Of the longest video: attention to a transcript of hundreds of actions has to fit in memory."""
+"""In the longest video: attention to a transcript of hundreds of actions has to fit in memory."""
 FEWEST_FRAMES = 2
-"""Of a short segment, where a video is that long."""
+"""In a short segment, if the longest video exceeds that."""
 
 LOOKS = 4200
-"""At a video, over all epochs: `small` has 200 epochs for 21 videos; half as many leave the
-transcript decoder of recombined videos half-trained."""
+"""Looks at a video, over all epochs: `small` has 200 epochs of 21 videos; half as many leave the
+transcript decoder half-trained if videos are recombined."""
 FEWEST_EPOCHS, MOST_EPOCHS = 30, 300
 MANY_VIDEOS = 400
 BATCH_OF_MANY = 4
@@ -48,8 +48,8 @@ class DataFacts:
     Args:
         supervision: what the videos have, full labels or timestamps.
         n_videos: to learn from.
-        n_validation: more, held out to score and choose the model.
-        n_folds: inner runs that choose the weights of decoding.
+        n_validation: more videos, held out to score and choose the model.
+        n_folds: inner runs that choose the decoding weights.
         n_frames: of the videos to learn from.
         longest: frames of the longest one.
         n_features: F.
@@ -84,7 +84,7 @@ class DataFacts:
 
 @dataclass(frozen=True)
 class AutoPlan:
-    """The settings of a run, what they were chosen from, and the names of those asked for."""
+    """The settings of a run, what they were chosen by, and the names of those asked for."""
 
     config: Config
     facts: DataFacts
@@ -97,11 +97,11 @@ class AutoPlan:
 
 
 def plan(facts: DataFacts, asked: Sequence[str] = ()) -> AutoPlan:
-    """Chooses the settings of a run; those that are `asked` for, `train.epochs=20`, stay so."""
+    """Chooses the settings of a run; those `asked` for, such as `train.epochs=20`, stay."""
     config = load_config(BASE, settings=asked)
     names = frozenset(parse_setting(one)[0] for one in asked)
     rate = config.train.sampling_rate
-    if not rate:  # asked for, 0 is the dataset's own
+    if not rate:  # if asked for, 0 is the dataset's own
         own = facts.sampling_rate or 1
         rate = own if "train.sampling_rate" in names else _sampling_rate(facts)
     chosen: dict[str, object] = {
@@ -120,14 +120,14 @@ def plan(facts: DataFacts, asked: Sequence[str] = ()) -> AutoPlan:
 
 
 def _sampling_rate(facts: DataFacts) -> int:
-    """Every how many source frames the model sees one."""
+    """The n for which the model sees every n-th source frame."""
     if facts.sampling_rate is not None:
         return facts.sampling_rate
     rate = min(facts.short_segment / LEAST_FRAMES, facts.typical_segment / TYPICAL_FRAMES)
     if facts.frames_per_second is not None:
         rate = min(rate, facts.frames_per_second / LEAST_A_SECOND)
     rate = max(rate, min(_rate_of_long_videos(facts), facts.short_segment / FEWEST_FRAMES))
-    if facts.least_gap is not None:  # two of them on one frame would be an error
+    if facts.least_gap is not None:  # two timestamps on one frame would be an error
         rate = min(rate, facts.least_gap)
     return max(int(rate), 1)
 
@@ -162,14 +162,15 @@ def _sentences(facts: DataFacts, config: Config, asked: Collection[str]) -> tupl
         share = (facts.n_folds - 1) * train.fold_epochs
         said.append(
             f"{facts.n_folds} inner runs choose how to decode, each without some of the videos: "
-            f"{1 + share:.2g} times the time of one run; --set train.folds=0 leaves them out"
+            f"this takes {1 + share:.2g} times as long as one run; "
+            "--set train.folds=0 leaves them out"
         )
     if not train.time_masking and "train.time_masking" not in asked:
         said.append("no dark spans: they would hide several of these short actions at once")
     if facts.longest / train.sampling_rate > MOST_FRAMES:
         said.append(
-            f"the longest video has {facts.longest:,} frames, which may take much memory; cut it "
-            "into several files, or raise --sampling-rate"
+            f"the longest video has {facts.longest:,} frames, which may take a lot of memory; cut "
+            "it into several files, or raise --sampling-rate"
         )
     return tuple(said)
 

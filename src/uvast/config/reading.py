@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
 
 BEFORE: dict[str, dict[str, Any]] = {"train": {"scaling": False}}
-"""What earlier versions did where a later one has a setting: their runs do not name it."""
+"""What earlier versions did before there was a setting: their runs do not name it."""
 
 GIVEN_UP: dict[str, dict[str, Any]] = {"supervision": {"lengths": 0.0}}
-"""Settings of earlier versions, and the value that did nothing: such runs are as today's."""
+"""Settings that are gone, and the value that did nothing: runs with it are like today's."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """Everything a run depends on beside its data."""
+    """Everything a run depends on besides its data."""
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = STRICT
     model: ModelConfig = field(default_factory=ModelConfig)
@@ -79,7 +79,7 @@ def load_config(
     """A preset, a TOML file or the defaults, then settings such as `train.epochs=100`.
 
     Of several presets the later ones win: `("gtea", "asformer")` is ASFormer with what only the
-    dataset's preset sets. The file `of_run` is the whole config of a run, see `parse_run_config`.
+    dataset's preset sets. With `of_run`, the file is a run's whole config, see `parse_run_config`.
     """
     if preset is not None and file is not None:
         raise ConfigError("both a preset and a file are given", remedy="pass one of them")
@@ -112,7 +112,7 @@ def parse_config(values: dict[str, Any], *, where: str) -> Config:
 
 
 def parse_run_config(values: dict[str, Any], *, where: str) -> Config:
-    """The same of a whole config that uvast wrote, maybe an earlier version of it."""
+    """The same for a whole config that uvast wrote, perhaps an earlier version of it."""
     values = {section: _without_given_up(section, one) for section, one in values.items()}
     parse_config(values, where=where)
     names = (*BEFORE, *values)
@@ -121,7 +121,7 @@ def parse_run_config(values: dict[str, Any], *, where: str) -> Config:
 
 
 def _without_given_up(section: str, values: object) -> Any:
-    """The settings of a section, but for those that are gone and did nothing."""
+    """The settings of a section, without those that are gone and did nothing."""
     gone = GIVEN_UP.get(section)
     if gone is None or not isinstance(values, dict):
         return values
@@ -131,7 +131,7 @@ def _without_given_up(section: str, values: object) -> Any:
 
 
 def _plain(value: object) -> object:
-    """A value as TOML and JSON read it back: several are a list."""
+    """A value as TOML and JSON read it back: a tuple becomes a list."""
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -141,7 +141,7 @@ def _several(texts: str | Iterable[str]) -> tuple[str, ...]:
 
 @cache
 def _checker() -> pydantic.TypeAdapter[Config]:
-    """Made once: it takes longer than all checks."""
+    """Made once: making it takes longer than all checks."""
     return pydantic.TypeAdapter(Config)
 
 
@@ -157,7 +157,7 @@ def _known_names(location: tuple[str, ...]) -> str:
     if len(location) > 1:
         values = values[location[0]]
     similar = get_close_matches(location[-1][:100], values, n=1)
-    return f"did you mean {similar[0]}?" if similar else f"known are {', '.join(values)}"
+    return f"did you mean {similar[0]}?" if similar else f"the known ones are {', '.join(values)}"
 
 
 def parse_setting(setting: str) -> tuple[str, object]:
@@ -172,7 +172,7 @@ def parse_setting(setting: str) -> tuple[str, object]:
 
 
 def _value(text: str, name: str) -> object:
-    """As TOML has it; `.5` is typed as a number, too, and `plain` without quotes."""
+    """The value as TOML reads it; `.5` also counts as a number, and text needs no quotes."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:

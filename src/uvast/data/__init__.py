@@ -1,7 +1,7 @@
 """Datasets: reading, checking, splitting, generating; batches for training.
 
-Shapes: B videos a batch, T frames, S segments, F features. What needs torch (`Batch` and its
-kin) or scipy is imported when it is first used, so that reading a dataset stays quick.
+Shapes: B videos per batch, T frames, S segments, F features. Anything that needs torch (`Batch`
+and its kin) or scipy is imported on first use, so that reading a dataset stays quick.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ Record = TypeVar("Record", bound="Batch | Targets | Unlabelled")
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """What a model learns to say of a batch. Integers are padded with `PADDING`.
+    """What a model learns to predict for a batch. Integers are padded with `PADDING`.
 
     Args:
         labels: class of each frame `(B, T)`.
@@ -49,7 +49,7 @@ class Targets:
 
     @property
     def frame_labels(self) -> Tensor:
-        """The class that each frame is to learn `(B, T)`; `PADDING` where it learns none."""
+        """The class to learn for each frame `(B, T)`; `PADDING` where there is none."""
         return (
             self.labels if self.is_certain is None else self.labels.where(self.is_certain, PADDING)
         )
@@ -57,12 +57,12 @@ class Targets:
 
 @dataclass(frozen=True, eq=False)
 class Unlabelled:
-    """Videos that a step of training sees beside its own, without their labels.
+    """Extra videos that a training step sees, without their labels.
 
     Args:
         features: `(B, T, F)`, padded with 0.
         mask: `(B, T)`, True where there is a frame.
-        progress: the share of training that is behind, from 0 to 1.
+        progress: the share of training done so far, from 0 to 1.
     """
 
     features: Tensor
@@ -76,12 +76,12 @@ class Batch:
 
     Args:
         names: the B videos.
-        features: `(B, T, F)` float32, padded with 0. Its memory order is that of the files:
-            of one video that is not scaled it is a view of the file, so use `reshape`, not `view`.
+        features: `(B, T, F)` float32, padded with 0, in the memory order of the files. A single
+            video that is not scaled is a view of its file, so use `reshape`, not `view`.
         mask: `(B, T)`, True where there is a frame.
         lengths: frames of each video `(B,)`.
         targets: what to learn, or None.
-        unlabelled: what else a step of training sees, or None.
+        unlabelled: what else a training step sees, or None.
     """
 
     names: tuple[str, ...]
@@ -110,14 +110,14 @@ def collate(
     chunk_fraction: float = 0.0,
     scaling: Scaling | None = None,
 ) -> Batch:
-    """Videos (and their segmentations) to one batch.
+    """Puts videos (and their segmentations) into one batch.
 
     Args:
         videos: B videos of one feature width.
-        segmentations: what to learn, one per video and as long as it; None for no targets.
-        chunk_fraction: longest part of a video that one segment may take up (docs/method.md,
-            Losses of stage 1); longer ones become chunks. 0 leaves them whole.
-        scaling: of the features; None leaves them as they are. Padding is 0 all the same.
+        segmentations: what to learn, one per video and of its length; None for no targets.
+        chunk_fraction: largest share of a video that one segment may take up (docs/method.md,
+            Losses of stage 1); longer ones are cut into chunks. 0 leaves them whole.
+        scaling: of the features; None leaves them as they are. Padding is 0 either way.
     """
     if not videos:
         raise InputError("a batch without videos")
@@ -139,7 +139,7 @@ def collate(
 
 
 def _padded_features(features: Sequence[NDArray[np.float32]], scaling: Scaling | None) -> Tensor:
-    """Features `(T_b, F)` to one tensor `(B, T, F)` of the first one's memory order."""
+    """Features `(T_b, F)` to one tensor `(B, T, F)`, in the memory order of the first."""
     first = features[0]
     if len({each.shape[1] for each in features}) > 1:
         widths = ", ".join(str(each.shape[1]) for each in features)
@@ -195,7 +195,7 @@ def _padded(rows: Sequence[NDArray[np.generic]], padding: int = PADDING) -> Tens
 
 
 def check_fit(videos: Sequence[Video], segmentations: Sequence[Segmentation]) -> None:
-    """Refuses segmentations that are not as many, or not as long, as their videos."""
+    """Raises unless there is one segmentation per video, each as long as its video."""
     if len(videos) != len(segmentations):
         raise InputError(f"{len(videos)} videos with {len(segmentations)} segmentations")
     for video, segmentation in zip(videos, segmentations, strict=True):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 ENOUGH_VIDEOS = 4
-"""With fewer, a class of a single segment is nothing strange."""
+"""With fewer videos, a class with a single segment is nothing unusual."""
 
 _LONGEST_NOTE = 600
 
@@ -52,8 +52,8 @@ class DatasetCheck:
         path: the dataset's folder.
         statistics: numbers, or None if there is no dataset to count.
         problems: every fault, one sentence each.
-        causes: the same in short, for people: of many faults that are alike only the first.
-        notes: what is worth knowing and no fault.
+        causes: the same, shortened for people: of many similar faults, only the first.
+        notes: what is worth knowing but not a fault.
     """
 
     path: Path
@@ -80,9 +80,9 @@ class DatasetCheck:
 def check_dataset(
     path: str | Path, *, advance: Callable[[int, int], None] | None = None
 ) -> DatasetCheck:
-    """Reads every file of a dataset and lists all that is wrong.
+    """Reads every file of a dataset and lists everything that is wrong.
 
-    `advance` is called with (videos done, videos in all), for a progress bar.
+    `advance` is called with (videos done, videos in total), for a progress bar.
     """
     path = Path(path)
     faults = FaultList()
@@ -100,7 +100,7 @@ def check_dataset(
 
 
 class _Check:
-    """One run over a dataset; each step adds to what was found."""
+    """One pass over a dataset; each step adds to what was found."""
 
     def __init__(self, dataset: Dataset, faults: FaultList) -> None:
         self.dataset = dataset
@@ -148,9 +148,9 @@ class _Check:
                 source = "labels" if self.has_labels else "timestamps"
                 self.notes.append(f"no mapping.txt: the classes are those of the {source}")
         if not self.has_labels and dataset.has_timestamps():
-            self.notes.append("no labels: videos can be trained on with timestamps, not scored")
+            self.notes.append("no labels: videos can be trained on with timestamps, but not scored")
         elif not self.has_labels:
-            self.notes.append("no labels: videos can be segmented, not scored")
+            self.notes.append("no labels: videos can be segmented, but not scored")
         if not any(map(dataset.has_features, dataset.names)):
             self.notes.append("no features: labels only")
         else:
@@ -166,7 +166,7 @@ class _Check:
             self._read_timestamps(dataset.timestamps_path)
 
     def _read_timestamps(self, path: Path) -> None:
-        faults = FaultList()  # its own: the same fault may be listed already, for the classes
+        faults = FaultList()  # separate: reading the classes may have listed the same fault
         with faults:
             self.annotations = self.dataset.annotations(path, faults)
             if not self.annotations and not faults.sentences:
@@ -238,7 +238,7 @@ class _Check:
         path = self.dataset.timestamps_path
         bare = [name for name in self.dataset.names if name not in self.annotations]
         if bare:
-            self.notes.append(f"{path.name} has no timestamps of {some(bare)}")
+            self.notes.append(f"{path.name} has no timestamps for {some(bare)}")
         fit = TimestampFit(self.dataset.spec, self.vocabulary)
         for name, entries in self.annotations.items():
             for label in dict.fromkeys(entry.label for entry in entries if entry.label):
@@ -259,7 +259,7 @@ class _Check:
                 self.notes.append(symmetry.summary(self.vocabulary))
 
     def _note_unlabelled(self) -> None:
-        """What is neither trained on nor scored, if anything is."""
+        """Notes what is neither trained on nor scored, if anything."""
         bare = [name for name in self.unlabelled if name not in self.annotations]
         lack = "labels or timestamps" if self.annotations else "labels"
         if self.has_labels and (left_out := unlabelled_note(bare, lack=lack)) is not None:
@@ -269,9 +269,9 @@ class _Check:
                 self.notes.append(partial)
 
     def _note_classes(self) -> None:
-        """Classes without a segment, and those that may be typing errors.
+        """Notes classes without a segment, and those that may be typing errors.
 
-        Without mapping.txt every typo is a class; in very few videos any class may be rare.
+        Without mapping.txt every typo is a class; with very few videos any class may be rare.
         """
         if self.vocabulary is None or not self.truths:
             return
@@ -286,7 +286,7 @@ class _Check:
         rare = [f"{each} ({names[0]})" for each, names in shown.items() if len(names) == 1]
         mapped = is_present(self.dataset.path / "mapping.txt")
         if rare and not mapped and len(self.truths) >= ENOUGH_VIDEOS:
-            self.notes.append(f"classes of a single segment, perhaps typing errors: {some(rare)}")
+            self.notes.append(f"classes with a single segment, perhaps typing errors: {some(rare)}")
 
     def _statistics(self) -> Statistics:
         segments = [

@@ -1,4 +1,4 @@
-"""The classes of a dataset: those of `mapping.txt`, else those that occur."""
+"""The classes of a dataset: those in `mapping.txt`, else those that occur."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _derived(dataset: Dataset) -> tuple[str, ...]:
     """The labels of all labelled frames, else those of the timestamps."""
     labels: set[str] = set()
     for name in filter(dataset.has_labels, dataset.names):
-        with suppress(DataError):  # an error when the video is used
+        with suppress(DataError):  # reported when the video is used
             lines, stretches = read_labels(dataset.labels_path(name)), dataset.labelled.of(name)
             parts = [lines] if stretches is None else [lines[one.frames] for one in stretches]
             labels.update(*parts)
@@ -55,7 +55,7 @@ def _derived(dataset: Dataset) -> tuple[str, ...]:
         labels = {entry.label for entries in annotations for entry in entries if entry.label}
     if not labels:
         raise MissingFileError(
-            "has neither mapping.txt nor labels to tell its classes",
+            "has neither mapping.txt nor labels that show its classes",
             where=dataset.path,
             remedy="add mapping.txt with lines 'id name'",
         )

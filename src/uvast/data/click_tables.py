@@ -1,7 +1,7 @@
-"""Click tables: one row for each annotated frame, as people keep them in spreadsheets.
+"""Click tables: one row per annotated frame, as people keep them in spreadsheets.
 
-The header names the columns `video`, `frame` or `time`, and mostly `label`, in any order and case;
-other columns do not matter, and neither does the order of the rows.
+The header names the columns `video`, `frame` or `time`, and usually `label`, in any order and case;
+other columns and the order of the rows do not matter.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _FRAME = re.compile(r"(-?\d{1,15})(?:[.,]0*)?", re.ASCII)
 _UNIT = re.compile(r"\s*[(\[].*")
 _LARGEST_WORKBOOK = 256 * MEGABYTE
 _MOST_ROWS = 2**20
-"""Of Excel and of LibreOffice; a row numbered a billion would come with a billion empty ones."""
+"""The limit of Excel and LibreOffice; a row numbered a billion would bring a billion empty ones."""
 
 
 def read_clicks(path: Path, on_fault: OnFault = raise_fault) -> dict[str, tuple[Annotation, ...]]:
-    """Clicks by video, in order of time, from CSV (also with `;` or tabs) or XLSX.
+    """Reads clicks by video, in time order, from CSV (also with `;` or tabs) or XLSX.
 
     If `on_fault` does not raise, the clicks of a video with a faulty row are left out.
     """
@@ -102,7 +102,7 @@ def _position(click: Annotation) -> float:
 
 
 def _text_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows that are not empty, each with the number of its last line."""
+    """The non-empty rows, each with the number of its last line."""
     text = read_text(path)
     first_line = text.partition("\n")[0]
     separator = max(",;\t", key=first_line.count)
@@ -116,7 +116,7 @@ def _text_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _workbook_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a workbook's first sheet that are not empty."""
+    """The non-empty rows of a workbook's first sheet."""
     try:
         import openpyxl
     except ImportError:
@@ -148,7 +148,7 @@ def _workbook_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _text(value: object) -> str:
-    """A cell as one would type it; a clock time is one of the day, a duration one of seconds."""
+    """A cell as one would type it: a clock time as a time of day, a duration in seconds."""
     if isinstance(value, dt.timedelta):
         return str(value.total_seconds())
     if isinstance(value, dt.time):

@@ -8,8 +8,8 @@
     timestamps.{json,csv,xlsx} or NAME_annotation_all.npy (optional)
     labelled.json                    the frames that are labelled, if not all are (optional)
 
-Opening lists folders and reads `dataset.toml`, nothing else. A fault in one file is an error when
-that file is used; `check_dataset` finds them all.
+Opening a dataset only lists folders and reads `dataset.toml`. A fault in a file becomes an error
+when that file is used; `check_dataset` finds them all.
 """
 
 from __future__ import annotations
@@ -65,16 +65,16 @@ class Dataset:
     Args:
         path: the dataset's folder.
         spec: the content of its `dataset.toml`.
-        on_fault: takes the faults of the files that describe the dataset; if it does not raise,
-            the rest of such a file counts.
+        on_fault: called with each fault in the files that describe the dataset; if it does not
+            raise, the rest of the file still counts.
 
     Attributes:
         path: the dataset's folder.
         spec: what the layout cannot say.
-        sampling_rate: every how many source frames the model sees one; the spec's, see `at_rate`.
+        sampling_rate: the model sees every `sampling_rate`-th source frame; see `at_rate`.
         name: the folder's name.
-        names: all videos, sorted: those with features or labels.
-        files: the files of each, which may be called a little differently.
+        names: all videos with features or labels, sorted.
+        files: the files of each video, whose names may differ a little.
         known: finds a video by the name that another file gives it.
         trimmed: videos seen so far whose labels and features differ in length within the
             tolerance: name to `(features, labels)` lengths.
@@ -106,16 +106,16 @@ class Dataset:
 
     @classmethod
     def open(cls, path: str | Path, *, spec: DatasetSpec | None = None) -> Dataset:
-        """Opens the dataset in a folder; `spec` takes the place of its `dataset.toml`."""
+        """Opens the dataset in a folder; `spec` replaces its `dataset.toml`."""
         path = Path(path)
         return cls(path, read_spec(path) if spec is None else spec)
 
     def at_rate(self, sampling_rate: int) -> Dataset:
-        """The same data for a model of another rate; 0 is the dataset's own.
+        """The same data for a model with another sampling rate; 0 is the dataset's own.
 
-        `spec` stays as it is: timestamps that count sub-sampled frames count the spec's.
+        `spec` stays as it is: timestamps in sub-sampled frames still count at the spec's rate.
         """
-        other = copy(self)  # what was read already is shared
+        other = copy(self)  # shares what was already read
         other.sampling_rate = sampling_rate or self.spec.sampling_rate
         return other
 
@@ -140,7 +140,7 @@ class Dataset:
 
     @property
     def feature_axis(self) -> FeatureAxis:
-        """Which axis of the feature files is time: as the spec says, else as the files tell."""
+        """Which axis of the feature files is time: from the spec, else detected from the files."""
         return self._features.axis
 
     @property
@@ -150,7 +150,7 @@ class Dataset:
 
     @property
     def symmetry(self) -> Symmetry | None:
-        """The symmetry of the features that the spec declares, if it does."""
+        """The feature symmetry that the spec declares, if any."""
         declared = self.spec.symmetry
         if declared is None:
             return None
@@ -182,7 +182,7 @@ class Dataset:
         return self.path / GROUND_TRUTH / f"{self.files.labels.get(name, name)}.txt"
 
     def has_labels(self, name: str) -> bool:
-        """Whether a video, or a sample, has labels: a label file, and somebody looked at it."""
+        """Whether a video, or a sample, has a label file with at least one labelled frame."""
         video = self.video_of(name)
         return video in self.files.labels and not self.labelled.is_empty(video)
 
@@ -197,7 +197,7 @@ class Dataset:
         return Stretches(spans, self.labelled_frames, self.spec.tolerance, self.path)
 
     def samples(self, name: str) -> tuple[str, ...]:
-        """What training sees of a video: itself, or each of its labelled stretches.
+        """What training sees of a video: the whole of it, or each of its labelled stretches.
 
         A stretch is called `VIDEO/start:end`; `video`, `timestamps`, `source_frames` and
         `source_labels` give it as if it were a video of its own.
@@ -206,16 +206,16 @@ class Dataset:
         return (name,) if stretches is None else tuple(one.name for one in stretches)
 
     def video_of(self, sample: str) -> str:
-        """The video that a sample is, or is a stretch of."""
+        """The video that a sample is taken from."""
         stretch = self.labelled.find(sample)
         return sample if stretch is None else stretch.video
 
     def video(self, name: str, *, labels: bool = True, sampling_rate: int | None = None) -> Video:
         """One video, or a sample of one; `labels=False` does not read its labels.
 
-        It has the dataset's `sampling_rate`, or that of a model which was trained at another.
-        Label files are opened all the same, to count their lines, if neither `feature_axis` in
-        dataset.toml nor the shapes of the features tell which axis is time.
+        `sampling_rate` is for a model that was trained at another rate than the dataset's. Even
+        with `labels=False`, label files are opened to count their lines if neither `feature_axis`
+        in dataset.toml nor the shapes of the features show which axis is time.
         """
         self._check_known(self.video_of(name))
         features = self._features.read(self.video_of(name))
@@ -229,7 +229,7 @@ class Dataset:
         return Video(name, features[: len(ids) : rate], ids[::rate], len(ids), rate, fps)
 
     def source_frames(self, name: str) -> int:
-        """The length of a video, or a sample, at the source rate; of features before labels."""
+        """The length of a video or sample at the source rate: of its features, else its labels."""
         if (stretch := self.labelled.find(name)) is not None:
             return stretch.n_frames
         if self.has_features(name):
@@ -244,8 +244,8 @@ class Dataset:
     def source_labels(self, name: str) -> IntArray:
         """Class ids `(source_frames,)` of a video or a sample at the source rate.
 
-        They are trimmed to the video's features. Frames outside of a video's labelled stretches
-        are `UNLABELLED`, whatever its label file says there.
+        They are trimmed to the video's features. Frames outside a video's labelled stretches are
+        `UNLABELLED`, whatever its label file says there.
         """
         if (stretch := self.labelled.find(name)) is not None:
             return self.source_labels(stretch.video)[stretch.start : stretch.end]
@@ -266,12 +266,12 @@ class Dataset:
     def timestamps(
         self, path: str | Path | None = None, *, names: Collection[str] | None = None
     ) -> dict[str, Timestamps]:
-        """Timestamps by sample at the model's rate; None reads the dataset's own file.
+        """Timestamps by sample, at the model's rate; by default from the dataset's own file.
 
-        With `names`, of these videos alone: labels of other ones are not looked at. A sample (see
+        `names` limits them to some videos: the labels of others are not looked at. A sample (see
         `samples`) without timestamps is left out. Label files are opened only for timestamps
-        without a label (the published files have none), to tell the length of a video without
-        features, the time axis as in `video`, or the classes without a mapping.txt.
+        without a label (the published files have none), or to find the length of a video without
+        features, the time axis (see `video`), or the classes if there is no mapping.txt.
         """
         path = self.timestamps_path if path is None else Path(path)
         annotations = self.annotations(path)
@@ -280,14 +280,14 @@ class Dataset:
         return {
             sample: timestamps
             for name, entries in annotations.items()
-            if names is None or name in names or self.known.find(name) != name  # an error
+            if names is None or name in names or self.known.find(name) != name  # unknown: raises
             for sample, timestamps in self.resolve_timestamps(name, entries, path).items()
         }
 
     def annotations(
         self, path: Path, on_fault: OnFault = raise_fault
     ) -> dict[str, tuple[Annotation, ...]]:
-        """What a timestamps file holds, by the dataset's names; empty lists are left out."""
+        """The content of a timestamps file, by the dataset's names; empty lists are left out."""
         found: dict[str, tuple[Annotation, ...]] = {}
         for written, entries in read_timestamps(path, on_fault).items():
             name = self.known.find(written) or written
@@ -301,7 +301,7 @@ class Dataset:
     def resolve_timestamps(
         self, name: str, annotations: Sequence[Annotation], path: Path
     ) -> dict[str, Timestamps]:
-        """One video's annotations, as read from the file `path`, at the model's rate by sample."""
+        """One video's annotations from the file `path`, by sample, at the model's rate."""
         if self.known.find(name) != name:
             raise TimestampError(
                 f"names video {name}, which does not exist",
@@ -324,7 +324,7 @@ class Dataset:
         return {sample: timestamps for sample, timestamps in found if len(timestamps)}
 
     def source_timestamps(self, timestamps: Mapping[str, Timestamps]) -> dict[str, Timestamps]:
-        """Timestamps by sample at the model's rate to source frames by video."""
+        """Converts timestamps by sample, at the model's rate, to source frames by video."""
         found: dict[str, list[Timestamps]] = {}
         for sample, one in timestamps.items():
             stretch = self.labelled.find(sample)
@@ -335,7 +335,7 @@ class Dataset:
 
     @property
     def timestamps_path(self) -> Path:
-        """The dataset's own timestamps: JSON before CSV before XLSX before a published file."""
+        """The dataset's own timestamps file: JSON before CSV before XLSX before a published one."""
         found = timestamps_files(self.path)
         if not found:
             raise MissingFileError(
@@ -348,7 +348,7 @@ class Dataset:
         return bool(timestamps_files(self.path))
 
     def common_length(self, name: str, n_labels: int) -> int:
-        """The source frames that a video's labels and features share; notes what is trimmed."""
+        """How many source frames a video's labels and features share; records what is trimmed."""
         n_frames = self.source_frames_of_features(name)
         if n_frames == n_labels:
             return n_frames
@@ -362,7 +362,7 @@ class Dataset:
         return trim_note(self.trimmed)
 
     def partial_summary(self, names: Iterable[str]) -> str | None:
-        """One line about those of some videos that are labelled in part, or None."""
+        """One line about those of the videos that are only partly labelled, or None."""
         found = {name: self.labelled.of(name) for name in names}
         shares = [
             f"{name} ({sum(one.n_frames for one in its)} of {self.source_frames(name)} frames)"
@@ -385,7 +385,7 @@ class Dataset:
         return None
 
     def labelled_frames(self, name: str) -> int:
-        """The source frames that labels may be of; label files are opened to count their lines."""
+        """How many source frames can have labels; opens the label file to count its lines."""
         if name not in self.files.labels:
             return self.source_frames(name)
         n_labels = len(read_labels(self.labels_path(name)))

@@ -31,15 +31,15 @@ def read_facts(
     n_validation: int = 0,
     n_folds: int = 0,
 ) -> DataFacts:
-    """Facts of the samples (see `Dataset.samples`) to learn from.
+    """Facts about the samples (see `Dataset.samples`) to learn from.
 
     Args:
         dataset: where they are.
-        names: which they are; those without labels or timestamps are left out.
-        supervision: which of the two is read.
-        timestamps: the file of timestamps; None is the dataset's own.
+        names: the samples; those without labels or timestamps are left out.
+        supervision: which of the two to read.
+        timestamps: the timestamps file; None is the dataset's own.
         n_validation: how many more are held out.
-        n_folds: inner runs that choose the weights of decoding.
+        n_folds: inner runs that choose the decoding weights.
     """
     source = dataset.at_rate(1)
     gaps: list[int] = []
@@ -79,22 +79,22 @@ def read_facts(
 
 
 def found_supervision(dataset: Dataset, names: Sequence[str]) -> Literal["full", "timestamps"]:
-    """What videos have: full labels, unless there are clicks alone."""
+    """What videos have: full labels, unless there are only clicks."""
     if dataset.has_timestamps() and not any(map(dataset.has_labels, names)):
         return "timestamps"
     return "full"
 
 
 def _gaps(frames: IntArray, n_frames: int) -> IntArray:
-    """As many lengths as timestamps: from each to the next, and the last one to the first's start.
+    """As many lengths as timestamps: the gaps between them, then the video's two ends together.
 
-    Both ends of a video belong to one segment each, of which the timestamp shows a part.
+    Each end is only a part of its segment: together they count as one length.
     """
     return np.append(np.diff(frames), n_frames - frames[-1] + frames[0])
 
 
 def _set_rate(dataset: Dataset) -> int | None:
-    """The sampling rate if somebody has set it, be it to 1."""
+    """The sampling rate if it was set explicitly, even to 1; else None."""
     rate, path = dataset.spec.sampling_rate, dataset.path / SPEC_FILE
     is_set = rate != 1 or (
         is_present(path)

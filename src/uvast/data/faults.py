@@ -14,16 +14,16 @@ _FEW = 3
 _OWN = re.compile(
     r"""(?<!\S)(video\ \S+ | [^\sA-Za-z]*\d[^\sA-Za-z]*(?!\S) | (?!['"])\S*[/\\]\S*)""", re.X
 )
-"""What a fault has of its own and others of the same cause do not: a video, numbers, a file."""
+"""The parts in which faults of the same cause differ: a video, numbers, a file."""
 
 
 def raise_fault(fault: UvastError) -> None:
-    """The default of every reader: the first fault ends it."""
+    """The default of every reader: it stops at the first fault."""
     raise fault
 
 
 class FaultList:
-    """Faults found so far, by their sentences; used as a reader's `on_fault`, or as a context.
+    """Faults found so far, by sentence; used as a reader's `on_fault` or as a context manager.
 
     In a `with` block an error becomes a fault and ends the block, not the program. The same
     sentence is listed once.
@@ -33,11 +33,11 @@ class FaultList:
         self.sentences: dict[str, UvastError] = {}
 
     def __call__(self, fault: UvastError) -> None:
-        """Lists a fault."""
+        """Adds a fault."""
         self.sentences[str(fault)] = fault
 
     def causes(self) -> tuple[str, ...]:
-        """One sentence a fault; of more than three that are alike, the first and their number."""
+        """One sentence per fault; of more than three alike, the first and how many more."""
         alike: dict[object, list[str]] = defaultdict(list)
         for sentence, fault in self.sentences.items():
             alike[_OWN.sub("", fault.what), fault.remedy].append(sentence)

@@ -1,6 +1,6 @@
 """Features in `.npy` files: memory-mapped, brought to `(T, F)` without a copy.
 
-Of each file the header is read once and the values are looked at once.
+The header of each file is read once, and its values are checked once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from uvast.data.spec import DatasetSpec, FeatureAxis
 
 _N_PROBED = 16
-"""So many videos, spread over the dataset, tell the feature axis and width."""
+"""How many videos, spread over the dataset, decide the feature axis and width."""
 
 _LONGEST_AXIS = 2**40
 _AGAIN = "extract the features of this video again"
@@ -57,9 +57,9 @@ class FeatureHeader:
         return self.shape[1] if axis == "time-first" else self.shape[0]
 
     def features(self, axis: FeatureAxis) -> NDArray[np.float32]:
-        """The features `(T, F)` as float32: a view of the file, or a copy of another type.
+        """The features `(T, F)` as float32: a view of the file, or a copy if its type differs.
 
-        The mapping is copy-on-write: torch takes it without a copy, and nothing reaches the file.
+        The mapping is copy-on-write: torch takes it without a copy, and no write reaches the file.
         """
         order: Literal["F", "C"] = "F" if self.fortran_order else "C"
         try:
@@ -68,7 +68,7 @@ class FeatureHeader:
             )
         except (OSError, ValueError) as error:
             raise _corrupt(self.path, error) from error
-        with np.errstate(over="ignore"):  # what overflows is infinite and found by `check_finite`
+        with np.errstate(over="ignore"):  # overflow gives inf, which `check_finite` finds
             stored = np.asarray(mapped).astype(np.float32, order="K", copy=False)
         return stored if axis == "time-first" else stored.T
 
@@ -80,8 +80,8 @@ class FeatureFolder:
         path: the folder; it need not exist.
         stems: the stem of each video's file.
         spec: the dataset's settings.
-        n_labels: a video's number of labels, None if unknown; asked only if the shapes of the
-            files do not tell the time axis, then for up to 16 videos.
+        n_labels: gives a video's number of labels, None if unknown; called only if the shapes of
+            the files do not show the time axis, and then for up to 16 videos.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class FeatureFolder:
 
     @cached_property
     def axis(self) -> FeatureAxis:
-        """Which axis of the files is time: as the spec says, else as shapes and labels tell."""
+        """Which axis of the files is time: from the spec, else detected by shapes and labels."""
         if self._spec.feature_axis is not None:
             return self._spec.feature_axis
         headers = list(self._probed.values())
@@ -119,8 +119,9 @@ class FeatureFolder:
             counts = [self._n_labels(name) for name in self._probed]
             axis = find_axis(headers, counts, self._spec.tolerance)
         if axis is None:
+            shape = "x".join(map(str, headers[0].shape))
             raise FeatureError(
-                f"{'x'.join(map(str, headers[0].shape))} features do not tell which axis is time",
+                f"features of shape {shape} do not show which axis is time",
                 where=headers[0].path,
                 remedy='set feature_axis to "time-first" or "features-first" in dataset.toml',
             )
@@ -142,7 +143,7 @@ class FeatureFolder:
         width = header.n_features(self.axis)
         if width != self.n_features:
             raise FeatureError(
-                f"has features {width} wide, other videos have {self.n_features}",
+                f"has features of width {width}, but other videos have {self.n_features}",
                 where=header.path,
                 remedy=_AGAIN,
             )
@@ -154,20 +155,20 @@ class FeatureFolder:
 
     @cached_property
     def _probed(self) -> dict[str, FeatureHeader]:
-        """Headers of some videos spread over the dataset; unreadable ones are passed over."""
+        """Headers of some videos spread over the dataset; unreadable ones are skipped."""
         candidates = sorted(self._stems)
         if not candidates:
             raise missing(self._path, remedy="this dataset has no features, add them")
         step = max(1, len(candidates) // _N_PROBED)
         found = {}
         for name in candidates[::step][:_N_PROBED]:
-            with suppress(DataError):  # an error when the video is used
+            with suppress(DataError):  # reported when the video is used
                 found[name] = self.header(name)
         return found or {candidates[0]: self.header(candidates[0])}
 
 
 def read_header(path: Path) -> FeatureHeader:
-    """Reads and checks the header of a feature file, and nothing else of it."""
+    """Reads and checks the header of a feature file, and nothing else."""
     if not is_present(path):
         raise no_features(path, remedy="extract the features of this video")
     with open_file(path) as file:
@@ -205,7 +206,7 @@ def map_features(path: Path, axis: FeatureAxis) -> NDArray[np.float32]:
 def check_finite(features: NDArray[np.float32], path: Path) -> None:
     """Raises if features `(T, F)` have NaN or infinite values.
 
-    A sum is not finite if one of its terms is not, and costs a fraction of looking at each value.
+    A sum is not finite if any term is not, and costs far less than checking each value.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         total = np.add.reduce(features.ravel(order="K"))
@@ -222,10 +223,10 @@ def check_finite(features: NDArray[np.float32], path: Path) -> None:
 
 
 def axis_by_shapes(headers: Sequence[FeatureHeader]) -> FeatureAxis | None:
-    """Which axis is time, if the shapes of several videos' features tell beyond doubt.
+    """Which axis is time, if the shapes of several videos' features leave no doubt.
 
     The width is the same in all videos and the length is not. A video of a wrong width casts
-    doubt, and so do many videos of one length.
+    doubt, and so do many videos of the same length.
     """
     n_alike_rows, n_alike_columns = _alike(headers)
     if n_alike_rows == len(headers) and 2 * n_alike_columns <= len(headers):
@@ -238,9 +239,9 @@ def axis_by_shapes(headers: Sequence[FeatureHeader]) -> FeatureAxis | None:
 def find_axis(
     headers: Sequence[FeatureHeader], label_counts: Sequence[int | None], tolerance: float
 ) -> FeatureAxis | None:
-    """Which axis is time by the label counts (None where unknown), else by most shapes.
+    """Which axis is time, by the label counts (None where unknown), else by most shapes.
 
-    None if nothing tells.
+    None if neither decides.
     """
     votes: Counter[FeatureAxis] = Counter()
     for header, count in zip(headers, label_counts, strict=True):
@@ -259,7 +260,7 @@ def find_axis(
 
 
 def _alike(headers: Sequence[FeatureHeader]) -> tuple[int, int]:
-    """In how many videos at most the two axes are equal."""
+    """The most videos that have the same number of rows, and of columns."""
     rows, columns = (Counter(header.shape[axis] for header in headers) for axis in (0, 1))
     return max(rows.values()), max(columns.values())
 

@@ -21,7 +21,7 @@ Subjects = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True)
 class Fold:
-    """One part of some videos to score, and the others to learn from.
+    """One part of the videos to score, and the others to learn from.
 
     Args:
         number: which fold, from 1.
@@ -41,8 +41,8 @@ def inner_folds(
 ) -> tuple[Fold, ...]:
     """Cuts videos into folds: each video is held out in exactly one of them.
 
-    Folds hold whole subjects if these are known and there are enough of them, else single videos,
-    and are as equal in their number of videos as that allows. A pure function of its arguments.
+    Folds keep subjects whole if these are known and there are enough of them; else they take
+    videos one by one. Their sizes are as equal as that allows. A pure function of its arguments.
 
     Args:
         names: the videos, usually a split's training side.
@@ -52,7 +52,7 @@ def inner_folds(
     """
     if not 2 <= n_folds <= len(names):
         raise InputError(
-            f"{n_folds} folds of {len(names)} videos",
+            f"{n_folds} folds cannot be made from {len(names)} videos",
             remedy="choose from 2 to the number of videos on the training side",
         )
     groups = tuple((name,) for name in sorted(names))
@@ -66,11 +66,11 @@ def inner_folds(
 def known_subjects(
     names: Sequence[str], group_by: str | None, splits: Mapping[int, Split]
 ) -> Subjects | None:
-    """Which videos are of one subject, or None if nothing tells.
+    """Which videos belong to one subject, or None if that is unknown.
 
-    `group_by` tells (see `DatasetSpec`). Without it splits do, if each video is on one test side:
-    videos that every split keeps together count as one subject's, as they are in datasets that
-    leave one subject out at a time. No label is read.
+    `group_by` decides (see `DatasetSpec`). Without it the splits do, if each video is on one test
+    side: videos that every split keeps together count as one subject's, as in datasets that leave
+    out one subject at a time. No label is read.
     """
     if group_by is not None:
         return tuple(map(tuple, group_by_subject(names, group_by)))
@@ -81,7 +81,7 @@ def known_subjects(
 
 
 def _among(names: Sequence[str], subjects: Subjects) -> Subjects:
-    """The subjects that have some of the videos, with these; in an order that names alone give."""
+    """Each subject's videos among `names`; sorted, so that the order depends on names alone."""
     wanted = set(names)
     kept = (tuple(name for name in one if name in wanted) for one in subjects)
     found = tuple(sorted(tuple(sorted(one)) for one in kept if one))

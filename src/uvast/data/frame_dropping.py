@@ -25,8 +25,8 @@ def drop_frames(
 ) -> tuple[Video, Segmentation]:
     """With `probability`, drops `least` to `min(most, T / 2)` frames, never a whole segment.
 
-    Timestamps, where the video has them, are not dropped.
-    A video too short to lose `least` frames stays as it is. Pure: the arguments do not change.
+    Annotated frames are never dropped. A video too short to lose `least` frames stays as it is.
+    Pure: the arguments do not change.
     """
     if segmentation.n_frames != video.n_frames:
         raise InputError(

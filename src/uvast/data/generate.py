@@ -1,7 +1,7 @@
-"""The built-in generated dataset: small, hard for frame-wise classifiers, the same by seed.
+"""The built-in generated dataset: small, hard for frame-wise classifiers, fixed by its seed.
 
 Videos show one of several tasks. A task is a grammar: an order of steps, some optional, some
-repeated, some that may change places with their neighbour. Durations are log-normal by class.
+repeated, some that may swap with their neighbour. Durations are log-normal per class.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def generate_dataset(
         n_frames: mean length of a video; lengths vary by about a fifth.
         n_features: feature width.
         n_tasks: grammars.
-        n_subjects: at most so many subjects, each with a style; splits keep them apart.
-        n_splits: folds of the cross-validation, at most one a subject.
+        n_subjects: the most subjects, each with its own style; splits keep them apart.
+        n_splits: folds of the cross-validation, at most one per subject.
         seed: equal seeds give equal bytes.
     """
     path = Path(path)
@@ -123,7 +123,7 @@ def generate_dataset(
             annotations[name] = annotate(timestamps, world.vocabulary)
         n_splits = min(n_splits, n_subjects)
         _write_shared_files(folder, world.vocabulary.names, annotations, n_splits, seed)
-        if place == path:  # it may be the working folder, a link or a mount: it stays
+        if place == path:  # keep it: it may be the working folder, a link or a mount
             for child in sorted(folder.iterdir()):
                 child.rename(path / child.name)
         else:
@@ -160,7 +160,7 @@ def _check_sizes(**sizes: tuple[int, int]) -> None:
 def _check_empty(path: Path) -> None:
     if not is_present(path):
         return
-    # what a killed process left goes with the next write
+    # what a killed process left is removed by the next write
     if not path.is_dir() or any(not one.name.startswith(".uvast.") for one in path.iterdir()):
         raise OutputError("exists already", where=path, remedy="choose a new or empty folder")
 

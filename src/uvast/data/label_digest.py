@@ -1,4 +1,4 @@
-"""A digest of the labels of some videos: has anybody changed them since?"""
+"""A digest of some videos' labels, to see whether they have changed since."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from uvast.data.dataset import Dataset
 
 _VERSION = "2-"
-"""Of how digests are made; those of another version tell nothing."""
+"""How digests are made; those of another version cannot be compared."""
 
 
 def label_digest(
@@ -26,9 +26,9 @@ def label_digest(
     by_clicks: bool = False,
     timestamps: Path | str | None = None,
 ) -> str:
-    """Of the labels of these videos, or `by_clicks` of their timestamps; other videos' may change.
+    """The digest of these videos' labels, or with `by_clicks` of their timestamps.
 
-    None is the dataset's own timestamps file.
+    Other videos may change. `timestamps` is a file; None is the dataset's own.
     """
     digest = hashlib.sha256()
     own = sorted(names)
@@ -49,7 +49,7 @@ def has_changed(
     by_clicks: bool = False,
     timestamps: Path | str | None = None,
 ) -> bool:
-    """Whether labels are known to differ from those of a digest, see `label_digest`."""
+    """Whether labels are known to have changed since a digest, see `label_digest`."""
     if not digest.startswith(_VERSION):
         return False
     return digest != label_digest(dataset, names, by_clicks=by_clicks, timestamps=timestamps)

@@ -45,7 +45,7 @@ def read_labels(path: Path) -> list[str]:
 def misfit(path: Path, n_labels: int, features_path: Path, n_frames: int) -> LabelError:
     """The error for labels that are not as long as the features.
 
-    A larger tolerance is advised only where the two are nearly equal: else something is wrong.
+    A larger tolerance is suggested only if the two are nearly equal: else something is wrong.
     """
     difference = abs(n_frames - n_labels) / max(n_frames, n_labels)
     remedy = "check that both are of this video, and at the same frame rate"
@@ -57,7 +57,7 @@ def misfit(path: Path, n_labels: int, features_path: Path, n_frames: int) -> Lab
 
 
 def trim_note(trimmed: Mapping[str, tuple[int, int]]) -> str | None:
-    """One line about videos by their lengths of features and labels; None if there are none."""
+    """One line about trimmed videos, by their feature and label lengths; None without any."""
     if not trimmed:
         return None
     largest = max(abs(n_frames - n_labels) for n_frames, n_labels in trimmed.values())

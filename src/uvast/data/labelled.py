@@ -1,10 +1,10 @@
-"""`labelled.json`: which frames of a video somebody looked at, where not all of them.
+"""`labelled.json`: which frames of a video are labelled, if not all of them.
 
     {"VIDEO": [[start, end], ...]}    source frames `[start, end)`
 
-A video that is not in the file is labelled as a whole, one with an empty list not at all. Frames
-outside are unlabelled, which is not background: training sees each stretch as a sample of its own,
-scores take each as a sequence of its own, and neither looks at the rest.
+A video that is not in the file is fully labelled, one with an empty list not at all. Frames outside
+the stretches are unlabelled, which is not background: training sees each stretch as a separate
+sample, scoring sees it as a separate sequence, and neither looks at the rest.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 LABELLED_FILE = "labelled.json"
 
 N_LISTED = 20
-"""Videos that a note about many names."""
+"""How many videos a note lists by name."""
 
 Span = tuple[int, int]
 
@@ -46,7 +46,7 @@ _FORM = 'write stretches in order, as in {"video": [[0, 900], [1200, 1500]]}'
 
 @dataclass(frozen=True)
 class Stretch:
-    """Source frames `[start, end)` of a video that are labelled, while others are not."""
+    """Labelled source frames `[start, end)` of a video that is only partly labelled."""
 
     video: str
     start: int
@@ -54,7 +54,7 @@ class Stretch:
 
     @property
     def name(self) -> str:
-        """The name of the sample, `VIDEO/start:end`; no file's name holds a slash."""
+        """The name of the sample, `VIDEO/start:end`; file names never contain a slash."""
         return f"{self.video}/{self.start}:{self.end}"
 
     @property
@@ -73,8 +73,8 @@ class Stretches:
 
     Args:
         spans: by video, as `read_labelled` gives them.
-        length: a video's length at the source rate; asked for videos that have spans.
-        tolerance: how far spans may overhang, see `DatasetSpec.tolerance`.
+        length: gives a video's length at the source rate; called only for videos with spans.
+        tolerance: how far spans may run past the end, see `DatasetSpec.tolerance`.
         folder: the dataset's, for errors.
     """
 
@@ -92,7 +92,7 @@ class Stretches:
         self._fitted: dict[str, dict[str, Stretch] | None] = {}
 
     def of(self, video: str) -> tuple[Stretch, ...] | None:
-        """The stretches of a video, none if it has no labels; None if it is labelled as a whole."""
+        """The stretches of a video, empty if it has no labels; None if it is fully labelled."""
         if video not in self._spans:
             return None
         if video not in self._fitted:
@@ -101,11 +101,11 @@ class Stretches:
         return None if found is None else tuple(found.values())
 
     def is_empty(self, video: str) -> bool:
-        """Whether nobody looked at any frame of a video."""
+        """Whether no frame of a video is labelled."""
         return video in self._spans and not self._spans[video]
 
     def find(self, sample: str) -> Stretch | None:
-        """The stretch of that name; None if the sample is a whole video."""
+        """The stretch with that name; None if the sample is a whole video."""
         video, slash, _ = sample.partition("/")
         if not slash or self.of(video) is None:
             return None
@@ -134,7 +134,7 @@ def read_labelled(
 ) -> dict[str, tuple[Span, ...]]:
     """The stretches of each video in a dataset's `labelled.json`; empty without such a file.
 
-    Stretches that touch are one. If `on_fault` does not raise, a faulty entry is left out.
+    Touching stretches are joined. If `on_fault` does not raise, a faulty entry is left out.
     """
     path = folder / LABELLED_FILE
     if not is_present(path):
@@ -164,9 +164,9 @@ def read_labelled(
 def encode_stretches(
     labels: Sequence[str], stretches: Sequence[Stretch], vocabulary: Vocabulary, *, where: str
 ) -> IntArray:
-    """Class ids `(source_frames,)` of a label file's lines, `UNLABELLED` outside of the stretches.
+    """Class ids `(source_frames,)` of a label file's lines, `UNLABELLED` outside the stretches.
 
-    What stands outside is not read; `where` names the file in errors.
+    Lines outside are not read; `where` names the file in errors.
     """
     lines = lines_inside(labels, stretches, vocabulary.names[0])
     ids: IntArray = np.full(len(labels), UNLABELLED, dtype=np.int64)
@@ -177,7 +177,7 @@ def encode_stretches(
 
 
 def lines_inside(labels: Sequence[str], stretches: Sequence[Stretch], filler: str) -> list[str]:
-    """The lines of a label file with `filler` outside of the stretches, each in its place."""
+    """The lines of a label file with `filler` outside the stretches, each in its place."""
     lines = [filler] * len(labels)
     for one in stretches:
         lines[one.frames] = labels[one.frames]
@@ -185,7 +185,7 @@ def lines_inside(labels: Sequence[str], stretches: Sequence[Stretch], filler: st
 
 
 def unlabelled_note(videos: Sequence[str], *, lack: str = "labels") -> str | None:
-    """One line about the videos that have none and stay out; None if there are none."""
+    """One line about videos that have no labels and stay out; None if there are none."""
     if not videos:
         return None
     which = "1 video has" if len(videos) == 1 else f"{len(videos)} videos have"
@@ -194,7 +194,7 @@ def unlabelled_note(videos: Sequence[str], *, lack: str = "labels") -> str | Non
 
 
 def partial_note(videos: Sequence[str]) -> str | None:
-    """One line about videos that are labelled in part, each with its share; None without any."""
+    """One line about partly labelled videos, each with its share; None without any."""
     if not videos:
         return None
     which = "1 video is" if len(videos) == 1 else f"{len(videos)} videos are"

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 _REMEDY = "restore the file or write timestamps.json"
 _LARGEST = 2**26
 _MOST_STEPS = 2_000_000
-"""Ten times what 1,700 videos with NumPy integers take."""
+"""Ten times what 1,700 videos with NumPy integers need."""
 
 
 def read_pickled(path: Path, on_fault: OnFault = raise_fault) -> dict[str, list[int]]:
-    """`video -> frame indices` of a published file.
+    """`video -> frame indices` from a published file.
 
     If `on_fault` does not raise, videos without a list of numbers are left out.
     """
@@ -79,7 +79,7 @@ class _Name:
 
 @dataclass(eq=False)
 class _Array:
-    """What NumPy's `_reconstruct` begins and BUILD fills."""
+    """An array that NumPy's `_reconstruct` begins and BUILD fills."""
 
     values: Any = None
 

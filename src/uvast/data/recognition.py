@@ -1,4 +1,4 @@
-"""What a file is, where features or labels were expected, and which command takes it."""
+"""What a file is, if features or labels were expected, and which command takes it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNPACK = "unpack it first"
 
 
 def recognised(path: Path) -> str | None:
-    """What the first bytes of a file tell: "a video", "a table (CSV)" …; None if nothing."""
+    """What a file is by its first bytes: "a video", "a table (CSV)" …; None if unknown."""
     try:
         with open_file(path) as file:
             return kind_of(file.read(N_BYTES))
@@ -31,7 +31,7 @@ def recognised(path: Path) -> str | None:
 
 
 def no_features(path: Path, remedy: str) -> MissingFileError:
-    """The error for features that are not there; tells what lies beside them by that name."""
+    """The error for missing features; it names another file of that name in their place."""
     if path.parent.is_dir():
         for other in sorted(path.parent.glob(f"{glob.escape(path.stem)}.*")):
             if (kind := KIND_OF_SUFFIX.get(other.suffix.lower())) is not None:
@@ -41,7 +41,7 @@ def no_features(path: Path, remedy: str) -> MissingFileError:
 
 
 def not_features(path: Path) -> FeatureError | None:
-    """The error for a file that is no array; None if it is not recognised."""
+    """The error for a file that is not an array; None if it is not recognised."""
     kind = recognised(path)
     if kind is None:
         return None
@@ -59,7 +59,7 @@ def not_labels(path: Path) -> LabelError | None:
 
 
 def what_else_is_in(dataset_path: Path) -> str | None:
-    """The remedy for a dataset without arrays and labels, by what most files are called."""
+    """The remedy for a dataset without arrays and labels, by the suffix of most of its files."""
     places = (("features", EXTRACT), (GROUND_TRUTH, CONVERT), ("", CONVERT))
     found = (_foreign_files(dataset_path / place, command) for place, command in places)
     return next((remedy for remedy in found if remedy is not None), None)

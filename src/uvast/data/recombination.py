@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from uvast.segments import IntArray
 
 LARGEST_STRETCH = 2
-"""A piece becomes at most so many times longer or shorter."""
+"""The largest factor by which a piece becomes longer or shorter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +27,10 @@ class SegmentPool:
 
     Args:
         targets: the segmentation of each sample, labels or pseudo-labels.
-        actions: the class of each segment `(N,)`, rising.
-        samples: which sample each is of `(N,)`, a place in `targets`.
+        actions: the class of each segment `(N,)`, ascending.
+        samples: the sample that each comes from `(N,)`, its place in `targets`.
         starts: the first frame of each `(N,)`.
-        lengths: the frames of each `(N,)`.
+        lengths: how many frames each has `(N,)`.
         next_actions: the class that follows each in its sample `(N,)`.
         is_last: whether none follows `(N,)`.
     """
@@ -65,8 +65,8 @@ class SegmentPool:
     ) -> Timeline:
         """New pieces for a sample's transcript, or, with probability `reordering`, for a new one.
 
-        Each segment shows a segment of its class, drawn from all samples, and is as long as
-        another one of that class, within the largest stretch.
+        Each segment shows one of its class, drawn from all samples, and is as long as another one
+        of that class, within `LARGEST_STRETCH`.
         """
         is_new = generator.random() < reordering
         transcript = self._chain(generator) if is_new else self.targets[sample].transcript
@@ -88,9 +88,9 @@ class SegmentPool:
     def _chain(self, generator: np.random.Generator) -> IntArray:
         """A new transcript, in which every two neighbours are neighbours in some sample.
 
-        It begins as some sample does. An action is followed by what follows a segment of its class,
-        drawn from all samples, and ends the transcript where nothing does. No transcript is
-        longer than those of the samples.
+        It begins as some sample does. Each action is followed by what follows a segment of its
+        class, drawn from all samples; if nothing does, the transcript ends. It is never longer than
+        the longest transcript of the samples.
         """
         transcripts = [one.transcript for one in self.targets.values()]
         chain = [int(transcripts[generator.integers(len(transcripts))][0])]
@@ -108,7 +108,7 @@ class SegmentPool:
         return max(1, int(np.searchsorted(np.cumsum(durations), longest, side="right")))
 
     def _alike(self, actions: IntArray, generator: np.random.Generator) -> IntArray:
-        """A segment of the pool for each action `(S,)`, uniform over those of its class."""
+        """A segment of the pool for each action `(S,)`, drawn uniformly from its class."""
         first = np.searchsorted(self.actions, actions, side="left")
         end = np.searchsorted(self.actions, actions, side="right")
         drawn: IntArray = generator.integers(first, end)

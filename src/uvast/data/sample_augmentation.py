@@ -1,4 +1,4 @@
-"""What becomes of a training sample in an epoch, before it is scaled and put into a batch."""
+"""How a training sample changes in an epoch, before it is scaled and put into a batch."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from uvast.segments import Segmentation
 
 _PIECES, _TIME, _MIRROR = 1, 2, 3
-"""Each kind has random numbers of its own: one that is switched on leaves the others as they are.
-(0 would be those of dropped frames.)"""
+"""Each kind has its own random numbers, so that switching one on leaves the others as they are.
+(0 would repeat those of dropped frames.)"""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class SampleAugmentation:
 
     Args:
         recombination: probability that a sample is recombined, see `SegmentPool`.
-        reordering: probability that a recombined one has a new transcript.
-        speed: largest factor by which time runs faster or slower; 1 leaves it.
+        reordering: probability that a recombined sample has a new transcript.
+        speed: largest factor by which time runs faster or slower; 1 changes nothing.
         time_warp: the same for each part of a sample, see `TimeMap.drawn`.
         mirroring: probability that a sample is mirrored.
-        symmetry: how; None if nobody declared one.
+        symmetry: how to mirror; None if the dataset declares none.
     """
 
     recombination: float = 0.0
@@ -56,14 +56,14 @@ class SampleAugmentation:
     ) -> tuple[Video, Segmentation]:
         """A sample as an epoch sees it; a pure function of the arguments.
 
-        One that is recombined or warped has no timestamps any more.
+        A recombined or warped sample loses its timestamps.
 
         Args:
             video: the sample, without labels.
             segmentation: its target.
             seed: of this sample in this epoch.
             pool: the segments to recombine.
-            read: the features `(T, F)` of any sample of the pool, as long as its target.
+            read: gives the features `(T, F)` of any sample of the pool, as long as its target.
         """
         pieces, time, mirror = (
             np.random.default_rng([*seed, kind]) for kind in (_PIECES, _TIME, _MIRROR)

@@ -1,7 +1,7 @@
-"""Features brought to one scale: each channel's mean and deviation, as the training side has them.
+"""Features brought to one scale, by each channel's mean and deviation on the training side.
 
 Sums are float64 and taken over a block of frames at a time: a long video costs little memory, and
-channels far away from 0 lose nothing.
+channels far from 0 lose no precision.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ Features = NDArray[np.floating[Any]]
 Channels = NDArray[np.float64]
 
 _BLOCK = 2**16
-"""Values that are worked on together: they fit into a processor's cache."""
+"""Values processed at a time: they fit into a processor's cache."""
 
 _RESOLUTION = 4 * float(np.finfo(np.float32).eps)
-"""A deviation below this share of a channel's magnitude is what rounding to float32 leaves."""
+"""A deviation below this share of a channel's magnitude is only rounding to float32."""
 
 _LEAST_DEVIATION = 1e-30
 """A smaller one is a rounding error around 0."""
 
 _FARTHEST, _WIDEST, _FLATTEST = 6.0, 2.0, 0.03
-"""The limits of `is_familiar`, chosen on four real datasets: with three training videos or more,
-none of their other videos is beyond one (the farthest has 5.4 of 6), and all are in other units."""
+"""The limits of `is_familiar`, chosen on four real datasets: with three or more training videos, no
+other video exceeds one (the farthest has 5.4 of 6), and every video does if in other units."""
 
 _ENOUGH_FRAMES = 100
-"""In fewer, nothing may have moved."""
+"""In fewer frames, perhaps nothing has moved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +50,12 @@ class Moments:
 
     @classmethod
     def of(cls, features: Features) -> Moments:
-        """Of features `(T, F)`."""
+        """The moments of features `(T, F)`."""
         parts = (_block_moments(features[rows]) for rows in _blocks(features))
         return reduce(cls.merged, parts)
 
     def merged(self, other: Moments) -> Moments:
-        """Of the frames of both (Chan, Golub and LeVeque 1983): no difference of large sums."""
+        """The moments of both (Chan, Golub and LeVeque 1983): no difference of large sums."""
         n_frames = self.n_frames + other.n_frames
         apart = other.mean - self.mean
         share = other.n_frames / n_frames
@@ -69,7 +69,7 @@ class Moments:
 
     @property
     def is_constant(self) -> NDArray[np.bool_]:
-        """Which channels `(F,)` have one value but for rounding."""
+        """Which channels `(F,)` are constant, up to rounding."""
         floor = np.maximum(_RESOLUTION * np.abs(self.mean), _LEAST_DEVIATION)
         return np.asarray(self.deviation <= floor)
 
@@ -103,7 +103,7 @@ class Scaling:
         """Features `(T, F)` scaled to float32, into `out` if given, else in their memory order."""
         if out is None:
             out = np.empty_like(features, dtype=np.float32)
-        with np.errstate(over="ignore"):  # such a value is infinite, and the model's outputs NaN
+        with np.errstate(over="ignore"):  # overflow gives inf, and the model's outputs NaN
             for rows in _blocks(features):
                 block = features[rows] - self.mean
                 block /= self.deviation
@@ -111,10 +111,10 @@ class Scaling:
         return out
 
     def is_familiar(self, features: Features) -> bool:
-        """Whether features `(T, F)` of a video may be of the kind that this was fitted on.
+        """Whether features `(T, F)` of a video look like those that this was fitted on.
 
-        They are not if their distances from the mean are too large on average, if channels are far
-        too large and far too small side by side, or if most of them hardly move.
+        They do not if their distances from the mean are too large on average, if some channels are
+        far too large and others far too small, or if most of them hardly move.
         """
         varied = np.isfinite(self.deviation)
         if not varied.any():
@@ -129,7 +129,7 @@ class Scaling:
 
 
 def fit_scaling(videos: Iterable[Video]) -> Scaling:
-    """The scaling of videos, one at a time: those that a model learns from, never the test side."""
+    """Fits the scaling to videos, one at a time: those to learn from, never the test side."""
     moments = reduce(Moments.merged, (Moments.of(video.features) for video in videos))
     deviation = np.where(moments.is_constant, np.inf, moments.deviation)
     return Scaling(moments.mean, deviation)
@@ -139,7 +139,7 @@ def _block_moments(features: Features) -> Moments:
     values = features.astype(np.float64)
     mean = values.mean(axis=0)
     values -= mean
-    # the mean itself is rounded: what it misses comes back with the sum
+    # the mean itself is rounded: add back what it misses
     missed = values.mean(axis=0)
     squares = np.einsum("tf,tf->f", values, values) - len(values) * missed**2
     return Moments(len(values), mean + missed, np.maximum(squares, 0))

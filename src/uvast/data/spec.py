@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SPEC_FILE = "dataset.toml"
 LARGEST_TOLERANCE = 0.1
-"""Labels and features that differ by more are not of one video, or not at one rate."""
+"""Labels and features that differ by more belong to two videos, or have two rates."""
 
 FeatureAxis = Literal["time-first", "features-first"]
 TimestampsRate = Literal["source", "sampled"]
@@ -47,15 +47,15 @@ class DatasetSpec:
     Args:
         frames_per_second: rate of the source frames; needed only for times in seconds.
         sampling_rate: the model sees every `sampling_rate`-th source frame.
-        background: classes that Edit and F1 leave out; None is a class called `background`, if
-            there is one, and `()` is none at all; a list becomes a tuple.
-        feature_axis: `time-first` is `[T x F]`, `features-first` is `[F x T]`; None lets the
-            files tell.
+        background: classes that Edit and F1 leave out; None means a class called `background`, if
+            there is one, and `()` none at all; a list becomes a tuple.
+        feature_axis: `time-first` is `[T x F]`, `features-first` is `[F x T]`; None detects it
+            from the files.
         timestamps_rate: what timestamps count: `source` frames, or frames after sub-sampling.
-        tolerance: the largest difference in length of a video's labels and features that is
+        tolerance: the largest difference in length between a video's labels and features that is
             trimmed away, as a fraction of the longer one.
-        group_by: a regular expression with one group, the part of a video's name that tells the
-            subject; a subject never sits on both sides of a split.
+        group_by: a regular expression with one group, the part of a video's name that identifies
+            the subject; a subject is never on both sides of a split.
         symmetry: of the features, for training; see `uvast.data.symmetry`.
     """
 
@@ -74,7 +74,7 @@ class DatasetSpec:
 
 
 def read_spec(dataset_path: str | Path, on_fault: OnFault = raise_fault) -> DatasetSpec:
-    """The spec of the dataset in a folder; every setting has its default if there is no file.
+    """The spec of the dataset in a folder; all defaults if there is no file.
 
     If `on_fault` does not raise, a faulty setting keeps its default.
     """
@@ -113,7 +113,7 @@ def _checked(name: str, value: object, where: Path | None = None) -> Any:
 
 
 def _plain(value: object) -> object:
-    """A table, if the value is one, without what it leaves out."""
+    """A value as TOML has it: a symmetry becomes a table without its empty entries."""
     if not isinstance(value, SymmetrySpec):
         return value
     return {name: entry for name, entry in asdict(value).items() if entry}

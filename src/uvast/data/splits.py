@@ -65,15 +65,15 @@ def read_splits(folder: Path, on_fault: OnFault = raise_fault) -> dict[int, Spli
 def write_splits(
     folder: str | Path, splits: Mapping[int, Split], *, overwrite: bool = False
 ) -> None:
-    """Writes a bundle for each side: one video per line, with `.txt` as the field does.
+    """Writes a bundle for each side: one video per line, with `.txt` as usual in the field.
 
-    With `overwrite` the splits take the place of all that are there.
+    With `overwrite`, these splits replace all that exist.
     """
     folder = Path(folder)
     present = _bundles(folder)
     if present and not overwrite:
         raise OutputError(
-            "holds splits already", where=folder, remedy="pass --overwrite to replace them"
+            "already has splits", where=folder, remedy="pass --overwrite to replace them"
         )
     if present and folder.is_symlink():
         raise OutputError(
@@ -94,7 +94,7 @@ def write_splits(
 
 
 def matched_split(split: Split, known: VideoNames) -> Split:
-    """A split as its files have it, with the dataset's names of the videos that they mean."""
+    """A split as read from its files, with each name replaced by the dataset's own."""
     sides = ((known.find(name) or name for name in side) for side in vars(split).values())
     return Split(*map(tuple, sides))
 
@@ -130,14 +130,14 @@ def make_splits(
 ) -> dict[int, Split]:
     """Cross-validation: every video is on the test side of exactly one split.
 
-    Subjects (see `DatasetSpec.group_by`) never sit on both sides, and folds are as equal in
-    their number of videos as the subjects allow. A pure function of its arguments.
+    Subjects (see `DatasetSpec.group_by`) are never on both sides, and the sizes of the folds are
+    as equal as the subjects allow. A pure function of its arguments.
     """
     groups = group_by_subject(names, group_by)
     if not 2 <= folds <= len(groups):
         kind = "videos" if group_by is None else "subjects"
         raise InputError(
-            f"{folds} folds of {len(groups)} {kind}",
+            f"{folds} folds cannot be made from {len(groups)} {kind}",
             remedy=f"choose from 2 to the number of {kind}",
         )
     parts = balanced_parts(groups, folds, seed=seed)
@@ -147,7 +147,7 @@ def make_splits(
 def balanced_parts(
     groups: Sequence[Sequence[str]], n_parts: int, *, seed: int = 0
 ) -> tuple[frozenset[str], ...]:
-    """Deals groups of videos out to parts as equal in their number of videos as groups allow."""
+    """Deals groups of videos out to parts whose sizes are as equal as the groups allow."""
     order = np.random.default_rng(seed).permutation(len(groups))
     shuffled = [groups[index] for index in order]
     parts: list[set[str]] = [set() for _ in range(n_parts)]
@@ -159,7 +159,7 @@ def balanced_parts(
 def validation_part(
     names: Sequence[str], fraction: float, *, group_by: str | None = None, seed: int = 0
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Sets about `fraction` of the videos apart: `(train, validation)`, subjects kept together.
+    """Sets aside about `fraction` of the videos: `(train, validation)`, subjects kept together.
 
     Each part has at least one subject. A pure function of its arguments.
     """
@@ -169,7 +169,7 @@ def validation_part(
     if len(groups) < 2:
         kind = "video" if group_by is None else "subject"
         raise InputError(
-            f"no validation part from {len(groups)} {kind}",
+            f"{len(groups)} {kind} is too few for a validation part",
             remedy=f"train on at least two {kind}s or without a validation part",
         )
     order = np.random.default_rng(seed).permutation(len(groups))
@@ -192,13 +192,13 @@ def parted(names: Sequence[str], test: Set[str]) -> Split:
 
 
 def _bundles(folder: Path) -> list[tuple[str, int, Path]]:
-    """The bundle files in a folder with side and number; `split01` is split 1, too."""
+    """The bundle files in a folder with side and number; `split01` is also split 1."""
     matches = ((_BUNDLE.fullmatch(path.name), path) for path in sorted(folder.glob("*.bundle")))
     return [(match[1], int(match[2]), path) for match, path in matches if match]
 
 
 def _listed(text: str) -> tuple[str, ...]:
-    """The names in a bundle, of which one suffix goes."""
+    """The names in a bundle, each without its suffix."""
     lines = (line.strip() for line in text.split("\n"))
     return tuple(
         line.removesuffix(".txt") if line.endswith(".txt") else line.removesuffix(".npy")

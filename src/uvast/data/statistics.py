@@ -1,4 +1,4 @@
-"""A dataset in numbers: what one wants to know before training."""
+"""A dataset in numbers: what to know before training."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class ClassStatistics:
     """One class in the labels of all videos, at the source rate.
 
-    Its `share` of all frames is from 0 to 1; `mean_frames` of a segment is None without any.
+    `share` is its fraction of all frames; `mean_frames` is per segment, None if it has none.
     """
 
     name: str
@@ -42,7 +42,7 @@ class SplitSize:
 
 @dataclass(frozen=True)
 class TimestampCount:
-    """The dataset's own timestamps: the name of their file, and how much is in it."""
+    """The dataset's own timestamps: the name of their file, and how much it holds."""
 
     file: str
     n_videos: int
@@ -53,7 +53,7 @@ class TimestampCount:
 class ChannelStatistics:
     """The channels of the features over all videos, at the model's rate.
 
-    The least and the largest deviation are of those that are not constant; None if all are.
+    The smallest and largest deviations are of channels that vary; None if all are constant.
     """
 
     n_constant: int
@@ -62,7 +62,7 @@ class ChannelStatistics:
 
     @classmethod
     def of(cls, moments: Moments) -> ChannelStatistics:
-        """Of the moments of all videos together."""
+        """From the moments of all videos together."""
         varied = moments.deviation[~moments.is_constant]
         least, most = (float(varied.min()), float(varied.max())) if len(varied) else (None, None)
         return cls(int(moments.is_constant.sum()), least, most)
@@ -70,7 +70,7 @@ class ChannelStatistics:
 
 @dataclass(frozen=True)
 class Statistics:
-    """A dataset in numbers, at the source rate, as the paper's supplement lists them, and more.
+    """A dataset in numbers, at the source rate: those of the paper's supplement, and more.
 
     Args:
         n_classes: classes, background ones included; None if they are unknown.
@@ -82,7 +82,7 @@ class Statistics:
         feature_axis: which axis of the features is time; None without features.
         channels: the scales of the features; None without features.
         background: classes that Edit and F1 leave out.
-        classes: one entry a class; empty without labels.
+        classes: one entry per class; empty without labels.
     """
 
     n_classes: int | None
@@ -108,7 +108,7 @@ class Statistics:
 def class_statistics(
     truths: Collection[Segmentation], vocabulary: Vocabulary
 ) -> tuple[ClassStatistics, ...]:
-    """Counts the segments and frames of each class; none without videos."""
+    """Counts the segments and frames of each class; empty without videos."""
     if not truths:
         return ()
     transcript = np.concatenate([truth.transcript for truth in truths])

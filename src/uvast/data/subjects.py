@@ -1,4 +1,4 @@
-"""Subjects: the videos of one person or animal, found in the names of videos."""
+"""Subjects: which videos are of the same person or animal, found in their names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SECONDS = 5.0
-"""More than any sensible expression needs; some would go on for ever."""
+"""More than any sensible expression needs; some would run for ever."""
 
 _SEARCH = """
 import faulthandler, json, re, sys
@@ -28,7 +28,7 @@ json.dump([match and match[1] for match in found], sys.stdout)
 def group_by_subject(
     names: Sequence[str], group_by: str | None, *, seconds: float = SECONDS
 ) -> list[list[str]]:
-    """Videos of one subject together; without `group_by` (see `DatasetSpec`) each for itself."""
+    """Groups videos by subject; without `group_by` (see `DatasetSpec`), each by itself."""
     if len(set(names)) < len(names):
         raise InputError("a video is named more than once", remedy="name it once")
     if group_by is None:
@@ -46,7 +46,7 @@ def group_by_subject(
 
 
 def _subjects(names: Sequence[str], group_by: str, seconds: float) -> list[str | None]:
-    """What the expression finds in each name, in a process of its own, which can be stopped."""
+    """What the expression finds in each name; searches in a process that can be stopped."""
     try:
         finished = subprocess.run(  # noqa: S603
             [sys.executable, "-I", "-S", "-c", _SEARCH],

@@ -6,7 +6,8 @@
     offsets = [640, 0, 640, 0]    plus offsets[i] (left out: 0)
     classes = {left = "right", right = "left"}    what the actions become (left out: themselves)
 
-It is one of the features as they are in the files, before any scaling, and need not undo itself.
+It applies to the features as they are in the files, before any scaling, and need not be its own
+inverse.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _Name = Annotated[str, Field(max_length=1000)]
 
 @dataclass(frozen=True)
 class SymmetrySpec:
-    """What `dataset.toml` says, still to be compared with the data; see the module."""
+    """What `dataset.toml` says, not yet checked against the data; see the module."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
@@ -54,10 +55,10 @@ class Symmetry:
     """A symmetry that fits its dataset.
 
     Args:
-        columns: which column each column of the mirrored features comes from `(F,)`.
-        signs: and times what `(F,)`.
-        offsets: and plus what `(F,)`.
-        classes: what the classes become `(C,)`.
+        columns: the column that each column of the mirrored features comes from `(F,)`.
+        signs: what it is multiplied by `(F,)`.
+        offsets: what is then added `(F,)`.
+        classes: what each class becomes `(C,)`.
     """
 
     columns: IntArray
@@ -91,7 +92,7 @@ class Symmetry:
 def resolved_symmetry(
     spec: SymmetrySpec, n_features: int, vocabulary: Vocabulary, where: Path
 ) -> Symmetry:
-    """The declared symmetry of features so wide, checked; errors name the file `where`."""
+    """The declared symmetry, checked against the dataset; errors name the file `where`."""
     for name in ("columns", "signs", "offsets"):
         n_given = len(getattr(spec, name))
         if n_given != n_features and (n_given or name == "columns"):
@@ -136,7 +137,7 @@ def _class_permutation(changes: dict[str, str], vocabulary: Vocabulary, where: P
     for name, count in after.items():
         if count > 1:
             raise ConfigError(
-                f"symmetry.classes makes {count} classes {name}",
+                f"symmetry.classes turns {count} classes into {name}",
                 where=where,
                 remedy="say what each of them becomes, every class once",
             )

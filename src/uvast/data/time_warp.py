@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 N_PIECES = 8
-"""Parts of a sample that have a pace of their own."""
+"""Parts of a sample, each with its own pace."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class TimeMap:
 
     Args:
         before: times `(K,)`, the first 0 and the last T.
-        after: what becomes of them `(K,)`.
+        after: where the map takes them `(K,)`.
     """
 
     before: NDArray[np.float64]
@@ -32,7 +32,7 @@ class TimeMap:
     def drawn(
         cls, n_frames: int, generator: np.random.Generator, *, speed: float, warp: float
     ) -> TimeMap:
-        """Random: one pace for the whole sample, times one for each of its `N_PIECES` parts.
+        """A random map: a pace for the whole sample, times one for each of its `N_PIECES` parts.
 
         Both are log-uniform, from `1 / speed` to `speed` and from `1 / warp` to `warp`.
         """
@@ -42,7 +42,7 @@ class TimeMap:
         return cls(np.linspace(0, n_frames, N_PIECES + 1), after)
 
     def warped(self, segmentation: Segmentation) -> tuple[Segmentation, NDArray[np.float64]]:
-        """A segmentation after the map, no segment lost, and where its frames come from.
+        """A segmentation after the map, with no segment lost, and where its frames come from.
 
         Returns:
             The new segmentation of T' frames, and for each of them `(T',)` how far through its

@@ -20,16 +20,16 @@ SEAM = 4
 """Frames on either side of a seam that are blended."""
 
 _EXACT = 6
-"""Decimals of a position: a frame that falls on another one but for rounding is that one."""
+"""Decimals of a position: one that differs from a frame only by rounding is that frame."""
 
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """For each segment of a sample, the piece of a sample that it shows, stretched to fit.
+    """For each segment of a sample, the piece of a video that it shows, stretched to fit.
 
     Args:
         segmentation: S actions and their durations.
-        samples: which sample each piece is of, S names.
+        samples: the sample that each piece comes from, S names.
         starts: first frame of each piece `(S,)`.
         lengths: frames of each piece `(S,)`.
     """
@@ -41,7 +41,7 @@ class Timeline:
 
     @classmethod
     def of(cls, sample: str, segmentation: Segmentation) -> Timeline:
-        """A sample as it is."""
+        """A sample, unchanged."""
         names = (sample,) * len(segmentation)
         return cls(segmentation, names, segmentation.starts, segmentation.durations)
 
@@ -57,8 +57,8 @@ class Timeline:
     ) -> tuple[Features, Segmentation]:
         """The features `(T', F)` after a map of time, and their segmentation.
 
-        A frame is interpolated between two frames of its piece, never across an end of it; seams
-        are blended after that. Samples are read one at a time, once each.
+        A frame is interpolated between two frames of its piece, never across its ends; seams are
+        blended after that. Samples are read one at a time, once each.
         """
         warped, shares = time.warped(self.segmentation)
         segment = warped.segment_of_frame
@@ -90,9 +90,9 @@ def interpolated(features: Features, positions: NDArray[np.float64]) -> Features
 
 
 def _blend(features: Features, segmentation: Segmentation, seams: IntArray, width: int) -> None:
-    """Fades each side of the seams over into the mirrored other side, in place.
+    """Fades each side of the seams into the mirrored other side, in place.
 
-    A frame keeps more than half of itself, and one has to do with one seam at most.
+    A frame keeps more than half of itself, and is blended at one seam at most.
     """
     for second in seams.tolist():
         shorter = int(segmentation.durations[second - 1 : second + 1].min())

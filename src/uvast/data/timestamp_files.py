@@ -28,7 +28,7 @@ _FORM = 'write timestamps as in {"video": [{"frame": 12, "label": "a"}]}'
 def read_timestamps(path: str | Path, on_fault: OnFault = raise_fault) -> Annotations:
     """Annotations by video from JSON, a table (CSV, TSV, XLSX) or a published `.npy`.
 
-    They are as the file has them; `Dataset.timestamps` brings them to the model's rate. If
+    They are as written in the file; `Dataset.timestamps` brings them to the model's rate. If
     `on_fault` does not raise, faulty entries are left out.
     """
     path = Path(path)
@@ -65,14 +65,14 @@ def write_timestamps(path: Path, annotations: Mapping[str, Sequence[Annotation]]
 
 
 def timestamps_files(folder: Path) -> list[Path]:
-    """A dataset's own timestamps, the file that counts first: JSON, tables, a published one."""
+    """A dataset's own timestamps files; the first one counts: JSON, tables, published ones."""
     own = [folder / f"timestamps{suffix}" for suffix in (".json", *TABLES)]
     published = sorted(folder.glob("[!.]*_annotation_all.npy"))
     return [path for path in own if is_present(path)] + published
 
 
 def ignored_timestamps(folder: Path) -> str | None:
-    """One line about a dataset's timestamps that another file comes before, or None."""
+    """One line about timestamps files that are ignored in favour of another, or None."""
     names = [path.name for path in timestamps_files(folder)]
     if len(names) < 2:
         return None
@@ -81,14 +81,14 @@ def ignored_timestamps(folder: Path) -> str | None:
 
 
 def no_timestamps(path: Path) -> TimestampError:
-    """For a file that is well-formed and empty."""
+    """The error for a file that is well-formed but empty."""
     return TimestampError("holds no timestamps", where=path, remedy="annotate at least one frame")
 
 
 def _read_json(path: Path, on_fault: OnFault) -> Annotations:
     table = read_json(path, error=TimestampError)
     if not isinstance(table, dict):
-        raise TimestampError("is not an object of videos", where=path, remedy=_FORM)
+        raise TimestampError("is not a JSON object of videos", where=path, remedy=_FORM)
     found: Annotations = {}
     for key, entries in table.items():
         name = key.removesuffix(".txt")

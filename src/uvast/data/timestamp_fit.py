@@ -34,8 +34,8 @@ class TimestampFit:
     ) -> None:
         """Counts one video.
 
-        The annotations are as the file has them, free of faults, the timestamps are the same as
-        source frames; labels `(source_frames,)` are the ground truth at the source rate, of which
+        The annotations are as in the file and free of faults; the timestamps are the same ones as
+        source frames. Labels `(source_frames,)` are the ground truth at the source rate;
         unlabelled frames do not count.
         """
         sampled = labels[:: self._spec.sampling_rate]

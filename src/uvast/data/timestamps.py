@@ -1,10 +1,10 @@
 """Timestamps: annotated frames, brought to the model's rate.
 
-The rules. A video's timestamps are in order, no frame twice, inside of the video; anything else
-is an error that names the video. Each timestamp starts a segment of its own:
+The rules: a video's timestamps are in order, inside the video, and no frame has two; anything else
+is an error that names the video. Each timestamp starts its own segment:
 
-- Several in one segment: neighbours with one label, which become one segment when the
-  pseudo-segmentation is merged. Two of them on one frame of the model's rate count once.
+- Several in one segment are neighbours with one label, which become one segment when the
+  pseudo-segmentation is merged. Two that fall on one frame at the model's rate count once.
 - A segment without a timestamp is unknown: its frames go to the timestamps beside it.
 - So do background gaps without a timestamp; a timestamp with a background label keeps a gap.
 """
@@ -37,7 +37,7 @@ _LARGEST = 2**48
 
 @dataclass(frozen=True)
 class Annotation:
-    """One annotated frame as a file has it: a frame number or a time, and mostly a label.
+    """One annotated frame as written in a file: a frame number or a time, and usually a label.
 
     Args:
         frame: the frame's number, from 0; None if `time` is given.
@@ -81,7 +81,7 @@ class Timestamps:
 def annotate(
     timestamps: Timestamps, vocabulary: Vocabulary, *, sampling_rate: int = 1
 ) -> tuple[Annotation, ...]:
-    """Timestamps in the form of a file; `sampling_rate` brings them back to the source rate."""
+    """Timestamps as written in a file; `sampling_rate` brings them back to the source rate."""
     labels = vocabulary.decode(timestamps.transcript.tolist())
     return tuple(
         Annotation(frame=frame * sampling_rate, label=label)
@@ -101,7 +101,7 @@ def resolve_timestamps(
     where: Path,
     stretches: Sequence[tuple[int, int]] | None = None,
 ) -> list[Timestamps]:
-    """Annotations of one video to frames and class ids at the model's rate.
+    """Converts one video's annotations to frames and class ids at the model's rate.
 
     Args:
         video: its name, for errors.
@@ -115,8 +115,8 @@ def resolve_timestamps(
         stretches: the source frames `[start, end)` that are labelled, None for all.
 
     Returns:
-        The timestamps of each stretch, counted from its start, or those of the video. What lies
-        outside is not looked up.
+        The timestamps of each stretch, counted from its start, or those of the video. Annotations
+        outside the stretches are not looked up.
     """
     place = f"{where}, video {video}"
     frames = [source_frame(entry, spec, place) for entry in annotations]
@@ -124,7 +124,7 @@ def resolve_timestamps(
     if any(entry.label is None for entry in annotations):
         truth = _ground_truth(source_labels, place)
         end = min(end, len(truth))
-    # times are finer than sub-sampled frames: two on one of them are in order
+    # times are finer than sub-sampled frames: two may fall on one and still be in order
     unit = 1 if any(entry.frame is None for entry in annotations) else _frames_a_unit(spec)
     try:
         check_timestamps(
@@ -193,13 +193,13 @@ def source_frame(entry: Annotation, spec: DatasetSpec, place: str) -> int:
 
 
 def _at_rate(frames: IntArray, ids: IntArray, rate: int, place: str, start: int) -> Timestamps:
-    """Source frames and class ids `(S,)` at the model's rate, counted from a source frame on."""
+    """Source frames and class ids `(S,)` at the model's rate, counted from `start`."""
     sampled = (frames - start) // rate
     together = np.flatnonzero(sampled[1:] == sampled[:-1]) + 1
     for later in together[ids[together] != ids[together - 1]].tolist():
         raise TimestampError(
-            f"timestamps {frames[later - 1]} and {frames[later]} have two labels and fall on one "
-            f"frame at sampling rate {rate}",
+            f"timestamps {frames[later - 1]} and {frames[later]} have different labels but fall on "
+            f"the same frame at sampling rate {rate}",
             where=place,
             remedy="remove one of them or choose a lower sampling rate",
         )
@@ -218,7 +218,7 @@ def _ground_truth(source_labels: Callable[[], IntArray], place: str) -> IntArray
 
 
 def _frames_a_unit(spec: DatasetSpec) -> int:
-    """How many source frames a frame number of a file counts by."""
+    """How many source frames one step of a file's frame numbers stands for."""
     return spec.sampling_rate if spec.timestamps_rate == "sampled" else 1
 
 

@@ -1,4 +1,4 @@
-"""`Video`: what every later stage knows of one video."""
+"""`Video`: what every later stage knows about one video."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class Video:
 
     Args:
         name: the stem of its files.
-        features: `(T, F)` float32; a view of the file where possible, of any memory order.
+        features: `(T, F)` float32; a view of the file where possible, in any memory order.
         labels: class ids `(T,)`, or None if they were not asked for.
         source_frames: number of frames before sub-sampling; `T = ceil(source_frames / rate)`.
-        sampling_rate: every how many source frames the model sees one.
+        sampling_rate: the model sees every `sampling_rate`-th source frame.
         frames_per_second: of the source, if known.
         edges: when each source frame starts and the last one ends, in seconds
-            `(source_frames + 1,)`, if known better than by the rate.
-        timestamps: its annotated frames `(S,)`, increasing, if a model is to learn of them.
-        source_features: of every source frame `(source_frames, F)`, where they are at hand; a view.
+            `(source_frames + 1,)`, if known more precisely than by the rate.
+        timestamps: its annotated frames `(S,)`, increasing, if a model is to learn from them.
+        source_features: of every source frame `(source_frames, F)`, where available; a view.
     """
 
     name: str

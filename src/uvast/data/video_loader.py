@@ -1,4 +1,4 @@
-"""`VideoLoader`: the batches of an epoch, in an order that only seed and epoch decide."""
+"""`VideoLoader`: the batches of an epoch, in an order that depends on seed and epoch alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from uvast.data.video import Video
     from uvast.segments import IntArray, Segmentation
 
-# batches of alike lengths are cut from pools of so many batches
+# bucketing sorts videos by length within pools of this many batches
 _POOL = 8
 
 
@@ -45,7 +45,7 @@ class VideoLoader:
             are read, see `Dataset.video`.
         timestamps: the annotated frames of each video `(S,)`, for batches that hold them; None
             for none.
-        batch_size: videos a batch; the last batch may be smaller.
+        batch_size: videos per batch; the last batch may be smaller.
         shuffle: a new order every epoch.
         seed: of the order, of augmentation and of dropped frames.
         workers: threads that load ahead. Threads, not processes: reading and copying arrays
@@ -53,12 +53,12 @@ class VideoLoader:
         chunk_fraction: see `collate`.
         frame_dropping: probability that a video has frames dropped in an epoch, see
             `drop_frames`.
-        augmentation: what else becomes of the videos in an epoch, before frames are dropped; None
-            for nothing.
-        bucketing: batches of videos of alike lengths, for less padding.
+        augmentation: how else videos change in an epoch, before frames are dropped; None for no
+            other change.
+        bucketing: batches of videos of similar lengths, for less padding.
         pin_memory: batches in page-locked memory, for GPUs.
         scaling: of the features, see `collate`.
-        rank: which of the processes that train together this one is.
+        rank: the number of this process among those that train together, from 0.
         n_ranks: how many there are; each loads every `n_ranks`-th batch of the common plan.
     """
 
@@ -104,7 +104,7 @@ class VideoLoader:
                     raise InputError(f"no segmentation for video {name}")
 
     def __len__(self) -> int:
-        """Batches an epoch, of all ranks together."""
+        """Batches per epoch, of all ranks together."""
         return -(-len(self.names) // self.batch_size)
 
     def __iter__(self) -> Iterator[Batch]:
@@ -171,14 +171,14 @@ class VideoLoader:
             return batch.pin_memory()
         is_view = len(videos) == 1 and self.scaling is None
         if self.workers and is_view and _is_mapped(videos[0].features):
-            # a view of its file: a worker reads it here, not the loop at first use
+            # a view of its file: read it here in the worker, not in the loop at first use
             return replace(batch, features=batch.features.clone())
         return batch
 
     def _fitted(
         self, video: Video, segmentation: Segmentation, epoch: int
     ) -> tuple[Video, Segmentation]:
-        """A video as long as its segmentation, and both as the epoch sees them."""
+        """A video cut to the length of its segmentation, and both as the epoch sees them."""
         video = self._cut(video, segmentation.n_frames)
         if not self.frame_dropping and self.augmentation is None:
             return video, segmentation
@@ -206,10 +206,10 @@ class VideoLoader:
         return video.features
 
     def _cut(self, video: Video, n_frames: int) -> Video:
-        """Features a little longer than the labels (see `DatasetSpec.tolerance`) lose their end.
+        """Cuts features that are a little longer than the labels, see `DatasetSpec.tolerance`.
 
-        The tolerance is one of source frames: one frame more at the model's rate may stand for
-        a single source frame.
+        The tolerance is in source frames: one more frame at the model's rate may stand for a
+        single source frame.
         """
         source_frames = n_frames * video.sampling_rate
         if n_frames >= video.n_frames or not lengths_agree(
@@ -220,7 +220,7 @@ class VideoLoader:
 
 
 def _is_mapped(array: NDArray[np.float32]) -> bool:
-    """Whether an array is a view of a file, not read yet."""
+    """Whether an array is a view of a file that has not been read yet."""
     owner: object = array
     while isinstance(owner, np.ndarray) and not isinstance(owner, np.memmap):
         owner = owner.base

@@ -1,7 +1,7 @@
-"""Names of videos: of the files in a folder, and the same video under a longer name.
+"""Names of videos: from the files in a folder, and the same video under a longer name.
 
 Tools add to the names of what they read: `mouse01.mp4` becomes `mouse01.mp4.csv`, or
-`mouse01DLC_resnet50_boxShuffle1.npy`. What is added is recognised, so that features, labels,
+`mouse01DLC_resnet50_boxShuffle1.npy`. Such additions are recognised, so that features, labels,
 timestamps and splits find each other wherever only one video can be meant.
 """
 
@@ -30,12 +30,12 @@ _ADDED = re.compile(
 )
 _SEPARATORS = "._- "
 _NO_TEXT = re.compile(r"[\ud800-\udfff]")
-"""How Python keeps the bytes of a name that is no UTF-8."""
+"""How Python keeps the bytes of a name that is not UTF-8."""
 
 
 @dataclass(frozen=True)
 class VideoFiles:
-    """The stems of the files of a dataset's videos, by video.
+    """The file stems of a dataset's videos, by video.
 
     `skipped` holds an error for each file that is left out because of its name.
     """
@@ -55,7 +55,7 @@ class VideoFiles:
             return None
         (features, labels), n_more = pairs[0], len(pairs) - 1
         more = f" (and {n_more} more)" if n_more else ""
-        return f"features {features}.npy belong to labels {labels}.txt by their names{more}"
+        return f"features {features}.npy are matched to labels {labels}.txt by name{more}"
 
 
 def list_videos(dataset_path: Path) -> VideoFiles:
@@ -66,7 +66,7 @@ def list_videos(dataset_path: Path) -> VideoFiles:
 
 
 class VideoNames:
-    """The videos that are known, to look up names that other files give them."""
+    """The known videos, for looking up the names that other files give them."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = frozenset(names)
@@ -79,12 +79,12 @@ class VideoNames:
         return alike[0] if len(alike) == 1 else None
 
     def remedy(self, name: str, remedy: str) -> str:
-        """`remedy` for an unknown name, unless a known one looks as if it were meant."""
+        """`remedy` for an unknown name, after a guess at the known one that was meant, if any."""
         nearest = self._nearest(name)
         return remedy if nearest is None else f"did you mean {nearest}? If not, {remedy}"
 
     def _nearest(self, name: str) -> str | None:
-        """The known name that begins alike, by at least half of the shorter one."""
+        """The known name with the longest common start, at least half of the shorter one."""
         folded, place = name.casefold(), bisect_left(self._folded, (name.casefold(), ""))
         neighbours = self._folded[max(place - 1, 0) : place + 1]
         shared = [len(_common_start([folded, near])) for near, _ in neighbours]
@@ -109,7 +109,7 @@ class VideoNames:
 def core_name(name: str) -> str:
     """A name without what tools add: the extension of a video or table, DeepLabCut's suffix.
 
-    It is in composed Unicode: the same name may be stored in two forms.
+    The result is in composed Unicode: the same name may be stored in two forms.
     """
     shorter = _ADDED.sub("", name)
     if shorter in ("", name):
@@ -122,7 +122,7 @@ def pair_stems(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """The stems of both folders' files by video.
 
-    Equal ones belong together, and so do those that differ only by what a tool added, or by a
+    Equal stems belong together, and so do those that differ only by what a tool added, or by a
     suffix that all such files of one folder share.
     """
     left, right = features - labels, labels - features
@@ -140,7 +140,7 @@ def pair_stems(
 
 
 def _cores(stems: frozenset[str], others: frozenset[str]) -> dict[str, str]:
-    """Core names; a shared suffix goes, too, if the rest is a name in the other folder."""
+    """Core names, without a shared suffix if the rest are all names in the other folder."""
     cores = {stem: core_name(stem) for stem in stems}
     shared = _common_start([core[::-1] for core in cores.values()])[::-1]
     start = min((shared.find(mark) for mark in _SEPARATORS if mark in shared), default=-1)
@@ -155,10 +155,10 @@ def _common_start(texts: Iterable[str]) -> str:
 
 
 def listed_stems(folder: Path, suffix: str) -> tuple[frozenset[str], list[DataError]]:
-    """The stems of a folder's files that end with `suffix`, and faults of those left out.
+    """The stems of a folder's files that end with `suffix`, and the faults in their names.
 
     Hidden files are left out; macOS writes `._video.npy` beside `video.npy`. So are names that
-    are no UTF-8: no text file could name such a video.
+    are not UTF-8: no text file could name such a video.
     """
     if not is_present(folder):
         return frozenset(), []

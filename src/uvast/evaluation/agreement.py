@@ -1,8 +1,8 @@
-"""How far two annotators agree, or a prediction and an annotation; in numpy alone.
+"""How far two annotators agree, or a prediction and an annotation; pure numpy.
 
 Both sides are segmentations of the same frames. Cohen's kappa is `(p_o - p_e) / (1 - p_e)`: the
-share of frames that agree, beyond what two annotators would share by chance if they used each label
-as often as they do.
+share of frames that agree, beyond what two annotators would agree on by chance if they used each
+label as often as they do.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Differences:
-    """How far boundaries of matched segments lie apart, in seconds; NaN without any.
+    """How far apart the boundaries of matched segments are, in seconds; NaN without any.
 
     Args:
         n: boundaries compared.
         median: of the distances.
-        most: the distance that 95 % stay below.
+        most: the distance that 95 % of them stay below.
         shift: the mean of second minus first; positive if the second is later.
     """
 
@@ -58,7 +58,7 @@ class Differences:
 
     @classmethod
     def of(cls, seconds: Seconds) -> Differences:
-        """Of signed differences `(N,)`."""
+        """Summarises signed differences `(N,)`."""
         if not len(seconds):
             return cls(0, math.nan, math.nan, math.nan)
         distances = np.abs(seconds)
@@ -66,7 +66,7 @@ class Differences:
         return cls(len(seconds), float(np.median(distances)), most, float(seconds.mean()))
 
     def as_dict(self) -> dict[str, float | int | None]:
-        """For JSON; what is not defined is None."""
+        """For JSON; undefined values are None."""
         return {
             "boundaries": self.n,
             "median_seconds": _or_none(self.median),
@@ -81,14 +81,14 @@ class Agreement:
 
     Args:
         n_frames: frames compared.
-        kappa: Cohen's kappa of frames, at most 1; NaN if both use one label only.
+        kappa: Cohen's kappa of frames, at most 1; NaN if both use a single label.
         acc: frames with the same label, in percent.
         edit: the edit score of the two transcripts, the mean over pairs.
         f1: threshold in percent (10, 25, 50) to F1 of segments, the first side taken as true.
-        starts: how far matched segments' starts lie apart.
+        starts: how far apart the starts of matched segments are.
         ends: the same for their ends.
         n_matched: segments of one label that overlap each other most.
-        n_first: segments of the first side, none of background.
+        n_first: segments of the first side, without background.
         n_second: segments of the second.
         confusion: frames `(C, C)`, rows are the first side's classes.
     """
@@ -155,7 +155,7 @@ def agreement(pairs: Iterable[Pair], classes: Vocabulary) -> Agreement:
 
 
 def cohens_kappa(confusion: IntArray) -> float:
-    """Kappa of counts `(C, C)`; NaN if chance alone explains all, or there is nothing."""
+    """Kappa of counts `(C, C)`; NaN if chance alone explains everything, or there are none."""
     n = confusion.sum()
     if not n:
         return math.nan
@@ -174,7 +174,7 @@ class _Matched(NamedTuple):
 
 
 def _matched(pair: Pair, classes: Vocabulary) -> _Matched:
-    """Segments of one label, each the other's best overlap; background is no action."""
+    """Matches segments of one label that are each other's best overlap; background is left out."""
     first, second = pair.first.merged(), pair.second.merged()
     found = overlapping_pairs(second, first)
     alike = found.predicted_class == found.true_class
@@ -189,7 +189,7 @@ def _matched(pair: Pair, classes: Vocabulary) -> _Matched:
 
 
 def _best(owner: IntArray, shared: IntArray) -> NDArray[np.bool_]:
-    """Which pairs are their owner's largest, the first of equal ones."""
+    """Which pairs share most for their owner; on ties, the first."""
     order = np.lexsort((np.arange(len(owner)), -shared, owner))
     is_first = np.ones(len(order), dtype=np.bool_)
     is_first[1:] = owner[order][1:] != owner[order][:-1]
@@ -199,7 +199,7 @@ def _best(owner: IntArray, shared: IntArray) -> NDArray[np.bool_]:
 
 
 def _shifts(first: IntArray, second: IntArray, edges: Seconds, *, edge: int) -> Seconds:
-    """Second minus first in seconds; where both lie on the video's edge nobody chose anything."""
+    """Second minus first in seconds, unless both are at the video's edge, which nobody chose."""
     chosen = (first != edge) | (second != edge)
     shifts: Seconds = edges[second[chosen]] - edges[first[chosen]]
     return shifts

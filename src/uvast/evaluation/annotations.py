@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 _INTERVALS = "compare files of intervals, not of points"
 USUAL_RATE = 25.0
-"""Frames a second where neither side tells."""
+"""Frames a second where neither side gives a rate."""
 
 
 class Labelled(NamedTuple):
-    """Both sides of a video.
+    """Both sides' labels of a video.
 
     Args:
         first: class ids of the first side's frames, or `UNLABELLED` `(T,)`.
@@ -52,10 +52,10 @@ class AnnotatorComparison:
 
     Args:
         agreement: over all videos.
-        videos: each video for itself, by its name on the first side.
+        videos: each video separately, by its name on the first side.
         classes: the labels of both sides.
         notes: what was left out or assumed, one sentence each.
-        labels: both sides of each video.
+        labels: both sides' labels of each video.
     """
 
     agreement: Agreement
@@ -89,10 +89,10 @@ def compare_annotations(
         first: one annotator's videos.
         second: the other's; videos match by name, with or without suffix. The rest is left out
             and listed.
-        times_of: the frame times of a video of the first side, None if not known.
+        times_of: the frame times of a video of the first side, None if unknown.
         gaps: what frames without an interval are.
         background: the name of the background class.
-        overlaps: which interval counts if several hold one frame.
+        overlaps: which interval counts if several cover a frame.
     """
     pairs, notes = _paired(first, second)
     labels = sorted({e.label for pair in pairs for video in pair for e in video.intervals})
@@ -143,7 +143,7 @@ def compare_annotations(
 def _times(
     one: VideoAnnotations, other: VideoAnnotations, times: FrameTimes | None
 ) -> tuple[FrameTimes, list[str]]:
-    """The frame times of a video with their number, and what had to be assumed."""
+    """A video's frame times, including how many frames, and what had to be assumed."""
     notes = []
     if times is None:
         rate = one.frame_rate or other.frame_rate
@@ -159,9 +159,9 @@ def _times(
 def _paired(
     first: Sequence[VideoAnnotations], second: Sequence[VideoAnnotations]
 ) -> tuple[list[tuple[VideoAnnotations, VideoAnnotations]], list[str]]:
-    """Videos of both sides; a single video on each side needs no matching name.
+    """Pairs the videos of both sides; a single video on each side needs no matching name.
 
-    Equal names go first: else `a.mp4` could take the `a` that another video is.
+    Equal names go first: else `a.mp4` could take an `a` that belongs to another video.
     """
     if len(first) == len(second) == 1:
         names = first[0].video, second[0].video
@@ -193,7 +193,7 @@ def _paired(
 
 
 def _known(first: IntArray, second: IntArray, times: FrameTimes) -> Iterator[Pair]:
-    """The stretches that both sides know."""
+    """The stretches that both sides have labelled."""
     known = Segmentation.from_labels((first != UNLABELLED) & (second != UNLABELLED))
     for run in known.segments:
         if run.action:

@@ -1,4 +1,4 @@
-"""Whether confidences mean what they say: of frames with 0.8, eight in ten should be right."""
+"""Whether confidences mean what they say: of frames at 0.8, eight in ten should be right."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Reliability:
 
     Args:
         confidence: mean confidence in each bin `(B,)`, 0 in an empty one.
-        accuracy: share of right ones in each bin `(B,)`, 0 in an empty one.
-        share: share of all that fall into each bin `(B,)`.
+        accuracy: share that is right in each bin `(B,)`, 0 in an empty one.
+        share: share of all confidences in each bin `(B,)`.
     """
 
     confidence: NDArray[np.float64]
@@ -31,7 +31,7 @@ class Reliability:
 
     @property
     def error(self) -> float:
-        """Expected calibration error: the mean gap of confidence and accuracy, 0 to 1."""
+        """Expected calibration error: the mean gap between confidence and accuracy, 0 to 1."""
         return float((self.share * np.abs(self.confidence - self.accuracy)).sum())
 
 
@@ -42,12 +42,12 @@ def reliability(
     weights: ArrayLike | None = None,
     n_bins: int = N_BINS,
 ) -> Reliability:
-    """Sorts confidences into bins `(k / B, (k + 1) / B]`; 0 is in the first one.
+    """Sorts confidences into bins `(k / B, (k + 1) / B]`; 0 falls into the first.
 
     Args:
         confidences: between 0 and 1 `(N,)`.
-        correct: whether each is right, or which share of it is `(N,)`.
-        weights: how much each counts, such as a segment's frames `(N,)`; None for all alike.
+        correct: whether each is right, or what share of it `(N,)`.
+        weights: how much each counts, such as a segment's frames `(N,)`; None for equal weights.
         n_bins: B.
     """
     values = np.asarray(confidences, dtype=np.float64)

@@ -39,10 +39,10 @@ def evaluate(
 
     Args:
         predictions: a folder of `<video>.txt` or `<video>` files (see `read_prediction`); the
-            predictions of split N may lie in a folder `splitN` or `split_N` inside.
+            predictions of split N may be in a subfolder `splitN` or `split_N`.
         dataset: a dataset or its folder.
         split: which split's test side. None: the mean over all splits, which the predictions have
-            to cover; all videos if the dataset has no splits. Videos without labels stay out.
+            to cover; all videos if the dataset has no splits. Videos without labels are left out.
         protocol: `standard`, or `legacy` to compare with published numbers.
         per_class: also F1 of each class.
         confusion: also the frame confusion `(C, C)`.
@@ -62,7 +62,7 @@ def evaluate_in_detail(
     confusion: bool = False,
     errors: bool = False,
 ) -> Evaluation:
-    """As `evaluate`, with the scores of each split and of each video, and the errors if asked."""
+    """Like `evaluate`, with the scores of each split and video, and the errors if asked for."""
     if isinstance(dataset, Path | str):
         dataset = Dataset.open(Path(dataset))
     every = sides_to_score(dataset, split)
@@ -108,7 +108,7 @@ def _errors(
 
 
 def sides_to_score(dataset: Dataset, split: int | None) -> dict[int | None, tuple[str, ...]]:
-    """The videos to score, by split; under None for a dataset without splits."""
+    """The videos to score, by split; the key is None for a dataset without splits."""
     if split is not None:
         return {split: dataset.side(split, "test")}
     if not dataset.splits:
@@ -119,7 +119,7 @@ def sides_to_score(dataset: Dataset, split: int | None) -> dict[int | None, tupl
 def labelled_sides(
     dataset: Dataset, sides: Mapping[int | None, Sequence[str]]
 ) -> dict[int | None, tuple[str, ...]]:
-    """Those of the videos to score that have labels; a side that has none is left out."""
+    """The videos to score that have labels; a side without any is left out."""
     labelled = {
         number: tuple(name for name in names if dataset.has_labels(name))
         for number, names in sides.items()
@@ -135,7 +135,7 @@ def labelled_sides(
 
 
 def read_for_dataset(path: Path, dataset: Dataset, video: str, n_frames: int) -> Track:
-    """A prediction of a dataset's video, which has so many frames at the source rate."""
+    """Reads a prediction of a dataset's video, which has `n_frames` frames at the source rate."""
     return read_prediction(
         path,
         dataset.vocabulary,
@@ -152,9 +152,9 @@ def prediction_files(
     asked_for: int | None,
     tables_first: bool = False,
 ) -> dict[int | None, dict[str, Path]]:
-    """The files of each side; an error names all videos without a prediction.
+    """The prediction files of each side; an error names all videos without one.
 
-    If the user asked for no split, it also names those that are covered.
+    If the user asked for no split, it also names the splits that are covered.
     """
     found: dict[int | None, dict[str, Path]] = {
         number: find_predictions(folder_of_split(folder, number), videos, tables_first=tables_first)

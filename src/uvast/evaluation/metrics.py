@@ -1,6 +1,6 @@
-"""Acc, Edit and F1@10/25/50 (docs/metrics.md), in numpy alone.
+"""Acc, Edit and F1@10/25/50 (docs/metrics.md), in pure numpy.
 
-Each video becomes `Counts`; counts add up, in any order and in any process, and become `Scores`.
+Each video becomes `Counts`; these are added, in any order and any process, and become `Scores`.
 Nothing is ever expanded to frames: two segmentations of one video have at most S + S' overlapping
 pairs of segments, and everything is counted on those.
 """
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """What one video, or the sum of many, puts into the scores.
+    """What one video, or the sum of many, contributes to the scores.
 
     Args:
         protocol: how the last segment ends.
         n_videos: videos counted.
-        n_sequences: their labelled stretches; of a video labelled as a whole, one.
+        n_sequences: their labelled stretches; one for a fully labelled video.
         n_frames: their frames.
         n_right: frames whose class is right, background included.
         edit_sum: the sum of the sequences' edit scores.
-        hits: true segments found `(3, C)`, by threshold and class; None of bare transcripts, which
-            have an Edit score alone.
-        n_predicted: predicted segments by class `(C,)`, none of background.
-        n_true: true segments by class `(C,)`, none of background.
+        hits: true segments found `(3, C)`, by threshold and class; None for bare transcripts, which
+            only have an Edit score.
+        n_predicted: predicted segments by class `(C,)`, without background.
+        n_true: true segments by class `(C,)`, without background.
         confusion: frames by true and predicted class `(C, C)`, if asked for.
     """
 
@@ -77,7 +77,7 @@ class Counts:
         )
 
     def scores(self, *, classes: Vocabulary | None = None) -> Scores:
-        """The scores; with `classes`, F1 of each class that is not background too."""
+        """The scores; with `classes`, also F1 of each class that is not background."""
         acc, f1 = math.nan, dict.fromkeys(THRESHOLDS, math.nan)
         if self.hits is not None:
             acc = 100 * self.n_right / self.n_frames if self.n_frames else 100.0
@@ -149,7 +149,7 @@ def count_stretches(
     protocol: ScoreProtocol = "standard",
     confusion: bool = False,
 ) -> Counts:
-    """The counts of one video of which each labelled stretch is a sequence of its own."""
+    """The counts of one video, each labelled stretch being a sequence of its own."""
     check_lengths(predicted, true)
     counts = [
         count(
@@ -165,7 +165,7 @@ def count_stretches(
 
 
 def check_lengths(predicted: Segmentation, true: Segmentation) -> None:
-    """Refuses a prediction that is not of the truth's frames, one for one."""
+    """Refuses a prediction with more or fewer frames than the truth."""
     if predicted.n_frames != true.n_frames:
         raise InputError(
             f"a prediction of {predicted.n_frames} frames for a video of {true.n_frames}",
@@ -176,7 +176,7 @@ def check_lengths(predicted: Segmentation, true: Segmentation) -> None:
 def count_transcript(
     predicted: ArrayLike, true: Segmentation, classes: Vocabulary, *, protocol: ScoreProtocol
 ) -> Counts:
-    """The counts of one video whose prediction is a bare transcript `(S,)`: Edit alone."""
+    """The counts of one video whose prediction is a bare transcript `(S,)`: only Edit."""
     none = np.zeros(len(classes), dtype=np.int64)
     return Counts(
         protocol=protocol,
@@ -214,12 +214,12 @@ def edit_score(predicted: ArrayLike, true: ArrayLike, background: Collection[int
 
 
 def levenshtein(first: ArrayLike, second: ArrayLike) -> int:
-    """The fewest insertions, deletions and replacements that make one sequence the other."""
+    """The fewest insertions, deletions and replacements that turn one sequence into the other."""
     short, long = sorted((np.asarray(first), np.asarray(second)), key=len)
     places = np.arange(len(long) + 1)
     row = places
     for item in short:
-        # Without insertions, each cell needs the row above only; insertions then are a running
+        # Without insertions, each cell needs only the row above; insertions are then a running
         # minimum: row[j] = min over i <= j of cost[i] + (j - i).
         cost = row + 1
         cost[1:] = np.minimum(cost[1:], row[:-1] + (long != item))
@@ -238,7 +238,7 @@ class OverlappingPairs(NamedTuple):
 
 
 def overlapping_pairs(predicted: Segmentation, true: Segmentation) -> OverlappingPairs:
-    """Both tile `[0, T)`: between two neighbouring cuts of either lies exactly one pair."""
+    """Both sides tile `[0, T)`, so each stretch between neighbouring cuts is exactly one pair."""
     cuts = np.union1d(predicted.ends, true.ends)
     of_predicted = np.searchsorted(predicted.ends, cuts)
     of_true = np.searchsorted(true.ends, cuts)
@@ -261,8 +261,8 @@ def _hits(
     """True segments found, `(3, C)` by threshold and class.
 
     Each predicted segment has one candidate, the true segment of its class with the best IoU (the
-    first on ties). Predicted segments are taken in order, so of those with one candidate the first
-    that overlaps enough is the hit: the hits are the distinct candidates overlapped enough.
+    first on ties). Predicted segments are taken in order, so among those that share a candidate the
+    first that overlaps enough is the hit: the hits are the distinct candidates overlapped enough.
     """
     shared = pairs.shared.copy()
     lengths = predicted.durations[pairs.predicted], true.durations[pairs.true]
@@ -277,7 +277,7 @@ def _hits(
     best = np.lexsort((-shared / union, of_predicted))
     best = best[run_starts(of_predicted[best])]
     candidates = pairs.true[alike][best]
-    # In integers: no rounding at IoU = threshold.
+    # In integers, so that nothing is rounded at IoU = threshold.
     enough = [100 * shared[best] >= threshold * union[best] for threshold in THRESHOLDS]
     found = [true.transcript[np.unique(candidates[far])] for far in enough]
     return np.stack([np.bincount(action, minlength=n_classes) for action in found])

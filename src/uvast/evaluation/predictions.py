@@ -1,7 +1,7 @@
 """Prediction files: frame labels (one per line, or as MS-TCN writes them), or tables of segments.
 
 MS-TCN and its successors write a header line that starts with `#`, then all labels on one line,
-separated by blanks. Files are called `<video>.txt` or `<video>`; in their absence the tables of
+separated by blanks. Files are called `<video>.txt` or `<video>`; without them, the tables of
 segments, `<video>.json` or `<video>.csv`, are read (see `segment_files`).
 """
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from uvast.vocabulary import Vocabulary
 
 _MAX_RATE = 10
-"""A higher sampling rate is no plausible reason for a short prediction."""
+"""A higher sampling rate is not a plausible reason for a short prediction."""
 
 _FOLDER = "give the folder that holds the predictions"
 
 
 def folder_of_split(folder: str | Path, split: int | None) -> Path:
-    """Where a split's predictions lie: in a folder of their own, else beside all others."""
+    """Where a split's predictions are: in a folder of their own, else with all others."""
     folder = Path(folder)
     if split is None:
         return folder
@@ -49,7 +49,7 @@ def find_predictions(
 ) -> dict[str, Path]:
     """The prediction files of those videos that have one.
 
-    With `tables_first`, tables of segments, which tell confidences, are preferred to frame labels.
+    With `tables_first`, tables of segments, which hold confidences, are preferred to frame labels.
     """
     folder = Path(folder)
     if folder.is_file():
@@ -62,20 +62,20 @@ def find_predictions(
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """A segmentation at the source rate; how sure the model is of each segment `(S,)`, 0 to 1."""
+    """A segmentation at the source rate, and the confidence of each segment `(S,)`, 0 to 1."""
 
     segmentation: Segmentation
     confidences: NDArray[np.float64] | None = None
 
     @property
     def confidence(self) -> float | None:
-        """The mean over all frames."""
+        """The mean confidence over all frames."""
         if self.confidences is None:
             return None
         return float(np.average(self.confidences, weights=self.segmentation.durations))
 
     def first(self, n_frames: int) -> Track:
-        """The first frames."""
+        """The first `n_frames` frames."""
         cut = fit(self.segmentation, n_frames)
         return Track(cut, None if self.confidences is None else self.confidences[: len(cut)])
 
@@ -88,7 +88,7 @@ def read_prediction(
     sampling_rate: int = 1,
     untrimmed: Collection[int] = (),
 ) -> Track:
-    """A prediction at the original frame rate.
+    """Reads a prediction and brings it to the original frame rate.
 
     Args:
         path: a file of any format.
@@ -96,7 +96,7 @@ def read_prediction(
         n_frames: the video's length at the original frame rate.
         sampling_rate: the dataset's; a prediction at the sampled rate is repeated back.
         untrimmed: the lengths of the video's features and labels where these differ and the
-            dataset trims them to `n_frames`; a prediction of such a length is trimmed alike.
+            dataset trims them to `n_frames`; a prediction of such a length is trimmed too.
     """
     path = Path(path)
     confidences = None
@@ -114,13 +114,13 @@ def read_prediction(
 
 
 def write_prediction(path: str | Path, segmentation: Segmentation, classes: Vocabulary) -> None:
-    """Writes one label per line, the form that groundTruth files have too."""
+    """Writes one label per line, as in groundTruth files."""
     runs = map(repeat, classes.decode(segmentation.transcript), segmentation.durations.tolist())
     write_labels(Path(path), chain.from_iterable(runs))
 
 
 def read_named_segments(path: Path) -> NamedSegments:
-    """A prediction of any format as it stands: no classes and no length are known."""
+    """Reads a prediction of any format unchecked: classes and length are unknown."""
     if path.suffix in SUFFIXES:
         return read_segments(path)
     names, _ = _read_names(path)
@@ -142,7 +142,7 @@ def _find(folder: Path, video: str, *, tables_first: bool) -> list[Path]:
 
 
 def _at_source_rate(read: Segmentation, n_frames: int, sampling_rate: int) -> Segmentation | None:
-    """A segmentation of `n_frames`, or None if this is not one of so many frames."""
+    """The segmentation at `n_frames` frames, or None if its length does not fit."""
     if read.n_frames == n_frames:
         return read
     n_sampled = -(-n_frames // sampling_rate)
@@ -178,7 +178,7 @@ def _read_labels(path: Path, classes: Vocabulary) -> IntArray:
         place = next(i for i, name in enumerate(names, 1) if name not in classes.names)
         remedy = error.remedy
         if any(len(name.split()) > 1 for name in classes.names):
-            remedy = "write one label per line without a header: class names here have blanks"
+            remedy = "write one label per line without a header: some class names contain spaces"
         raise LabelError(
             error.what, where=f"{path}, line 2, label {place}", remedy=remedy
         ) from None
@@ -192,7 +192,7 @@ def _read_names(path: Path, known: Collection[str] = ()) -> tuple[list[str], boo
     if not lines[0].startswith("#") or lines[0] in known:
         if "" in lines:
             raise LabelError(
-                "a line without a label",
+                "has no label",
                 where=f"{path}, line {lines.index('') + 1}",
                 remedy="write one label per line",
             )

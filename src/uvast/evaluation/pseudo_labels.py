@@ -1,4 +1,4 @@
-"""Methods to make labels from timestamps, side by side and against the truth."""
+"""Compares methods that make labels from timestamps, with each other and with the truth."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def make_pseudo_labels(
 
     Samples are videos, or labelled stretches of them (see `Dataset.samples`). Timestamps and
     features `(T, F)` are at the model's rate; without features the dataset's own are read. Class
-    models are made of all timestamps, whichever samples are wanted.
+    models are fitted to all timestamps, whichever samples are wanted.
     """
     wanted = list(timestamps if videos is None else videos)
     of = timestamps if options.method == "class-model" else wanted
@@ -62,6 +62,6 @@ def make_pseudo_labels(
 
 
 def score_pseudo_labels(dataset: Dataset, labelled: Mapping[str, Segmentation]) -> Evaluation:
-    """Scores of pseudo-segmentations at the source rate; every sample needs its true labels."""
+    """Scores pseudo-segmentations at the source rate; every sample needs its true labels."""
     truths = {name: dataset.source_segmentation(name) for name in labelled}
     return score_sides(truths, {None: labelled}, {None: list(labelled)}, dataset.vocabulary)

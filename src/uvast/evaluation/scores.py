@@ -1,4 +1,4 @@
-"""The records that scoring hands on: scores of videos, of classes, of a whole dataset."""
+"""The records that scoring returns: scores of videos, of classes, of a whole dataset."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROTOCOLS: tuple[ScoreProtocol, ...] = get_args(ScoreProtocol)
 """`standard`: ends are exclusive; `legacy`: the last segment ends one frame early."""
 
 THRESHOLDS = (10, 25, 50)
-"""The overlaps of F1@k, in percent."""
+"""The overlap thresholds of F1@k, in percent."""
 
 HEADINGS: Mapping[str, str] = MappingProxyType(
     {name.lower(): name for name in (*(f"F1@{k}" for k in THRESHOLDS), "Edit", "Acc")}
@@ -40,7 +40,7 @@ class ClassScores:
     n_predicted: int
 
     def as_dict(self) -> dict[str, float | int | None]:
-        """For JSON; an F1 that is not defined is None."""
+        """For JSON; an undefined F1 is None."""
         f1 = {f"f1@{k}": _or_none(value) for k, value in self.f1.items()}
         return {**f1, "true": self.n_true, "predicted": self.n_predicted}
 
@@ -50,11 +50,11 @@ class Scores:
     """The scores of one video, of one side of a split, or their mean over splits, in percent.
 
     Args:
-        acc: right frames over all frames, pooled over videos; NaN of bare transcripts, as F1 is.
-        edit: the edit score, the mean over videos; of one labelled in part, each stretch counts.
+        acc: right frames over all frames, pooled over videos; NaN for bare transcripts, like F1.
+        edit: the edit score, the mean over videos; in a partly labelled one, each stretch counts.
         f1: threshold in percent (10, 25, 50) to F1, pooled over videos.
         protocol: how the last segment ends.
-        n_videos: the videos scored; of a mean over splits, their sum.
+        n_videos: the videos scored; for a mean over splits, their sum.
         per_class: F1 of each class that is not background, if asked for.
         confusion: frames `(C, C)`, rows are true classes and columns predicted ones, if asked for.
     """
@@ -69,16 +69,16 @@ class Scores:
 
     @property
     def quality(self) -> float:
-        """What videos are ordered by: the sum of Acc, Edit and the F1s, where they are defined."""
+        """Orders videos: the sum of Acc, Edit and the F1s, where they are defined."""
         return math.fsum(self.columns().values())
 
     @property
     def selection(self) -> float:
-        """What model selection and calibration raise: the mean of Acc, Edit and F1@50."""
+        """What model selection and calibration maximise: the mean of Acc, Edit and F1@50."""
         return float(np.mean([self.acc, self.edit, self.f1[50]]))
 
     def columns(self) -> dict[str, float]:
-        """Column to number, in the order of `HEADINGS`; of bare transcripts only `edit`."""
+        """Column to number, in the order of `HEADINGS`; only `edit` for bare transcripts."""
         f1 = {f"f1@{threshold}": self.f1[threshold] for threshold in THRESHOLDS}
         values = {**f1, "edit": self.edit, "acc": self.acc}
         return {column: value for column, value in values.items() if not math.isnan(value)}
@@ -97,10 +97,10 @@ class Scores:
 
 @dataclass(frozen=True)
 class VideoScores:
-    """The scores of one video as if it were alone, and its length at the original frame rate.
+    """The scores of one video on its own, and its length at the original frame rate.
 
-    It was scored for a split, if there are any; `in_training` says whether the model was trained on
-    it, or its epoch chosen by it.
+    `split` is the one it was scored for, if there are any; `in_training` says whether the model was
+    trained on it, or its epoch was chosen by it.
     """
 
     video: str
@@ -124,7 +124,7 @@ def score_row(columns: Mapping[str, float]) -> list[str]:
 
 
 def worst_first(videos: Sequence[VideoScores]) -> tuple[VideoScores, ...]:
-    """Videos by rising quality, equal ones by name and split."""
+    """Videos by increasing quality; ties by name and split."""
     return tuple(sorted(videos, key=lambda one: (one.scores.quality, one.video, one.split or 0)))
 
 

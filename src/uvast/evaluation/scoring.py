@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Everything that scoring finds out.
+    """Everything that scoring produces.
 
     Args:
         scores: the scores, the mean over splits if there are several.
         splits: the scores of each split; empty for a dataset without splits.
         videos: the scores of each video, the worst first; a video on the test side of several
             splits has one for each.
-        unlabelled: videos that would have been scored and have no labels.
+        unlabelled: videos that would have been scored but have no labels.
         errors: where the predictions go wrong, over the videos of all splits, if asked for.
     """
 
@@ -47,11 +47,11 @@ class Evaluation:
 
     @property
     def n_in_training(self) -> int:
-        """Scores of videos that the model learned from: they are no results."""
+        """How many scores are of videos the model learned from: these are not results."""
         return sum(one.in_training for one in self.videos)
 
     def marked(self, learned: Mapping[int | None, Collection[str]]) -> Evaluation:
-        """The same with those videos marked that the model behind each split learned from."""
+        """A copy that marks the videos each split's model learned from."""
         videos = tuple(
             replace(one, in_training=one.video in learned.get(one.split, ())) for one in self.videos
         )
@@ -66,7 +66,7 @@ def score(
     per_class: bool = False,
     confusion: bool = False,
 ) -> Scores:
-    """The scores of pairs of a predicted and a true segmentation of the same frames.
+    """Scores pairs of a predicted and a true segmentation of the same frames.
 
     The options are those of `score_sides`.
     """
@@ -102,11 +102,11 @@ def score_sides(
     Args:
         truths: the ground truth of each video; every labelled stretch of one that is `UNLABELLED`
             elsewhere is a sequence of its own.
-        predictions: split to video to segmentation, or to a bare transcript `(S,)`, which has an
-            Edit score alone. What is not on the split's side is not looked at.
-        sides: split to the videos that are scored; under None without splits.
+        predictions: split to video to segmentation, or to a bare transcript `(S,)`, which only has
+            an Edit score. Videos that are not on the split's side are ignored.
+        sides: split to the videos that are scored; the key is None without splits.
         vocabulary: the classes, and which of them are background.
-        sampling_rate: each predicted frame stands for so many frames of the truth. Frames past
+        sampling_rate: how many frames of the truth each predicted frame stands for. Frames past
             the truth's end are cut off: features may be a little longer than labels.
         protocol: `standard`, or `legacy` to compare with published numbers.
         per_class: also F1 of each class.
@@ -149,7 +149,8 @@ def score_sides(
 
 def _no_times(video: str) -> InputError:
     return InputError(
-        f"video {video} is labelled in part, and a bare transcript has no times to cut it to that",
+        f"video {video} is labelled in part, and a bare transcript has no times, so it cannot be "
+        "cut to that part",
         remedy="choose a decoding with durations",
     )
 
@@ -157,7 +158,7 @@ def _no_times(video: str) -> InputError:
 def fit(
     predicted: Segmentation, n_frames: int, *, sampling_rate: int = 1, video: str | None = None
 ) -> Segmentation:
-    """A prediction for `n_frames` frames: each of its frames repeated, the rest cut off."""
+    """Fits a prediction to `n_frames` frames: repeats each of its frames, cuts off the rest."""
     repeated = Segmentation(predicted.transcript, predicted.durations * sampling_rate)
     if repeated.n_frames < n_frames:
         raise InputError(

@@ -1,8 +1,8 @@
 """Where predictions go wrong: segments that are missing, extra, confused or badly cut.
 
-The transcripts of both sides are aligned with as few edits as the Edit score counts; of equally
-short ways, along the one whose segments overlap most. So the errors of a video are those that its
-Edit score is made of, and what is named rightly can be asked how well it is cut.
+The transcripts of both sides are aligned with as few edits as the Edit score counts; among equally
+short alignments, the one whose segments overlap most. So a video's errors are those behind its Edit
+score, and for correctly named segments one can ask how well they are cut.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
     from uvast.vocabulary import Vocabulary
 
 GOOD_CUT = 0.5
-"""The overlap (IoU) from which on a segment is well cut, as in F1@50."""
+"""The overlap (IoU) from which a segment counts as well cut, as in F1@50."""
 
 N_SHOWN = 3
-"""Of the classes, or pairs of classes, that an error befalls most often."""
+"""How many classes, or pairs of classes, are listed for each kind of error."""
 
 
 @dataclass(frozen=True, eq=False)
 class SegmentErrors:
-    """What became of the segments of one video, or of many; background does not count.
+    """What became of the segments of one or many videos; background does not count.
 
     Args:
         n_predicted: predicted segments.
-        named: true segments that are named rightly, by class `(C,)`.
+        named: true segments that are named correctly, by class `(C,)`.
         badly_cut: those of them whose overlap is below `GOOD_CUT` `(C,)`.
-        missing: true segments that nothing stands for `(C,)`.
-        extra: predicted segments that stand for nothing `(C,)`.
+        missing: true segments without a predicted one `(C,)`.
+        extra: predicted segments without a true one `(C,)`.
         confused: segments by true and predicted class `(C, C)`.
-        offsets: frames by which segments that are named rightly start late `(N,)`; early ones are
+        offsets: frames by which correctly named segments start late `(N,)`; early ones are
             negative, those that start with the video on both sides are left out.
     """
 
@@ -83,7 +83,7 @@ class SegmentErrors:
         return [(name, n) for name, n in found if n]
 
     def late(self, share: float) -> float | None:
-        """The frames within which this share of the starts lies; None if there are none."""
+        """The offset in frames that this share of the starts stays within; None without any."""
         return float(np.quantile(np.abs(self.offsets), share)) if len(self.offsets) else None
 
     def as_dict(self, vocabulary: Vocabulary) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class SegmentErrors:
 def find_errors(
     predicted: Segmentation, true: Segmentation, vocabulary: Vocabulary
 ) -> SegmentErrors:
-    """The errors of one video; of one labelled in part, those of its labelled stretches."""
+    """The errors of one video; if it is partly labelled, those of its labelled stretches."""
     check_lengths(predicted, true)
     spans = true.labelled_parts()
     return sum_errors(
@@ -158,9 +158,9 @@ class Alignment(NamedTuple):
 
 
 def align(first: IntArray, second: IntArray, overlaps: NDArray[np.float64]) -> Alignment:
-    """The pairs that remain in place, or are replaced, on a shortest way from one to the other.
+    """The pairs that are kept or replaced on a shortest edit path from one to the other.
 
-    Of all shortest ways, along one whose pairs have the largest sum of `overlaps (N, M)`, each in
+    Among all shortest paths, one whose pairs have the largest sum of `overlaps (N, M)`, each in
     [0, 1].
     """
     n_first, n_second = len(first), len(second)

@@ -48,7 +48,7 @@ class NamedSegments:
 
 @dataclass(frozen=True)
 class _Segment:
-    """A row, or one of the segments of a JSON file."""
+    """A row of a CSV file, or one segment of a JSON file."""
 
     label: _Label
     start: _Frame
@@ -59,7 +59,7 @@ class _Segment:
 
 @dataclass(frozen=True)
 class _SegmentFile:
-    """What is read of a JSON file."""
+    """The fields that are read from a JSON file."""
 
     segments: tuple[_Segment, ...]
     frames_per_second: _Rate | None = None
@@ -86,7 +86,7 @@ def read_segments(path: Path) -> NamedSegments:
                 f"segment {number} covers frames {one.start} to {one.end}, "
                 f"the one before ends at {end}",
                 where=path,
-                remedy="write segments that follow each other without a gap, from frame 0 on",
+                remedy="write segments that follow each other without a gap, starting at frame 0",
             )
         end = one.end
     known = [one.confidence for one in segments if one.confidence is not None]
@@ -99,7 +99,7 @@ def read_segments(path: Path) -> NamedSegments:
 
 
 def _rate(segments: Sequence[_Segment]) -> float | None:
-    """Frames per second, by the end of the last segment."""
+    """Frames per second, from the end of the last segment."""
     last = segments[-1] if segments else None
     if last is None or not last.end_seconds:
         return None

@@ -1,4 +1,4 @@
-"""Other tools' annotation files <-> one record: a file a format, a line a format in `formats`."""
+"""Other tools' annotation files <-> one record; one module per format, listed in `formats`."""
 
 from uvast.exchange.files import find_sources, read_annotations, write_annotations
 from uvast.exchange.formats import FORMATS, Format, format_for, format_named, losses, recognised

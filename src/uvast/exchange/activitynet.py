@@ -1,6 +1,6 @@
 """ActivityNet JSON and its dialects: `database`, mmaction2's bare videos, `results` with scores.
 
-By hand with typed records: it is JSON of four fields.
+Parsed by hand with typed records: the JSON has only four fields.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ class _Database(_Record):
 
 
 def recognise(source: Source) -> bool:
-    """Whether it is a JSON object with segments."""
+    """Whether the file is a JSON object with segments."""
     return source.head.lstrip()[:1] == "{" and '"segment"' in source.text
 
 
 def read(source: Source) -> Reading:
-    """All videos of any dialect."""
+    """Reads all videos, whichever the dialect."""
     value = source.json()
     if not isinstance(value, dict):
-        raise source.fault("is no JSON object of videos", None, _REMEDY)
+        raise source.fault("is not a JSON object of videos", None, _REMEDY)
     if isinstance(value.get("results"), dict):
         videos: object = {name: {"annotations": one} for name, one in value["results"].items()}
     else:
@@ -76,7 +76,7 @@ def _read_video(source: Source, name: str, video: _Video) -> VideoAnnotations:
 
 
 def write(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
-    """A `database`; a confidence is the `score` of its annotation."""
+    """Writes a `database`; an event's confidence becomes its annotation's `score`."""
     database = {
         video.video: _filled(duration=video.duration, fps=video.frame_rate) for video in videos
     }

@@ -1,6 +1,6 @@
-"""Anvil XML: tracks of elements with attributes; UTF-16 occurs.
+"""Anvil XML: tracks of elements with attributes, sometimes in UTF-16.
 
-By hand on the guarded tree; read only. A track that spans or refers to another one has its times.
+Parsed by hand from the guarded tree; read only. A track that refers to another takes its times.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     Times = dict[int, tuple[float, float]]
 
 _LABELS = ("type", "label", "token", "value", "name")
-"""The attribute that is the label; else it is the first."""
+"""Attributes that may hold the label, in this order; without any, the first attribute does."""
 
 
 def recognise(source: Source) -> bool:
-    """Whether it has Anvil's head and tracks."""
+    """Whether the file has Anvil's head and tracks."""
     return "<annotation" in source.head and "<body" in source.text and "<track" in source.text
 
 
 def read(source: Source) -> Reading:
-    """The elements of all tracks that have times."""
+    """Reads the elements of all tracks that have times."""
     root = parse_xml(source)
     video = source.video
     for element in root.walk():
@@ -74,7 +74,7 @@ def read(source: Source) -> Reading:
 def _span(
     source: Source, track: Element, element: Element, times: dict[str, Times]
 ) -> tuple[float, float] | None:
-    """Own times in seconds, or those of the elements of another track that it refers to."""
+    """An element's own times in seconds, or those of the elements it refers to in another track."""
     first, last = element.get("start"), element.get("end")
     other = track.get("ref")
     if other:

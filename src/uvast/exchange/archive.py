@@ -1,4 +1,4 @@
-"""Zip files from strangers: bounded in members, size and ratio; nothing is unpacked to disk."""
+"""Untrusted zip files: members, size and ratio are limited, and nothing is unpacked to disk."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 MAX_MEMBERS = 1000
 MAX_RATIO = 200
-"""Text shrinks to a fiftieth at best; a bomb to a thousandth."""
+"""Text shrinks to a fiftieth at best, a zip bomb to a thousandth."""
 
 _SMALL = 1024**2
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError)
-"""What the standard library raises for damaged archives; NotImplementedError is a RuntimeError."""
+"""Raised by the standard library for damaged archives; NotImplementedError is a RuntimeError."""
 
 
 def is_zip(content: bytes) -> bool:
-    """Whether it starts as a zip file with members does."""
+    """Whether the content starts like a zip file that has members."""
     return content.startswith(b"PK\x03\x04")
 
 
 def member_names(source: Source) -> tuple[str, ...]:
-    """The names inside, none checked; empty for what is no zip file."""
+    """The names inside, unchecked; empty if the source is not a zip file."""
     if not is_zip(source.content):
         return ()
     try:
@@ -53,21 +53,22 @@ def check_zip(source: Source) -> None:
     for member in members:
         path = PurePosixPath(member.filename.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts or ":" in "".join(path.parts[:1]):
-            raise _refused(source, f"holds a file that points outside: {member.filename!r}")
+            raise _refused(source, f"holds a file whose path leads outside it: {member.filename!r}")
         if member.flag_bits & 1:
-            raise _refused(source, f"is locked by a password ({member.filename})")
+            raise _refused(source, f"is protected by a password ({member.filename})")
         packed = max(1, member.compress_size)
         if member.file_size > max(_SMALL, MAX_RATIO * packed):
-            raise _refused(source, f"{member.filename} is packed {member.file_size // packed} fold")
+            ratio = member.file_size // packed
+            raise _refused(source, f"{member.filename} is compressed by a factor of {ratio}")
 
 
 def read_member(source: Source, name: str) -> bytes:
-    """One file inside; the archive has been checked."""
+    """Reads one file from an archive that has been checked."""
     try:
         with zipfile.ZipFile(io.BytesIO(source.content)) as archive, archive.open(name) as file:
             content = file.read(MAX_BYTES + 1)
     except KeyError:
-        raise _refused(source, f"holds no file {name!r}") from None
+        raise _refused(source, f"does not contain the file {name!r}") from None
     except _BROKEN as error:
         raise _refused(source, f"{name} cannot be unpacked ({error})") from None
     if len(content) > MAX_BYTES:

@@ -1,6 +1,6 @@
-"""Audacity label tracks: `start⇥end⇥label` in seconds; a point ends where it starts.
+"""Audacity label tracks: `start⇥end⇥label` in seconds; a point's end equals its start.
 
-By hand: three columns, and lines that start with a backslash (frequency ranges) are left out.
+Parsed by hand: three columns; lines starting with a backslash (frequency ranges) are left out.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _LINE = re.compile(r"\d+(?:[.,]\d+)?\t\d+(?:[.,]\d+)?(?:\t.*)?")
 
 
 def recognise(source: Source) -> bool:
-    """Whether the first line is one of a label track."""
+    """Whether the first line is that of a label track."""
     return _LINE.fullmatch(source.head.lstrip("\n").partition("\n")[0]) is not None
 
 
 def read(source: Source) -> Reading:
-    """A label track."""
+    """Reads a label track."""
     events, warnings = [], []
     for number, line in source.lines():
         if not line.strip():
@@ -50,6 +50,6 @@ def read(source: Source) -> Reading:
 
 
 def write(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
-    """A label track of one video."""
+    """Writes one video's label track."""
     lines = [f"{event.start:.6f}\t{event.stop:.6f}\t{event.label}\n" for event in videos[0].events]
     return Written("".join(lines).encode())

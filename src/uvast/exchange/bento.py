@@ -1,7 +1,7 @@
 """Bento .annot: channels of `>label` blocks with rows `Start Stop Duration`.
 
-By hand; read only. Whole numbers are frames from 1 with the stop inclusive, others are seconds, as
-Bento itself decides.
+Parsed by hand; read only. As in Bento itself, whole numbers are frames counted from 1 with an
+inclusive stop, and other numbers are seconds.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class _Row:
 
 
 def recognise(source: Source) -> bool:
-    """Whether its first line says so."""
+    """Whether the first line names Bento."""
     return source.head.lstrip().lower().startswith("bento annotation file")
 
 
 def read(source: Source) -> Reading:
-    """All channels, each a tier."""
+    """Reads all channels, each as a tier."""
     head: dict[str, str] = {}
     rows = list(_rows(source, head))
     movies = head.get("movie file(s)", "").split()
@@ -98,5 +98,5 @@ def _number(source: Source, head: dict[str, str], name: str) -> float | None:
     except ValueError:
         value = math.inf
     if math.isinf(value):
-        raise source.fault(f"{name} {text[:60]!r} is no number")
+        raise source.fault(f"{name} {text[:60]!r} is not a number")
     return value if value > 0 else None

@@ -1,4 +1,4 @@
-"""What BORIS's files share: media in a row on one time line, and states that start and stop."""
+"""What BORIS's files share: consecutive media on one time line, and states that start and stop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Key(NamedTuple):
-    """What tells one state from another."""
+    """Identifies a state."""
 
     subject: str
     behavior: str
@@ -23,7 +23,7 @@ class Key(NamedTuple):
 
 
 class Medium(NamedTuple):
-    """One video of an observation, from `start` to `end` on its time line."""
+    """One video of an observation, from `start` to `end` on the observation's time line."""
 
     name: str
     start: float
@@ -31,7 +31,7 @@ class Medium(NamedTuple):
 
 
 def media_in_a_row(names: Sequence[str], lengths: Sequence[float | None]) -> tuple[Medium, ...]:
-    """Videos that play one after the other; the last may have no known end."""
+    """Lays out videos that play one after the other; the last one's end may be unknown."""
     found, start = [], 0.0
     for name, length in zip(names, lengths, strict=True):
         end = start + length if length else float("inf")
@@ -47,9 +47,9 @@ class Observation:
     Args:
         source: the file.
         media: its videos in order.
-        frame_rate: of the videos, if told.
-        observed: the span of its time line that was looked at, if told.
-        offset: what BORIS has added to the times of its events, in seconds.
+        frame_rate: of the videos, if the file gives it.
+        observed: the span of its time line that was observed, if the file gives it.
+        offset: the seconds BORIS has added to the times of its events.
     """
 
     source: Source
@@ -63,7 +63,7 @@ class Observation:
     _last: float = 0.0
 
     def on_time_line(self, spot: str, time: float) -> float:
-        """The time of an event as a file has it, without the offset."""
+        """An event's time in the file, minus the offset."""
         seconds = round(time - self.offset, 6)
         if seconds < 0:
             raise self.source.fault(
@@ -81,7 +81,7 @@ class Observation:
             self.start(spot, key, time, comment)
 
     def start(self, spot: str, key: Key, time: float, comment: str = "") -> None:
-        """A state starts; one that is on already goes on."""
+        """Starts a state; one that is already on stays on."""
         self._last = max(self._last, time)
         if key in self._open:
             self.warnings.append(f"{key.behavior!r} starts twice; the second start is left out")
@@ -89,7 +89,7 @@ class Observation:
             self._open[key] = spot, time, comment
 
     def stop(self, spot: str, key: Key, time: float, comment: str = "") -> None:
-        """A state ends."""
+        """Stops a state."""
         self._last = max(self._last, time)
         if key not in self._open:
             self.warnings.append(f"{key.behavior!r} stops without a start; it is left out")
@@ -100,9 +100,9 @@ class Observation:
         self.interval(spot, key, start, time, said or comment)
 
     def interval(self, spot: str, key: Key, start: float, end: float, comment: str = "") -> None:
-        """An event with its times on the time line; it is cut where one video follows another.
+        """Adds an event with its times on the time line, cut where one video follows another.
 
-        The last video has it to its end: the length that a file tells may be too short.
+        In the last video it is never cut short: the length in the file may be too small.
         """
         self._last = max(self._last, end)
         last = self.media[-1]
@@ -122,13 +122,13 @@ class Observation:
             )
 
     def point(self, spot: str, key: Key, time: float, comment: str = "") -> None:
-        """A moment on the time line."""
+        """Adds a moment on the time line."""
         self._last = max(self._last, time)
         medium = self._at(time)
         self._add(spot, medium, key, time - medium.start, None, comment)
 
     def videos(self) -> tuple[VideoAnnotations, ...]:
-        """One record a video; states that are still on end with the observation."""
+        """One record per video; states that are still on end with the observation."""
         for key, (spot, start, comment) in list(self._open.items()):
             known = self.observed.end if self.observed else self.media[-1].end
             end = max(known if known != float("inf") else self._last, start)
@@ -172,9 +172,9 @@ class Observation:
 
 
 def without_own_overlaps(video: VideoAnnotations) -> tuple[tuple[Event, ...], tuple[str, ...]]:
-    """Events as states can be: intervals of one key that overlap are one.
+    """A video's events, with overlapping intervals of the same key merged.
 
-    A state is on or off: it cannot start again before it stops.
+    A BORIS state is on or off: it cannot start again before it stops.
     """
     latest: dict[Key, Event] = {}
     found: list[Event] = list(video.points)
@@ -185,7 +185,7 @@ def without_own_overlaps(video: VideoAnnotations) -> tuple[tuple[Event, ...], tu
         if before is not None and before.end is not None and event.start < before.end:
             end = max(before.end, event.stop)
             warnings.append(
-                f"{event.label!r} overlaps itself; BORIS has it once, from start to end"
+                f"{event.label!r} overlaps itself; BORIS gets one interval, from start to end"
             )
             latest[key] = replace(before, end=end)
             continue

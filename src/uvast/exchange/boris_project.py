@@ -1,6 +1,6 @@
 """BORIS projects (.boris): JSON with observations whose events toggle states on and off.
 
-By hand: BORIS has no library of its own to read them; typed records check what is used.
+Parsed by hand: BORIS offers no library that reads them; typed records check what is used.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Project(BaseModel):
 
 
 class _RawEvent(BaseModel):
-    """An event's list with names; what BORIS adds behind is not used."""
+    """An event's list with named fields; the ones BORIS appends after these are not used."""
 
     model_config = pydantic.ConfigDict(allow_inf_nan=False)
     time: float
@@ -70,19 +70,19 @@ class _RawEvent(BaseModel):
 
 
 def recognise(source: Source) -> bool:
-    """Whether it is JSON with BORIS's keys."""
+    """Whether the file is JSON with BORIS's keys."""
     return source.head.lstrip()[:1] == "{" and '"behaviors_conf"' in source.text
 
 
 def read(source: Source) -> Reading:
-    """The videos of all observations."""
+    """Reads the videos of all observations."""
     project = source.checked(_Project, source.json(), _REMEDY)
     types = {behavior.code: behavior.type for behavior in project.behaviors_conf.values()}
     found: list[VideoAnnotations] = []
     warnings: list[str] = []
     for name, observation in project.observations.items():
         if observation.type == "IMAGES":
-            warnings.append(f"observation {name}: is of pictures, not of a video; it is left out")
+            warnings.append(f"observation {name}: has pictures, not a video; it is left out")
             continue
         videos, told = _read_observation(source, name, observation, types)
         found += videos
@@ -117,7 +117,7 @@ def _read_observation(
             event = _RawEvent.model_validate(values)
         except pydantic.ValidationError:
             shown = json.dumps(cells, ensure_ascii=False)[:80]
-            raise source.fault(f"{shown} is no event", spot, _REMEDY) from None
+            raise source.fault(f"{shown} is not an event", spot, _REMEDY) from None
         time = collected.on_time_line(spot, event.time)
         key = Key(event.subject, event.code, tuple(filter(None, event.modifier.split("|"))))
         kind = types.get(event.code)
@@ -133,21 +133,21 @@ def _read_observation(
 
 
 def _created(source: Source, name: str, raw: _Observation, paths: Sequence[str]) -> float:
-    """When the only video was made, which BORIS adds to times if it is asked to."""
+    """When the only video was made; an option makes BORIS add this to the times."""
     dates = raw.media_info.created
     only = next(iter(dates.values())) if len(dates) == 1 else dates.get(paths[0])
     seconds = read_time(str(only))
     if len(paths) == 1 and seconds is not None:
         return seconds
     raise source.fault(
-        "counts from the creation dates of its videos, and they are several or of no known date",
+        "counts from the creation date of its video, but has several videos or no known date",
         f"observation {name}",
         "subtract the dates from the times in BORIS and turn that option off",
     )
 
 
 def write(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
-    """A project with one observation a video."""
+    """Writes a project with one observation per video."""
     warnings: list[str] = []
     states = {event.label for video in videos for event in video.intervals}
     points = {event.label for video in videos for event in video.points}
@@ -157,12 +157,14 @@ def write(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
         warnings += told
         if video.observed is not None and len(video.observed) > 1:
             warnings.append(
-                f"{video.video}: BORIS holds one observed span; it is written from the start of "
-                "the first to the end of the last"
+                f"{video.video}: BORIS holds only one observed span; it is written from the start "
+                "of the first to the end of the last"
             )
         observations[video.video] = _observation(video, events, states)
     for label in sorted(states & points):
-        warnings.append(f"{label!r} has intervals and points; its points are {_as_point(label)!r}")
+        warnings.append(
+            f"{label!r} has intervals and points; its points are called {_as_point(label)!r}"
+        )
     codes = [(label, "State event") for label in sorted(states)]
     codes += [(_as_point(p) if p in states else p, "Point event") for p in sorted(points)]
     subjects = sorted({event.tier for video in videos for event in video.events} - {""})

@@ -1,7 +1,7 @@
 """BORIS's exports: tabular events (START, STOP, POINT rows) and aggregated events, v7 to v9.
 
-By hand: columns moved between versions, so they are found by name; older files have rows before
-the header.
+Parsed by hand: columns moved between versions, so they are found by name, and older files have
+rows before the header.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 _TABULAR = ({"time", "behavior", "behavior type"}, {"time", "behavior", "status"})
 _AGGREGATED = ({"behavior", "start (s)", "stop (s)"},)
 _NONE = {"", "na", "not found"}
-"""What BORIS writes where it knows nothing; a behaviour may well be called NA."""
+"""What BORIS writes for unknown values; a behaviour may well be called NA, though."""
 
 _LONGEST = 10**8
-"""Seconds: three years, far less than the dates that BORIS counts from if it is asked to."""
+"""In seconds: three years, far below the creation dates that BORIS can be set to count from."""
 
 _WRITE_SECONDS = "write seconds, such as 12.5"
 _ID = ("Observation id", "Observation date", "Description")
@@ -40,17 +40,17 @@ _SOURCE = ("Observation type", "Source", "Time offset (s)")
 
 
 def recognise_tabular(source: Source) -> bool:
-    """Whether its header is that of tabular events."""
+    """Whether the header is that of tabular events."""
     return _recognise(source, _TABULAR)
 
 
 def recognise_aggregated(source: Source) -> bool:
-    """Whether its header is that of aggregated events."""
+    """Whether the header is that of aggregated events."""
     return _recognise(source, _AGGREGATED)
 
 
 def _recognise(source: Source, wanted: Sequence[set[str]]) -> bool:
-    # Cheap and before rows are split: most files are no CSV at all.
+    # A cheap check before splitting rows: most files are not CSV at all.
     head = source.head.lower()
     if not any(all(name in head for name in one) for one in wanted):
         return False
@@ -59,12 +59,12 @@ def _recognise(source: Source, wanted: Sequence[set[str]]) -> bool:
 
 @dataclass(frozen=True)
 class _Table:
-    """A row's cells by the names of the header."""
+    """Finds a row's cells by the names in the header."""
 
     columns: dict[str, int]
 
     def get(self, row: Row, *names: str) -> str:
-        """The first of the columns that the row has."""
+        """The cell of the first of these columns that the row has."""
         for name in names:
             place = self.columns.get(name)
             if place is not None and place < len(row.cells):
@@ -72,19 +72,19 @@ class _Table:
         return ""
 
     def told(self, row: Row, *names: str) -> str:
-        """The same of a column about the observation; empty for BORIS's words for nothing."""
+        """Like `get`, but empty where BORIS says it does not know."""
         text = self.get(row, *names)
         return "" if text.lower() in _NONE else text
 
     def modifiers(self, row: Row) -> tuple[str, ...]:
-        """`Modifier #1`, `Modifier #2` …, or all of them in one cell by bars."""
+        """`Modifier #1`, `Modifier #2` …, or one cell that joins them with bars."""
         names = sorted(self.columns, key=self.columns.__getitem__)
         cells = [self.get(row, name) for name in names if name.startswith("modifier")]
         return tuple(part for cell in cells for part in cell.split("|") if part)
 
 
 def read_tabular(source: Source) -> Reading:
-    """One event a row, states with a row for their start and one for their stop."""
+    """Reads one event per row; a state has one row for its start and one for its stop."""
     observations: dict[str, Observation] = {}
     for table, row in _rows(source, _TABULAR):
         observation = _observation(source, table, row, observations)
@@ -100,13 +100,13 @@ def read_tabular(source: Source) -> Reading:
             observation.point(row.spot, key, time, comment)
         else:
             raise source.fault(
-                f"{status!r} is no type of event", row.spot, "write START, STOP or POINT"
+                f"{status!r} is not a type of event", row.spot, "write START, STOP or POINT"
             )
     return _reading(source, observations)
 
 
 def read_aggregated(source: Source) -> Reading:
-    """One event a row with its start and stop; the stop of a point is its start."""
+    """Reads one event per row, with its start and stop; a point stops where it starts."""
     observations: dict[str, Observation] = {}
     for table, row in _rows(source, _AGGREGATED):
         observation = _observation(source, table, row, observations)
@@ -130,7 +130,9 @@ def _rows(source: Source, wanted: Sequence[set[str]]) -> Iterator[tuple[_Table, 
     if header is None:
         names = ", ".join(sorted(wanted[0]))
         raise source.fault(
-            "has no header of BORIS", None, f"export it again, with the columns {names}"
+            "does not have the header of a BORIS table",
+            None,
+            f"export it again, with the columns {names}",
         )
     table = _Table({name.lower(): place for place, name in reversed([*enumerate(header.cells)])})
     for row in rows:
@@ -140,7 +142,7 @@ def _rows(source: Source, wanted: Sequence[set[str]]) -> Iterator[tuple[_Table, 
 def _observation(
     source: Source, table: _Table, row: Row, known: dict[str, Observation]
 ) -> Observation:
-    """The observation of a row; a table that names none has one for each video."""
+    """The row's observation; if the table names none, each video is one."""
     own_video = _path(table.told(row, "media file name", "media file path"))
     name = table.get(row, "observation id") or own_video
     if name not in known:
@@ -156,7 +158,7 @@ def _observation(
         text = table.told(row, "time offset (s)")
         offset = _signed(text) if text else 0.0
         if offset is None:
-            raise source.fault(f"{text!r} is no time offset", row.spot, _WRITE_SECONDS)
+            raise source.fault(f"{text!r} is not a time offset", row.spot, _WRITE_SECONDS)
         known[name] = Observation(source, found, rates[0], offset=offset)
     return known[name]
 
@@ -172,12 +174,12 @@ def _media(table: _Table, row: Row) -> list[str]:
 
 
 def _path(text: str) -> str:
-    """A path as it is; empty if it names no file."""
+    """The path unchanged; empty if it names no file."""
     return text if file_name(text) else ""
 
 
 def _numbers(text: str) -> list[float | None]:
-    """Values joined by `;`, the first player's; at least one."""
+    """The first player's values, joined by `;` in the text; at least one."""
     parts = text.partition("|")[0].split(";")
     return [read_time(part) or None for part in parts]
 
@@ -185,19 +187,19 @@ def _numbers(text: str) -> list[float | None]:
 def _seconds(source: Source, row: Row, text: str, observation: Observation) -> float:
     seconds = _signed(text)
     if seconds is None:
-        raise source.fault(f"{text!r} is no time", row.spot, _WRITE_SECONDS)
+        raise source.fault(f"{text!r} is not a time", row.spot, _WRITE_SECONDS)
     seconds = observation.on_time_line(row.spot, seconds)
     if seconds > _LONGEST and observation.media[-1].end != float("inf"):
         raise source.fault(
             f"is {seconds:.0f} s after the video starts: BORIS counts from its creation date",
             row.spot,
-            "import the project (.boris), which tells the date",
+            "import the project (.boris), which has the date",
         )
     return seconds
 
 
 def _signed(text: str) -> float | None:
-    """A time that may be before 0, as offsets are."""
+    """Reads a time that may be negative, as offsets may be."""
     seconds = read_time(text.removeprefix("-"))
     return -seconds if seconds is not None and text.startswith("-") else seconds
 
@@ -209,7 +211,7 @@ def _reading(source: Source, observations: dict[str, Observation]) -> Reading:
 
 
 def write_tabular(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
-    """Tabular events as BORIS 9 has them."""
+    """Writes tabular events as BORIS 9 does."""
     n_modifiers, modifier_names = _modifier_names(videos)
     header = [*_ID, "Observation duration", *_SOURCE, "Media duration (s)", "FPS"]
     header += ["Subject", "Behavior", "Behavioral category", *modifier_names, "Behavior type"]
@@ -234,7 +236,7 @@ def write_tabular(videos: Sequence[VideoAnnotations], _target: Target) -> Writte
 
 
 def write_aggregated(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
-    """Aggregated events as BORIS 9 has them."""
+    """Writes aggregated events as BORIS 9 does."""
     n_modifiers, modifier_names = _modifier_names(videos)
     header = [*_ID, *_SOURCE, "Media duration (s)", "FPS (frame/s)"]
     header += ["Subject", "Behavior", "Behavioral category", *modifier_names, "Behavior type"]

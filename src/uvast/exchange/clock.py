@@ -11,7 +11,7 @@ _UNIT = re.compile(r"\s*(?:s|sec|seconds)$")
 
 
 def read_time(text: str) -> float | None:
-    """`62.5`, `62,5 s`, `1:02.5` or `00:01:02.500` to seconds; None for what is no time."""
+    """`62.5`, `62,5 s`, `1:02.5` or `00:01:02.500` to seconds; None if it is not a time."""
     try:
         return parse_time(_UNIT.sub("", text.strip()))
     except InputError:
@@ -28,7 +28,7 @@ def format_clock(seconds: float, point: str = ".") -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """A number without an exponent that reads back as the same."""
+    """Writes a number without an exponent, so that it reads back unchanged."""
     text = repr(float(seconds))
     if "e" in text or "E" in text:
         text = f"{seconds:.20f}".rstrip("0")
@@ -36,5 +36,5 @@ def format_seconds(seconds: float) -> str:
 
 
 def later_by_a_millisecond(start: float, end: float) -> float:
-    """The end of an interval where times are rounded: it keeps at least a millisecond."""
+    """The end for formats that round times: the interval keeps at least a millisecond."""
     return max(end, (round(start * 1000) + 1) / 1000)

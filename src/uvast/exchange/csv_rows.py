@@ -1,4 +1,4 @@
-"""Rows of CSV and TSV text as spreadsheets of all countries write them."""
+"""Rows of CSV and TSV text, as spreadsheets in any country write them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from uvast.exchange.source import Source
 
 _PREAMBLE = 100
-"""A header is looked for in so many rows."""
+"""How many rows are searched for a header."""
 
 
 class Row(NamedTuple):
-    """A row's cells, and where it stands."""
+    """A row's cells, and its place in the file."""
 
     spot: str
     cells: list[str]
 
 
 def rows_of(source: Source) -> Iterator[Row]:
-    """The rows that have something in them."""
+    """The rows that are not empty."""
     reader = csv.reader(
         (f"{line}\n" for _, line in source.lines()), delimiter=_delimiter(source), strict=True
     )
@@ -38,7 +38,7 @@ def rows_of(source: Source) -> Iterator[Row]:
 
 
 def find_header(rows: Iterable[Row], wanted: Sequence[set[str]]) -> Row | None:
-    """The first row that holds all column names of one of the sets, in small letters."""
+    """The first row that holds all column names of one of the sets, which are in lower case."""
     for number, row in enumerate(rows):
         names = {cell.lower() for cell in row.cells}
         if any(one <= names for one in wanted):
@@ -56,7 +56,7 @@ def csv_text(rows: Iterable[Sequence[object]], delimiter: str = ",") -> bytes:
 
 
 def _delimiter(source: Source) -> str:
-    """The separator that most lines at the beginning have most of."""
+    """The separator that is the most frequent one in most of the first lines."""
     lines = [line for line in source.head.split("\n", 60)[:60] if line.strip()]
     votes = {
         mark: sum(line.count(mark) >= max(line.count(other) for other in ",;\t") for line in lines)

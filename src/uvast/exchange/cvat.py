@@ -1,6 +1,6 @@
-"""CVAT for video XML: a track is on from a shape to the next shape that is `outside`.
+"""CVAT for video XML: a track is on from a shape to the next shape marked `outside`.
 
-By hand on the guarded tree; read only, since intervals without boxes are not CVAT's.
+Parsed by hand from the guarded tree; read only, since CVAT has no intervals without boxes.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _ONE_BY_ONE = "export each task on its own from CVAT"
 
 
 def recognise(source: Source) -> bool:
-    """Whether it is CVAT's XML."""
+    """Whether the file is CVAT's XML."""
     return "<annotations>" in source.head and "<meta>" in source.head
 
 
 def read(source: Source) -> Reading:
-    """One interval for each stretch a track is visible; its attributes are modifiers."""
+    """Reads one interval per stretch in which a track is visible; its attributes are modifiers."""
     root = parse_xml(source)
     tracks = list(root.all("track"))
     if not tracks and root.first("image") is not None:
         raise source.fault(
-            "is CVAT's format for pictures", None, "export the task as 'CVAT for video'"
+            "is in CVAT's format for pictures", None, "export the task as 'CVAT for video'"
         )
     parts = _parts(source, root, tracks)
     names = source.names_of(part.path for part in parts)
@@ -48,7 +48,7 @@ def read(source: Source) -> Reading:
 
 
 class _Part(NamedTuple):
-    """What a file says of one video."""
+    """What a file says about one video."""
 
     path: str
     task: Element | None
@@ -56,7 +56,7 @@ class _Part(NamedTuple):
 
 
 def _parts(source: Source, root: Element, tracks: Sequence[Element]) -> list[_Part]:
-    """The tracks by video: a project has several tasks, each of its own video."""
+    """The tracks by video: a project has several tasks, each with its own video."""
     project = _project(root)
     tasks = [] if project is None else [one for one in project.walk() if one.tag == "task"]
     of_task: dict[str, list[Element]] = {}
@@ -68,7 +68,7 @@ def _parts(source: Source, root: Element, tracks: Sequence[Element]) -> list[_Pa
         return [_Part(path if file_name(path) else source.video, task, tracks)]
     if not of_task.keys() <= {_text(task, "id") for task in tasks}:
         raise source.fault(
-            "has tracks of several tasks and does not say which video each is of",
+            "has tracks of several tasks and does not say which video each belongs to",
             None,
             _ONE_BY_ONE,
         )
@@ -101,7 +101,7 @@ def _record(source: Source, video: str, part: _Part) -> VideoAnnotations:
 
 
 def _seen(task: Element) -> range | None:
-    """The frames of the video that a task or job is of; shapes count from the video's start."""
+    """The video's frames that a task or job covers; shapes count from the video's start."""
     size = whole_number(_text(task, "size"))
     first = whole_number(_text(task, "start_frame"))
     last = whole_number(_text(task, "stop_frame"))
@@ -120,7 +120,9 @@ def _visible(
     for shape in track.children:
         frame = whole_number(shape.get("frame"))
         if frame is None:
-            raise source.fault(f"{shape.get('frame')[:60]!r} is no frame", f"line {shape.line}")
+            raise source.fault(
+                f"{shape.get('frame')[:60]!r} is not a frame number", f"line {shape.line}"
+            )
         now = tuple(one.text for one in shape.all("attribute") if one.text)
         is_off = shape.get("outside") == "1"
         if start is not None and (is_off or now != values):
@@ -147,6 +149,6 @@ def _task(root: Element) -> Element | None:
 
 
 def _text(element: Element, tag: str) -> str:
-    """The text of the first element of that name, at any depth of the head."""
+    """The text of the first element of that name, at any depth in the head."""
     head = element.first("meta") or element
     return next((one.text for one in head.walk() if one.tag == tag), "")

@@ -1,6 +1,6 @@
 """Datavyu .opf: a zip whose `db` has columns of cells; only `db` and the video's name are read.
 
-By hand, and without YAML: of the `project` file one line is of use.
+Parsed by hand, and without YAML: only one line of the `project` file is needed.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _SEPARATOR = re.compile(r"(?<!\\),")
 
 
 def recognise(source: Source) -> bool:
-    """Whether it is a zip file with Datavyu's members."""
+    """Whether the file is a zip file with Datavyu's members."""
     return {"db", "project"} <= set(member_names(source))
 
 
 def read(source: Source) -> Reading:
-    """Cells of all columns; the first code is the label, the others are modifiers."""
+    """Reads the cells of all columns; the first code is the label, the others are modifiers."""
     check_zip(source)
     project = Source(read_member(source, "project"), f"{source.place} (project)").text
     paths = [match[1] for match in _MEDIA.finditer(project)]
@@ -72,7 +72,7 @@ def _event(
         warnings.append(f"column {tier}: a cell without a code is left out")
         return None
     if end == 0 and start > 0:
-        end = start  # Datavyu's way to leave an offset out
+        end = start  # how Datavyu leaves an offset out
         warnings.append(f"column {tier}: a cell without an offset is a point")
     spot = f"line {number}"
     return source.event(spot, named[0], start, end, tier=tier, modifiers=named[1:])

@@ -1,6 +1,6 @@
-"""DeepEthogram CSV: a row a frame, a column a behaviour; 1 and 0, and -1 for not labelled.
+"""DeepEthogram CSV: a row per frame, a column per behaviour; 1, 0, or -1 for not labelled.
 
-By hand: a long video has few different rows, and each is parsed once.
+Parsed by hand: a long video has few different rows, and each is parsed once.
 """
 
 from __future__ import annotations
@@ -34,20 +34,22 @@ if TYPE_CHECKING:
     from uvast.segments import IntArray
 
 _SUFFIX = "_labels"
-_REMEDY = "write 1 where a behaviour happens, 0 where not, -1 where nobody looked"
+_REMEDY = "write 1 where a behaviour happens, 0 where it does not, -1 where nobody looked"
 
 
 def recognise(source: Source) -> bool:
-    """Whether the header is an index without a name and then background."""
+    """Whether the header is a nameless index followed by background."""
     return source.head.startswith((",background,", ",background\n"))
 
 
 def read(source: Source) -> Reading:
-    """The behaviours of one video, which may overlap; rows of -1 were not observed."""
+    """Reads one video's behaviours, which may overlap; rows of -1 were not observed."""
     rows = csv.reader(io.StringIO(source.text))
     header = next(rows, [])
     if len(header) < 2 or header[1] != BACKGROUND:
-        raise source.fault("has no header of behaviours", "line 1", "start it with ',background,'")
+        raise source.fault(
+            "has no header that names behaviours", "line 1", "start it with ',background,'"
+        )
     table = _numbers(source, len(header) - 1)
     video = source.video.removesuffix(_SUFFIX)
     times = source.times(video)
@@ -69,7 +71,7 @@ def read(source: Source) -> Reading:
 
 
 def write(videos: Sequence[VideoAnnotations], target: Target) -> Written:
-    """The intervals of one video; the background column is 1 where no behaviour is."""
+    """Writes one video's intervals; the background column is 1 where there is no behaviour."""
     video = videos[0]
     times = target.times(video)
     n_frames = count_frames(video, times)
@@ -97,7 +99,7 @@ def write(videos: Sequence[VideoAnnotations], target: Target) -> Written:
 
 
 def _equal_rows(table: NDArray[np.int8]) -> list[tuple[int, int]]:
-    """The runs of rows that are the same."""
+    """The runs of identical rows."""
     changes = np.flatnonzero((table[1:] != table[:-1]).any(axis=1)) + 1
     edges = [0, *changes.tolist(), len(table)]
     return list(pairwise(edges)) if len(table) else []
@@ -109,7 +111,7 @@ def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 
 def _numbers(source: Source, n_columns: int) -> IntArray:
-    """Labels `(T, columns)` without the index; rows that are the same are parsed once."""
+    """Labels `(T, columns)` without the index; identical rows are parsed once."""
     known: dict[str, int] = {}
     rows: list[list[int]] = []
     found: list[int] = []
@@ -132,5 +134,5 @@ def _row(source: Source, number: int, cells: str, n_columns: int) -> list[int]:
     except ValueError:
         row = []
     if len(row) != n_columns or not all(value in (-1, 0, 1) for value in row):
-        raise source.fault(f"{cells[:60]!r} is no row of labels", f"line {number}", _REMEDY)
+        raise source.fault(f"{cells[:60]!r} is not a row of labels", f"line {number}", _REMEDY)
     return [int(value) for value in row]

@@ -1,7 +1,7 @@
 """ELAN .eaf: tiers of annotations between time slots, in milliseconds.
 
-By hand on the guarded tree: pympi reads with `xml.etree`, which expands entities, and drops what
-it does not know; it is a peer in the tests.
+Parsed by hand from the guarded tree: pympi reads with `xml.etree`, which expands entities, and
+drops what it does not know. The tests compare with it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Times = dict[str, tuple[float, float]]
 
 DEFAULT_TIER = "default"
-"""ELAN's own name for the tier of a new file; events without a tier stand there."""
+"""ELAN's own name for a new file's tier; events without a tier go there."""
 
 _SUFFIX_TYPES = {"mp4": "video/mp4", "mpg": "video/mpeg", "mov": "video/quicktime"}
 _CONSTRAINTS = (
@@ -45,13 +45,15 @@ def recognise(source: Source) -> bool:
 
 
 def read(source: Source) -> Reading:
-    """All tiers; an annotation that refers to another one has its time."""
+    """Reads all tiers; an annotation that refers to another takes its time."""
     root = parse_xml(source)
     header = root.first("HEADER")
     units = "milliseconds" if header is None else header.get("TIME_UNITS", "milliseconds")
     if root.tag != "ANNOTATION_DOCUMENT" or units != "milliseconds":
         raise source.fault(
-            f"counts time in {units!r}" if root.tag == "ANNOTATION_DOCUMENT" else "is no ELAN file",
+            f"counts time in {units!r}"
+            if root.tag == "ANNOTATION_DOCUMENT"
+            else "is not an ELAN file",
             f"line {root.line}",
             "save it again with ELAN, in milliseconds",
         )
@@ -95,7 +97,7 @@ def _media(source: Source, header: Element | None) -> tuple[str, float]:
 
 
 def _slots(source: Source, root: Element) -> tuple[dict[str, float], list[str]]:
-    """Seconds of each time slot; slots without a value are spread evenly between their neighbours.
+    """Each time slot in seconds; slots without a value are spread evenly between their neighbours.
 
     ELAN leaves a slot open between annotations that subdivide a stretch of time.
     """
@@ -105,7 +107,7 @@ def _slots(source: Source, root: Element) -> tuple[dict[str, float], list[str]]:
         text = slot.get("TIME_VALUE")
         value = whole_number(text)
         if text and value is None:
-            raise source.fault(f"TIME_VALUE {text[:60]!r} is no number", f"line {slot.line}")
+            raise source.fault(f"TIME_VALUE {text[:60]!r} is not a number", f"line {slot.line}")
         values[slot.get("TIME_SLOT_ID")] = None if value is None else value / 1000
     place = {slot: index for index, slot in enumerate(values)}
     seconds = {slot: value for slot, value in values.items() if value is not None}
@@ -127,7 +129,7 @@ def _slots(source: Source, root: Element) -> tuple[dict[str, float], list[str]]:
             for index in range(left + 1, right):
                 seconds[chain[index]] = seconds[chain[left]] + step * (index - left)
                 warnings.append(
-                    f"tier {tier.get('TIER_ID')}: a time that ELAN leaves open is put evenly "
+                    f"tier {tier.get('TIER_ID')}: a time that ELAN leaves open is placed evenly "
                     "between its neighbours"
                 )
         lost = next((slot for slot in chain if slot not in seconds), None)
@@ -141,7 +143,7 @@ def _slots(source: Source, root: Element) -> tuple[dict[str, float], list[str]]:
 
 
 def _annotation_times(source: Source, root: Element, slots: dict[str, float]) -> Times:
-    """Start and end of every annotation; those that subdivide another one share its time evenly."""
+    """Each annotation's start and end; those that subdivide another share its time evenly."""
     times: Times = {}
     waiting: dict[tuple[int, str], list[Element]] = defaultdict(list)
     for number, tier in enumerate(root.all("TIER")):
@@ -170,7 +172,7 @@ def _annotation_times(source: Source, root: Element, slots: dict[str, float]) ->
 
 
 def write(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
-    """The intervals of one video; what overlaps in a tier goes to a further tier beside it."""
+    """Writes one video's intervals; those that overlap within a tier go to an extra tier."""
     video = videos[0]
     tiers, warnings = _tiers(video.intervals)
     edges = sorted(
@@ -209,7 +211,7 @@ def _end(event: Event) -> float:
 
 
 def _tiers(intervals: Iterable[Event]) -> tuple[dict[str, list[Event]], list[str]]:
-    """Events by tier; a tier of ELAN has one annotator and no two annotations at a time."""
+    """Events by tier; an ELAN tier has one annotator and no two annotations at a time."""
     lanes: dict[str, list[list[Event]]] = defaultdict(list)
     for event in intervals:
         for lane in lanes[event.tier or DEFAULT_TIER]:
@@ -228,7 +230,7 @@ def _tiers(intervals: Iterable[Event]) -> tuple[dict[str, list[Event]], list[str
                 further += "'"
             tiers[further] = lane
             warnings.append(
-                f"tier {name}: ELAN holds one annotator and one annotation at a time; "
+                f"tier {name}: an ELAN tier has one annotator and one annotation at a time; "
                 f"{len(lane)} go to tier {further}"
             )
     return tiers, warnings

@@ -1,4 +1,4 @@
-"""Annotation files on disk: one file or a folder of them, in and out."""
+"""Reading and writing annotations on disk: one file, or a folder of them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from uvast.exchange.source import Target
 
 _PREDICTIONS = (".json", ".csv", ".txt")
-"""What `uvast segment` writes of each video, the one that tells most first."""
+"""Suffixes of the files `uvast segment` writes for each video, the most informative first."""
 
 
 def find_sources(path: Path) -> tuple[Path, ...]:
-    """A file, or the files of a folder in order of their names; hidden ones are left out.
+    """A file, or the files of a folder sorted by name, without the hidden ones.
 
-    Of a folder that `uvast segment` wrote, one file for each video.
+    A folder written by `uvast segment` gives one file per video.
     """
     if path.is_dir():
         found = (one for one in sorted(path.iterdir()) if one.is_file())
@@ -50,11 +50,11 @@ def read_annotations(
     *,
     times_of: Callable[[str], FrameTimes | None] | None = None,
 ) -> Reading:
-    """The annotations of a file or of a folder of files.
+    """Reads the annotations in a file or a folder of files.
 
     Args:
         path: a file, or a folder.
-        kind: its format; None to go by the content.
+        kind: its format; None to recognise it by the content.
         times_of: the frame times of a video, for formats that count frames.
     """
     videos: list[VideoAnnotations] = []
@@ -73,9 +73,9 @@ def read_annotations(
 
 
 def several_paths(found: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """What to say of videos that have another path in another file.
+    """Warnings about videos that have different paths in different files.
 
-    Annotators have disks of their own, so this is no error; but they may be two videos.
+    Annotators keep videos in different places, so this is no error; but they may be two videos.
 
     Args:
         found: videos and their paths.
@@ -84,7 +84,7 @@ def several_paths(found: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     for video, path in found:
         paths.setdefault(video, {})[path] = None
     return tuple(
-        f"{video}: the files have it at {' and at '.join(list(its)[:2])}; it is read as one video"
+        f"{video}: the files say it is at {' and at '.join(list(its)[:2])}; it is read as one video"
         for video, its in paths.items()
         if len(its) > 1
     )
@@ -98,9 +98,9 @@ def write_annotations(
     *,
     overwrite: bool = False,
 ) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """Writes records to a file, or to a folder with a file a video.
+    """Writes records to a file, or to a folder with one file per video.
 
-    A format that holds one video a file is written to a folder if there are several videos.
+    A format that holds one video per file is written to a folder if there are several videos.
 
     Returns:
         the files, and what the format could not hold.
@@ -110,7 +110,7 @@ def write_annotations(
     if kind is None:
         if path.is_dir() or not path.suffix:
             raise ConfigError(
-                "has no suffix that tells its format", where=path, remedy="say it with --to"
+                "has no suffix that shows its format", where=path, remedy="name it with --to"
             )
         kind = format_for(path)
     single = "videos" in kind.holds or (len(videos) == 1 and not path.is_dir() and path.suffix)
@@ -129,7 +129,7 @@ def write_annotations(
 
 
 def read_pairs(path: Path) -> dict[str, str]:
-    """A mapping file: two columns, `old,new`, by commas, semicolons or tabs; `#` starts a note.
+    """Reads a mapping file: columns `old,new` split by comma, semicolon or tab; `#` starts a note.
 
     A first row `from,to` is a header. Without a second cell the name is empty.
     """
@@ -163,7 +163,7 @@ def _by_video(
 ) -> dict[Path, list[VideoAnnotations]]:
     if folder.is_file() or (folder.suffix in kind.suffixes and len(videos) > 1):
         raise ConfigError(
-            f"{kind.title} holds one video a file, and there are {len(videos)}",
+            f"{kind.title} holds one video per file, but there are {len(videos)}",
             where=folder,
             remedy="give a folder",
         )
@@ -173,7 +173,7 @@ def _by_video(
         file = folder / f"{without_media_suffix(name)}{kind.suffixes[0]}"
         if file in groups:
             raise LabelError(
-                f"videos {groups[file][0].video} and {video.video} would be one file",
+                f"videos {groups[file][0].video} and {video.video} would be written to one file",
                 where=file,
                 remedy="rename one of them",
             )

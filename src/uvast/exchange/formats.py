@@ -1,4 +1,4 @@
-"""The table of formats: a line each. Recognising, reading, and writing with a list of losses."""
+"""The table of formats, and how to recognise, read and write them, with a list of losses."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Held = Literal[
     "intervals", "points", "tier", "modifiers", "annotator", "confidence", "comment", "overlaps",
     "observed", "frame_rate", "duration", "videos",
 ]  # fmt: skip
-"""What a record can say; `overlaps`: several events at a time; `videos`: several in one file."""
+"""What a record can hold; `overlaps`: several events at a time; `videos`: several in one file."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Format:
         name: what `--from` and `--to` call it.
         title: what people call it.
         suffixes: of its files, the usual one first.
-        recognise: whether a content is of this format.
+        recognise: whether a file's content is in this format.
         read: content to records.
-        write: records to content; None if it is only read. A format without `videos` gets one.
+        write: records to content; None if it is read only. Without `videos` it gets one record.
         holds: what it can hold.
     """
 
@@ -99,7 +99,7 @@ _TIMELINE: tuple[Held, ...] = (
     "intervals", "points", "tier", "overlaps", "frame_rate", "videos"
 )  # fmt: skip
 
-# Recognised from top to bottom: what has a mark of its own first, bare words last.
+# Recognised from top to bottom: formats with a mark of their own first, bare words last.
 FORMATS: tuple[Format, ...] = (
     _line("uvast", "uvast JSON", ".json",
           native.recognise, native.read, native.write, _EVERYTHING),
@@ -161,17 +161,19 @@ FORMATS: tuple[Format, ...] = (
 )  # fmt: skip
 
 _OF_SUFFIX = {".json": "uvast", ".csv": "csv", ".tsv": "tsv"}
-"""What a file to be written is, where several formats share its suffix."""
+"""The format to write where several share a suffix."""
 
 
 def format_named(name: str, option: str = "--from", *, to_write: bool = False) -> Format:
-    """The format of that name, which can be written if that is what it is for."""
+    """The format of that name; with `to_write`, only one that can be written."""
     found = next((one for one in FORMATS if one.name == name.lower()), None)
     if found is None or (to_write and found.write is None):
         names = [one.name for one in FORMATS if one.write is not None or not to_write]
         if found is not None:
             remedy = f"choose from {', '.join(names)}"
-            raise ConfigError(f"{found.title} is only read", where=option, remedy=remedy)
+            raise ConfigError(
+                f"{found.title} can be read but not written", where=option, remedy=remedy
+            )
         similar = get_close_matches(name.lower(), names, n=1)
         remedy = f"did you mean {similar[0]}?" if similar else f"choose from {', '.join(names)}"
         raise ConfigError(f"no format {name!r}", where=option, remedy=remedy)
@@ -179,9 +181,9 @@ def format_named(name: str, option: str = "--from", *, to_write: bool = False) -
 
 
 def recognised(source: Source) -> Format:
-    """The format of a content; of several that could be, the one of its suffix.
+    """Recognises a file's format by its content; where several fit, the suffix decides.
 
-    A mark of its own says more than a suffix; only formats without marks go by the suffix.
+    A format's own mark says more than a suffix, so the suffix decides only among formats without.
     """
     suffix = Path(source.place).suffix.lower()
     if (strange := _no_labels(source)) is not None:
@@ -190,15 +192,15 @@ def recognised(source: Source) -> Format:
     marked = [one for one in FORMATS if one.name not in ("audacity", "intervals", "ms-tcn")]
     binary = is_zip(source.content)
     if not binary:
-        _ = source.text  # what is no text is told as such
+        _ = source.text  # raises if the content is not text
     for one in [*marked, *by_suffix]:
         if one.is_binary == binary and _is(one, source):
             return one
     if suffix in (".csv", ".tsv", ".xlsx"):
-        what = "has no row that names columns of labels"
+        what = "has no row that names its columns"
         remedy = "name them video, start, end, label, or say which format it is: --from"
     else:
-        what, remedy = "is of no format that can be recognised", "say which it is: --from"
+        what, remedy = "is not in a format that uvast recognises", "say which it is: --from"
     names = ", ".join(one.name for one in FORMATS)
     raise LabelError(what, where=source.place, remedy=f"{remedy} {names}")
 
@@ -218,7 +220,7 @@ def _no_labels(source: Source) -> LabelError | None:
 
 
 def _is(one: Format, source: Source) -> bool:
-    """Whether a content is of a format; a fault under way tells that it is not."""
+    """Whether a file is in a format; an error while checking means that it is not."""
     try:
         return one.recognise(source)
     except LabelError:
@@ -226,27 +228,27 @@ def _is(one: Format, source: Source) -> bool:
 
 
 def format_for(path: Path) -> Format:
-    """The format that a new file's suffix stands for."""
+    """The format to write for a new file's suffix."""
     suffix = path.suffix.lower()
     able = [one for one in FORMATS if one.write is not None and suffix in one.suffixes]
     if suffix in _OF_SUFFIX:
         return format_named(_OF_SUFFIX[suffix], to_write=True)
     if len(able) != 1:
         names = [one.name for one in able or FORMATS if one.write is not None]
-        what = f"files called {suffix} are of several formats" if able else "has no known suffix"
+        what = f"several formats use the suffix {suffix}" if able else "has no known suffix"
         raise ConfigError(what, where=path, remedy=f"say which: --to {' or '.join(names)}")
     return able[0]
 
 
 def write(one: Format, videos: Sequence[VideoAnnotations], target: Target) -> Written:
-    """Records as a file of a format; the warnings say all that it could not hold."""
+    """Writes records in a format; the warnings say everything it could not hold."""
     assert one.write is not None, "format_named and format_for choose such ones"
     written = one.write(videos, target)
     return Written(written.content, (*losses(one, videos), *written.warnings))
 
 
 def losses(one: Format, videos: Sequence[VideoAnnotations]) -> tuple[str, ...]:
-    """What records say and a format cannot hold, one sentence each."""
+    """What the records hold and the format cannot, one sentence each."""
     events = [event for video in videos for event in video.events]
     counts: Counter[str] = Counter()
     if "points" not in one.holds:
@@ -280,14 +282,14 @@ def _has(name: str) -> Callable[[Event], bool]:
 
 
 _DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
-"""What a reader may meet in a file that no program writes."""
+"""What a reader may raise on a file that no program would write."""
 
 
 def read(one: Format, source: Source) -> Reading:
-    """A file of a known format; whatever goes wrong names the file."""
+    """Reads a file of a known format; every error names the file."""
     if one.is_binary != is_zip(source.content):
         raise LabelError(
-            f"is not a file of {one.title}",
+            f"is not in the format {one.title}",
             where=source.place,
             remedy="leave --from out to let its content decide",
         )
@@ -299,7 +301,7 @@ def read(one: Format, source: Source) -> Reading:
         raise LabelError(error.what, where=source.place, remedy=error.remedy) from None
     except _DAMAGE as error:
         raise CorruptFileError(
-            f"cannot be read as a file of {one.title} ({type(error).__name__})",
+            f"cannot be read as {one.title} ({type(error).__name__})",
             where=source.place,
             remedy="save it again with the program that made it",
         ) from error

@@ -1,6 +1,6 @@
-"""Texts that count frames: MS-TCN (a label for every frame) and lines of `start end label`.
+"""Text files that count frames: MS-TCN (a label for every frame) and `start end label` lines.
 
-By hand: there is nothing to parse but words.
+Parsed by hand: there is nothing but words.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _INTERVAL = re.compile(r"\s*(\d{1,12})\s+(\d{1,12})\s+(\S.*?)\s*")
 
 
 def recognise_frame_labels(source: Source) -> bool:
-    """Whether the lines look like labels: words, with some line twice in a row."""
+    """Whether the lines look like labels: words, most of them repeated on the next line."""
     lines = source.head.strip().split("\n")
     repeated = sum(line == after for line, after in pairwise(lines))
     return repeated * 2 > len(lines) and not any("\t" in line or "," in line for line in lines[:9])
 
 
 def read_frame_labels(source: Source) -> Reading:
-    """MS-TCN: one label a line, one line a frame; uvast's word for frames that nobody labelled."""
+    """Reads MS-TCN: one line per frame with its label, or uvast's word for unlabelled frames."""
     labels = [line.strip() for _, line in source.lines()]
     while labels and not labels[-1]:
         labels.pop()
@@ -58,7 +58,7 @@ def read_frame_labels(source: Source) -> Reading:
 
 
 def write_frame_labels(videos: Sequence[VideoAnnotations], target: Target) -> Written:
-    """MS-TCN: every frame of one video has a label."""
+    """Writes MS-TCN: a label for every frame of one video."""
     video = videos[0]
     times = target.times(video)
     found = frame_labels(
@@ -72,8 +72,8 @@ def write_frame_labels(videos: Sequence[VideoAnnotations], target: Target) -> Wr
         first, last = found.unknown[0]
         other = "choose deepethogram, which can leave frames out"
         raise target.fault(
-            f"{video.video} has frames that nobody labelled ({first} to {last - 1}), and "
-            "MS-TCN text labels every frame",
+            f"{video.video} has frames that nobody labelled ({first} to {last - 1}), but "
+            "MS-TCN text needs a label for every frame",
             f"pass --gaps background or {other}" if target.gaps == "unknown" else other,
         )
     lines = [found.names[index] for index in found.labels.tolist()]
@@ -88,7 +88,7 @@ def recognise_intervals(source: Source) -> bool:
 
 
 def read_intervals(source: Source) -> Reading:
-    """`start end label` by blanks: frames counted from 1, ends inclusive."""
+    """Reads `start end label` split by blanks: frames counted from 1, ends inclusive."""
     found = []
     for number, line in source.lines():
         if not line.strip():
@@ -115,7 +115,7 @@ def read_intervals(source: Source) -> Reading:
 
 
 def write_intervals(videos: Sequence[VideoAnnotations], target: Target) -> Written:
-    """`start end label` of one video; an interval keeps at least one frame."""
+    """Writes `start end label` for one video; an interval keeps at least one frame."""
     times = target.times(videos[0])
     intervals = videos[0].intervals
     starts = times.nearest_edges([event.start for event in intervals])

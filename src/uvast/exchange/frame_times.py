@@ -1,8 +1,8 @@
-"""Seconds <-> frames of one video: by its real presentation times, or by a constant rate.
+"""Seconds <-> frames of one video, by its real presentation times or by a constant rate.
 
-Frame i is shown during `[edge i, edge i + 1)`. A boundary between segments is an edge, so it goes
-to the nearest one and is never off by more than half a frame; a point belongs to the frame that is
-shown at that moment and is written back as the frame's middle, which rounding cannot move out.
+Frame i is shown during `[edge i, edge i + 1)`. A boundary between segments is an edge, so it snaps
+to the nearest one and is never off by more than half a frame. A point belongs to the frame shown at
+that moment and is written back as that frame's middle, so rounding cannot move it out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class FrameTimes(Protocol):
 
     @property
     def n_frames(self) -> int | None:
-        """T; None if it is not known."""
+        """T; None if unknown."""
         ...
 
     def edges(self, frames: ArrayLike) -> Seconds:
@@ -41,7 +41,7 @@ class FrameTimes(Protocol):
         ...
 
     def nearest_edges(self, seconds: ArrayLike) -> IntArray:
-        """The frames `(N,)` whose starts are nearest, T for the video's end."""
+        """The frames `(N,)` whose starts are nearest; T stands for the video's end."""
         ...
 
     def frames_at(self, seconds: ArrayLike) -> IntArray:
@@ -63,7 +63,7 @@ class ConstantRate:
 
     def edges(self, frames: ArrayLike) -> Seconds:
         """When frames start `(N,)`."""
-        # multiplied first: 30 frames at 30 a second are 1 s sharp
+        # multiplied first: 30 frames at 30 a second are exactly 1 s
         numbers = np.asarray(frames, dtype=np.float64)
         return numbers * self.rate.denominator / self.rate.numerator
 
@@ -73,7 +73,7 @@ class ConstantRate:
 
     def frames_at(self, seconds: ArrayLike) -> IntArray:
         """The frames `(N,)` shown at these moments."""
-        # a start that was computed in floats must not fall into the frame before
+        # a start computed in floats must not fall into the frame before
         last = None if self.n_frames is None else self.n_frames - 1
         return self._kept(np.floor(self._position(seconds) + 1e-6), last)
 
@@ -87,7 +87,7 @@ class ConstantRate:
 
 
 class PresentationTimes:
-    """Frames at the times a video file gives them, evenly spaced or not.
+    """Frames at the times stored in the video file, evenly spaced or not.
 
     Args:
         times: seconds `(T,)`, strictly increasing: when each frame is shown.
@@ -111,7 +111,7 @@ class PresentationTimes:
         return len(self._edges) - 1
 
     def edges(self, frames: ArrayLike) -> Seconds:
-        """When frames start `(N,)`; those after the end go on at the usual step."""
+        """When frames start `(N,)`; those after the end continue at the usual step."""
         numbers = np.asarray(frames, dtype=np.int64)
         inside = self._edges[np.clip(numbers, 0, self.n_frames)]
         beyond: Seconds = inside + np.maximum(numbers - self.n_frames, 0) * self._step
@@ -123,7 +123,7 @@ class PresentationTimes:
         return np.asarray(found, dtype=np.int64)
 
     def frames_at(self, seconds: ArrayLike) -> IntArray:
-        """The frames `(N,)` shown at these moments; before the first one, that one."""
+        """The frames `(N,)` shown at these moments; before the first frame, the first."""
         times = np.asarray(seconds, dtype=np.float64) + 1e-6 * self._step
         found = np.searchsorted(self._edges, times, side="right") - 1
         return np.clip(found, 0, self.n_frames - 1).astype(np.int64)
@@ -152,8 +152,8 @@ def parse_rate(text: str, where: str = "--fps") -> Fraction:
 def exact_rate(value: float | Fraction) -> Fraction:
     """The rate that a decimal number stands for.
 
-    Video of 29.97 frames a second has 30000/1001: read literally, two hours of it would be off by
-    a fifth of a frame.
+    Video at 29.97 frames a second really has 30000/1001: taken literally, two hours of it would be
+    off by a fifth of a frame.
     """
     broadcast = _BROADCAST.get(math.ceil(value))
     if broadcast is not None and abs(float(value) - float(broadcast)) < 0.006:

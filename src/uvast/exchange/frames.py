@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from uvast.segments import IntArray
 
 MOST_FRAMES = 100_000_000
-"""Of one video: a month at 30 frames a second. With more, times hardly count from its start."""
+"""Per video: a month at 30 a second. With more, times probably do not count from its start."""
 
 _TOLERANCE = 0.02
-"""Labels may be more or fewer than frames by this share: containers and tools count differently."""
+"""Label and frame counts may differ by this share: containers and tools count differently."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class FrameLabels:
 
     Args:
         names: class names.
-        labels: places in `names` `(T,)`, `UNLABELLED` where nobody looked.
+        labels: indices into `names` `(T,)`, `UNLABELLED` where nobody looked.
         notes: what was changed on the way, one sentence each.
     """
 
@@ -46,7 +46,7 @@ class FrameLabels:
 
     @cached_property
     def segmentation(self) -> Segmentation:
-        """The segments, of a video that is known as a whole."""
+        """The segments of a video whose frames are all known."""
         if (self.labels == UNLABELLED).any():
             raise InputError("a video with unknown frames has no segmentation")
         return Segmentation.from_labels(self.labels)
@@ -59,7 +59,7 @@ class FrameLabels:
 
 
 def count_frames(video: VideoAnnotations, times: FrameTimes) -> int:
-    """T: the video's own, else as long as the file says, else up to the last event."""
+    """T: from the video itself, else from the length in the file, else up to the last event."""
     n_frames, what = times.n_frames, "has"
     if n_frames is None:
         observed = video.observed[-1].end if video.observed else 0.0
@@ -76,27 +76,27 @@ def count_frames(video: VideoAnnotations, times: FrameTimes) -> int:
 
 
 def guessed_length(video: VideoAnnotations, times: FrameTimes) -> tuple[str, ...]:
-    """A note if nobody knows how long the video is, and the frames end with the last event."""
+    """A note if the video's length is unknown, so that the frames end with the last event."""
     if times.n_frames is not None or video.duration is not None:
         return ()
-    return (f"{video.video}: its length is not known, the frames end with the last interval",)
+    return (f"{video.video}: its length is not known, so its frames end with the last interval",)
 
 
 def other_length(n_labels: int, times: FrameTimes) -> tuple[str, ...]:
-    """A note if labels of frames are not as many as the frames; often at another rate."""
+    """A note if there are more or fewer labels than frames; often they are at another rate."""
     n_frames = times.n_frames
     if n_frames is None or abs(n_labels - n_frames) <= _TOLERANCE * max(n_labels, n_frames):
         return ()
     return (
-        f"has labels of {n_labels} frames, and the video has {n_frames}; if they are at another "
-        "rate, say it with --fps",
+        f"has labels for {n_labels} frames, but the video has {n_frames}; if they are at another "
+        "rate, pass it with --fps",
     )
 
 
 def frame_spans(
     video: VideoAnnotations, times: FrameTimes, n_frames: int
 ) -> tuple[IntArray, IntArray]:
-    """The frames `[start, end)` of all intervals, `(N,)` each; the same for none."""
+    """The frames `[start, end)` of all intervals, `(N,)` each; equal if an interval has none."""
     starts = np.minimum(times.nearest_edges([e.start for e in video.intervals]), n_frames)
     ends = np.minimum(times.nearest_edges([e.stop for e in video.intervals]), n_frames)
     return starts, ends
@@ -104,7 +104,7 @@ def frame_spans(
 
 def lost_intervals(video: VideoAnnotations, n_lost: int) -> tuple[str, ...]:
     """A note if intervals have no frame."""
-    note = f"{video.video}: {n_lost} intervals last no frame or lie after the end"
+    note = f"{video.video}: {n_lost} intervals cover no frame or lie after the end"
     return (note,) if n_lost else ()
 
 
@@ -117,16 +117,16 @@ def frame_labels(
     background: str = BACKGROUND,
     overlaps: Overlaps = "error",
 ) -> FrameLabels:
-    """Intervals to the labels of frames.
+    """Turns intervals into frame labels.
 
     Args:
-        video: its intervals; points are no labels of frames.
+        video: its intervals; points do not label frames.
         times: when its frames are shown.
         names: the class names; None for those of this video, sorted, background first.
-        gaps: frames without an interval are background, or unknown. What lies outside of the
-            spans that were looked at is unknown in any case.
+        gaps: whether frames without an interval are background or unknown. Frames outside the
+            observed spans are always unknown.
         background: the name of the background class.
-        overlaps: which interval counts if several hold one frame.
+        overlaps: which interval counts if several cover a frame.
     """
     n_frames = count_frames(video, times)
     intervals = video.intervals
@@ -151,11 +151,11 @@ def frame_labels(
 def from_frame_labels(
     video: str, labels: IntArray, names: Sequence[str], times: FrameTimes
 ) -> VideoAnnotations:
-    """Labels of frames `(T,)` to intervals; unknown frames were not observed.
+    """Turns frame labels `(T,)` into intervals; unknown frames count as not observed.
 
     Args:
         video: its name.
-        labels: places in `names`, or `UNLABELLED`.
+        labels: indices into `names`, or `UNLABELLED`.
         names: class names.
         times: when its frames are shown.
     """
@@ -173,7 +173,7 @@ def from_frame_labels(
 
 @dataclass(frozen=True, eq=False)
 class FrameTimestamps:
-    """One annotated frame a segment, as data/timestamps files have them.
+    """One annotated frame per segment, as in data/timestamps files.
 
     Args:
         timestamps: frames `(S,)`, strictly increasing.
@@ -185,7 +185,7 @@ class FrameTimestamps:
 
 
 def frame_timestamps(video: VideoAnnotations, times: FrameTimes) -> FrameTimestamps:
-    """Points to timestamps: those of labels that are never intervals."""
+    """Turns points into timestamps, if their labels are never intervals."""
     only = set(point_labels(video))
     points = [event for event in video.points if event.label in only]
     frames = times.frames_at([event.start for event in points])

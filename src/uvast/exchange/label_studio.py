@@ -1,7 +1,7 @@
-"""Label Studio JSON: timeline labels by frames from 1, time series and audio labels by seconds.
+"""Label Studio JSON: timeline labels in frames from 1, time series and audio labels in seconds.
 
-By hand with typed records: the SDK's converter goes one way only and pins half of the world
-(numpy, pandas, OpenCV). Annotations and predictions are both read; each has a writer.
+Parsed by hand with typed records: the SDK's converter works one way only and pins numpy, pandas,
+OpenCV and more. Annotations and predictions are both read; each has a writer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _REMEDY = "export it again from Label Studio as JSON"
 _TIER = "timeline"
-"""The control's name for events without a tier."""
+"""The control name used for events without a tier."""
 
 _BY_SECONDS = {"timeserieslabels", "labels"}
 Frame = Annotated[int, Field(ge=0, le=2**53)]
@@ -79,14 +79,14 @@ class _Export(_Record):
 
 
 def recognise(source: Source) -> bool:
-    """Whether it is JSON of tasks with results, or of timelines."""
+    """Whether the file is JSON of tasks with results, or of timelines."""
     text = source.text
     has_tasks = '"data"' in text and '"result"' in text
     return source.head.lstrip()[:1] in ("[", "{") and (has_tasks or '"timelinelabels"' in text)
 
 
 def read(source: Source) -> Reading:
-    """The annotations of all tasks, else their predictions."""
+    """Reads the annotations of all tasks, or the predictions of a task without annotations."""
     value = source.json()
     values = [_full(one) for one in (value if isinstance(value, list) else [value])]
     tasks = source.checked(_Export, {"tasks": values}, _REMEDY)
@@ -99,7 +99,7 @@ def read(source: Source) -> Reading:
         video = names[paths[number - 1]]
         if video in found:
             raise source.fault(
-                f"video {video} has more than one task", spot, "export it with one task a video"
+                f"video {video} has more than one task", spot, "export it with one task per video"
             )
         kept = [one for one in task.annotations if not one.was_cancelled]
         if len(kept) < len(task.annotations):
@@ -111,7 +111,7 @@ def read(source: Source) -> Reading:
 
 
 def _full(task: object) -> object:
-    """A task of the export JSON-MIN, which has lists of values by control, as a whole task."""
+    """Turns a task of the JSON-MIN export, which lists values by control, into a full task."""
     if not isinstance(task, dict) or task.keys() & {"data", "annotations", "predictions"}:
         return task
     results = [
@@ -171,7 +171,7 @@ def _read_task(
 def _seconds(
     source: Source, spot: str, ranges: Sequence[_Range], video: str, told: float | None
 ) -> Iterator[tuple[float, float | None]]:
-    """Frames count from 1 and ends are inclusive; a range of one frame is a point."""
+    """Ranges in seconds: frames count from 1, ends are inclusive, and a single frame is a point."""
     times = source.times(video, told)
     for one in ranges:
         if one.end < max(one.start, 1):
@@ -198,7 +198,7 @@ def _annotator(labels: _Labels) -> str:
 
 
 def write_annotations(videos: Sequence[VideoAnnotations], target: Target) -> Written:
-    """Tasks with one annotation each, to import into a project."""
+    """Writes tasks with one annotation each, to import into a project."""
     warnings: list[str] = []
     tasks = []
     for video in videos:
@@ -208,7 +208,7 @@ def write_annotations(videos: Sequence[VideoAnnotations], target: Target) -> Wri
 
 
 def write_predictions(videos: Sequence[VideoAnnotations], target: Target) -> Written:
-    """Tasks with predictions, one for each model, to start annotators off with."""
+    """Writes tasks with one prediction per model, for annotators to start from."""
     warnings: list[str] = []
     tasks = []
     for video in videos:
@@ -240,7 +240,7 @@ def _task(video: VideoAnnotations, target: Target) -> dict[str, object]:
 def _spans(
     video: VideoAnnotations, target: Target, warnings: list[str]
 ) -> Iterator[tuple[int, tuple[Event, tuple[int, int]]]]:
-    """Events with frames from 1, ends inclusive."""
+    """Events with their frames, counted from 1, ends inclusive."""
     times = target.times(video)
     for number, event in enumerate(video.events, start=1):
         if event.end is None:

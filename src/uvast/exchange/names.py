@@ -1,4 +1,4 @@
-"""Which video of a project an annotation file means."""
+"""Finds out which of a project's videos an annotation file means."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ADDED = _MEDIA | frozenset(
     ("annot", "anvil", "boris", "csv", "eaf", "h5", "hdf5", "json", "npy", "opf", "parquet", "srt",
      "tsv", "txt", "vtt", "xlsx", "xml")
 )  # fmt: skip
-"""Suffixes of videos, tables and annotation files. Any other dot is a part of a name."""
+"""Suffixes of videos, tables and annotation files; after any other dot, the name goes on."""
 
 
 def match_videos(
@@ -35,17 +35,15 @@ def match_videos(
 ) -> dict[str, str]:
     """The video that each name in annotation files stands for.
 
-    A name matches by the table, else by the folders where several videos have one file name, else
-    exactly, else without the suffix of a video or annotation file, else without regard to upper
-    and lower case.
+    A name matches by the table, else by the folders where several videos share a file name, else
+    exactly, else without the suffix of a video or annotation file, else ignoring case.
 
     Args:
-        names: as the annotation files have them; with folders if two of their videos share it.
-        videos: the videos there are.
-        table: name or whole path in the files to video, for what cannot be guessed.
-        files: file to video, for files whose suffix nobody knows; those with folders tell where
-            the videos are.
-        paths: name to whole path in the annotation files, where they tell it.
+        names: as in the annotation files; with folders if two of their videos share a name.
+        videos: the names of all videos.
+        table: name or full path in the files to video, for what cannot be guessed.
+        files: file to video, for unknown suffixes; files with folders show where the videos are.
+        paths: name to full path in the annotation files, where they give it.
         where: what an error calls the files.
     """
     table, files, paths = table or {}, files or {}, paths or {}
@@ -66,10 +64,10 @@ def match_videos(
 
 
 def _by_folder(name: str, path: str, files: Mapping[str, str]) -> tuple[str, ...] | None:
-    """The videos whose files lie in folders of the same names; None if folders tell nothing.
+    """The videos whose files are in folders of the same names; None if the folders do not help.
 
-    All folders of a name count, since another video of the annotation file has the same file name.
-    Of a path more may differ: the annotator had another disk.
+    All folders in a name have to match, since another video in the annotation file has the same
+    file name. In a path the outer ones may differ: the annotator's disk was another.
     """
     wanted = _folded_parts(path)
     if len(wanted) < 2:
@@ -87,7 +85,7 @@ def _by_folder(name: str, path: str, files: Mapping[str, str]) -> tuple[str, ...
 
 
 def _folded_parts(path: str) -> tuple[str, ...]:
-    """File name without its suffix, then the folders from the nearest on, in small letters."""
+    """The file name without its suffix, then the folders from the innermost out, in lower case."""
     *folders, name = parts_of(unicodedata.normalize("NFC", path).casefold())
     return without_media_suffix(name), *reversed(folders)
 
@@ -104,14 +102,14 @@ def without_media_suffix(name: str) -> str:
 
 
 def _forms(name: str) -> tuple[str, ...]:
-    """A name as it is, without suffixes, and both in small letters."""
+    """A name unchanged, without suffixes, and each of these in lower case."""
     plain = unicodedata.normalize("NFC", name)
     forms = (plain, *_shorter(plain))
     return tuple(dict.fromkeys((*forms, *map(str.casefold, forms))))
 
 
 def _shorter(name: str) -> Iterator[str]:
-    """Without one suffix, then without two: `a.mp4.csv` is of `a.mp4` or of `a`."""
+    """A name without one suffix, then without two: `a.mp4.csv` may mean `a.mp4` or `a`."""
     stem, _, suffix = name.rpartition(".")
     while stem and suffix.lower() in _ADDED:
         yield stem
@@ -119,7 +117,7 @@ def _shorter(name: str) -> Iterator[str]:
 
 
 def _keys(videos: Sequence[str], files: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Every form of every video's name; a form that several videos share has them all."""
+    """Every form of every video's name, and the videos it may mean."""
     keys: dict[str, tuple[str, ...]] = {}
     for name, video in (*zip(videos, videos, strict=True), *files.items()):
         for form in _forms(name):
@@ -144,7 +142,9 @@ def _unmatched(
             remedy=f"give a table with --names, with a line '{name},VIDEO' for each",
         )
     near = get_close_matches(wanted, videos, n=3, cutoff=0.4)
-    shown = f"nearest are {', '.join(near)}" if near else f"videos are {', '.join(videos[:5])}"
+    shown = (
+        f"the nearest are {', '.join(near)}" if near else f"the videos are {', '.join(videos[:5])}"
+    )
     remedy = f"{shown}; rename it, or give a table with --names"
     return LabelError(
         f"video {name!r} is not among the {len(videos)} videos",

@@ -1,4 +1,4 @@
-"""uvast's own JSON: everything a record holds, the form in which projects keep annotations."""
+"""uvast's own JSON, in which projects keep annotations: it holds everything a record does."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _SAID = {
     "end": ("end", _FROM_START),
     "observed": ("observed span", _FROM_START),
 }
-"""What a sentence calls a field, and the remedy; of others it is the field, to be shortened."""
+"""What errors call a field, and the remedy; other fields keep their name and should be shorter."""
 
 
 class _Record(BaseModel):
-    """What a file may hold; it bounds writing, too, so that whatever is written can be read."""
+    """What a file may hold; writing has the same limits, so whatever is written can be read."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, from_attributes=True)
 
@@ -67,16 +67,16 @@ class _File(_Record):
 
 
 def recognise(source: Source) -> bool:
-    """Whether it says so."""
+    """Whether the file carries uvast's mark."""
     return source.head.lstrip()[:1] == "{" and f'"{_MARK}"' in source.head
 
 
 def read(source: Source) -> Reading:
-    """All videos."""
+    """Reads all videos."""
     value = source.json()
     if isinstance(value, dict) and value.get("format") == _MARK and value.get("version") != VERSION:
         raise source.fault(
-            f"has version {value.get('version')!r}, this uvast reads {VERSION}",
+            f"has version {value.get('version')!r}, but this uvast reads {VERSION}",
             None,
             "install a newer uvast",
         )
@@ -97,7 +97,7 @@ def read(source: Source) -> Reading:
 
 
 def check(video: VideoAnnotations, target: Target) -> None:
-    """Refuses what no file may hold: endless texts, times after decades."""
+    """Refuses what no file may hold: endless texts, or times after decades."""
     try:
         _Video.model_validate(video)
     except ValidationError as error:
@@ -115,7 +115,7 @@ def check(video: VideoAnnotations, target: Target) -> None:
 
 
 def write(videos: Sequence[VideoAnnotations], target: Target) -> Written:
-    """One event a line, so that files compare well."""
+    """Writes one event per line, so that files compare well."""
     parts = []
     for video in videos:
         check(video, target)
@@ -131,7 +131,7 @@ def write(videos: Sequence[VideoAnnotations], target: Target) -> Written:
 
 
 def _filled(record: Event | VideoAnnotations, leave_out: tuple[str, ...] = ()) -> str:
-    """What differs from a field's default, as JSON."""
+    """The fields that differ from their defaults, as JSON."""
     values = {
         field.name: getattr(record, field.name)
         for field in fields(record)

@@ -1,4 +1,4 @@
-"""Of several intervals at one time, the one that counts."""
+"""Decides which of several intervals counts where they overlap."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OVERLAPS: tuple[Overlaps, ...] = get_args(Overlaps)
 
 
 class Piece(NamedTuple):
-    """A stretch of time that one interval has for itself: its place in the list, start, end."""
+    """A stretch of time that belongs to one interval: its place in the list, start, end."""
 
     place: int
     start: float
@@ -25,7 +25,7 @@ class Piece(NamedTuple):
 def first_conflict(
     spans: Sequence[tuple[float, float]], labels: Sequence[str]
 ) -> tuple[int, int] | None:
-    """Two intervals that overlap and differ in their labels, by their places; None without any."""
+    """The places of the first two intervals that overlap and differ in label; None without any."""
     open_ends: list[tuple[float, int]] = []
     latest: dict[str, tuple[float, int]] = {}
     for index in sorted(range(len(spans)), key=lambda i: spans[i]):
@@ -44,13 +44,13 @@ def first_conflict(
 
 
 def painted(spans: Sequence[tuple[float, float]], how: Overlaps) -> Iterator[Piece]:
-    """The pieces that are left of intervals, in order of time and without overlap.
+    """The pieces that remain of the intervals, in order of time and without overlap.
 
-    An interval that another one covers in the middle comes back after it, as a second piece.
+    An interval covered in the middle by another continues after it, as a second piece.
 
     Args:
         spans: start and end of each interval, `start < end`.
-        how: which one counts; `error` (nothing overlaps) as `first`.
+        how: which one counts; `error` (nothing overlaps) works as `first`.
     """
 
     def rank(index: int) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""uvast's other files, read only: `timestamps.json`, and a prediction of `uvast segment`."""
+"""uvast's other files, read only: `timestamps.json`, and predictions of `uvast segment`."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class _Prediction(_Record):
 
 
 def recognise_timestamps(source: Source) -> bool:
-    """Whether it is a JSON object of lists of frames or times."""
+    """Whether the file is a JSON object of lists of frames or times."""
     return _FIRST_TIMESTAMP.match(source.head) is not None
 
 
 def read_timestamps(source: Source) -> Reading:
-    """One point for each timestamp, in the middle of its frame."""
+    """Reads one point per timestamp, in the middle of its frame."""
     videos = source.checked(_Timestamps, {"videos": source.json()}, _TIMESTAMPS_FORM).videos
     found = []
     for name, entries in videos.items():
@@ -76,13 +76,13 @@ def read_timestamps(source: Source) -> Reading:
 
 
 def recognise_prediction(source: Source) -> bool:
-    """Whether it is a JSON object with a transcript and segments."""
+    """Whether the file is a JSON object with a transcript and segments."""
     keys = ('"transcript"', '"segments"')
     return source.head.lstrip()[:1] == "{" and all(key in source.text for key in keys)
 
 
 def read_prediction(source: Source) -> Reading:
-    """The segments of one video with their confidences; it was looked at as a whole."""
+    """Reads one video's segments with their confidences; all of it counts as observed."""
     found = source.checked(_Prediction, source.json(), _AGAIN)
     if not found.segments:
         raise source.fault(

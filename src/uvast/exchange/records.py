@@ -1,6 +1,6 @@
-"""What every annotation file becomes: events in seconds, one record a video.
+"""What every annotation file becomes: events in seconds, one record per video.
 
-Formats read into these records and write from them, rules change them, `frames` brings them to a
+Formats read into these records and write from them, rules change them, `frames` maps them to a
 video's frames. All are frozen; ends are half-open as everywhere, `[start, end)`.
 """
 
@@ -32,17 +32,17 @@ class Span(NamedTuple):
 class Event:
     """One annotation: an interval, or a point in time if it has no end.
 
-    Texts are kept on one line: runs of white space become one blank. A bar separates modifiers. An
+    Texts are kept on one line: runs of whitespace become one blank. A bar separates modifiers. An
     interval of no length is a point.
 
     Args:
         label: what happens; never empty.
         start: seconds from the video's start.
         end: seconds, after `start`; None for a point.
-        tier: the tier, subject, track or attribute it stands on.
-        modifiers: what else the annotator said of it, in order.
+        tier: the tier, subject, track or attribute it belongs to.
+        modifiers: what else the annotator said about it, in order.
         annotator: who said so, a person or a model.
-        confidence: how sure they are, in [0, 1]; None if not told.
+        confidence: how sure they are, in [0, 1]; None if not given.
         comment: free text.
     """
 
@@ -69,24 +69,24 @@ class Event:
             if self.end < self.start:
                 raise InputError(
                     f"{self.label!r} starts at {self.start:g} s and ends at {self.end:g} s",
-                    remedy="exchange its times or remove it",
+                    remedy="swap its times or remove it",
                 )
             if self.end == self.start:
                 object.__setattr__(self, "end", None)
         if self.confidence is not None and not 0 <= self.confidence <= 1:
             raise InputError(
                 f"{self.label!r} has a confidence of {self.confidence:g}",
-                remedy="write it as a share between 0 and 1",
+                remedy="write it as a number between 0 and 1",
             )
 
     @property
     def is_point(self) -> bool:
-        """Whether it is a moment and not a stretch of time."""
+        """Whether it is a moment rather than a stretch of time."""
         return self.end is None
 
     @property
     def stop(self) -> float:
-        """When it is over; a point at once."""
+        """When it is over; for a point, its start."""
         return self.start if self.end is None else self.end
 
     @property
@@ -96,7 +96,7 @@ class Event:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """By time first; total, so that a record does not depend on the order of a file."""
+        """A sort key, time first; total, so that a record does not depend on the file's order."""
         sure = -1.0 if self.confidence is None else self.confidence
         rest = (self.tier, self.modifiers, self.annotator, sure, self.comment)
         return (self.start, self.stop, self.label, *rest)
@@ -104,15 +104,15 @@ class Event:
 
 @dataclass(frozen=True)
 class VideoAnnotations:
-    """Everything a file says of one video.
+    """Everything a file says about one video.
 
     Args:
-        video: its name as the file has it, without folders.
+        video: its name as in the file, without folders.
         events: in order of time.
-        observed: the spans that somebody looked at, in order; None if the format does not tell.
+        observed: the spans that somebody looked at, in order; None if the format does not say.
             Outside of them nothing is known: unlabelled is not background.
-        frame_rate: frames a second, if the format tells.
-        duration: the video's length in seconds, if the format tells.
+        frame_rate: frames a second, if the format says.
+        duration: the video's length in seconds, if the format says.
     """
 
     video: str
@@ -161,7 +161,7 @@ def one_line(text: str) -> str:
 
 
 def joined(spans: tuple[Span, ...]) -> tuple[Span, ...]:
-    """Spans in order, those that touch or overlap as one."""
+    """Sorts spans and joins those that touch or overlap."""
     found: list[Span] = []
     for start, end in sorted(spans):
         if not (math.isfinite(start) and math.isfinite(end) and 0 <= start < end):
@@ -174,7 +174,7 @@ def joined(spans: tuple[Span, ...]) -> tuple[Span, ...]:
 
 
 def merged(found: Iterable[VideoAnnotations]) -> tuple[VideoAnnotations, ...]:
-    """One record a video, also if several observations or rows are of it."""
+    """Merges the records of several observations or rows into one per video."""
     by_name: dict[str, VideoAnnotations] = {}
     for video in found:
         other = by_name.get(video.video)

@@ -1,6 +1,6 @@
-"""What is done to annotations between reading and writing; every rule tells when it acts.
+"""What is done to annotations between reading and writing; every rule reports what it does.
 
-A rule takes records and gives records with notes, one sentence for each thing it changed.
+A rule takes records and returns records with notes, one sentence for each thing it changed.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Ruled:
 
 @dataclass(frozen=True)
 class Rules:
-    """What is done to annotations on their way; the order is that of the fields.
+    """What is done to annotations between reading and writing, in the order of the fields.
 
     Args:
-        tiers: only the events of these; all if empty.
-        label_from: parts that labels are made of, such as `label+modifier`.
-        names: labels to their new names, empty to leave them out.
+        tiers: keeps only the events on these; all if empty.
+        label_from: parts that make up the labels, such as `label+modifier`.
+        names: labels to new names; an empty name leaves the label out.
         overlaps: which of several intervals counts; None keeps all.
     """
 
@@ -54,7 +54,7 @@ class Rules:
     overlaps: Overlaps | None = None
 
     def apply(self, videos: Sequence[VideoAnnotations]) -> Ruled:
-        """The records after every rule that is set, and what they did."""
+        """Applies every rule that is set."""
         done = Ruled(tuple(videos))
         if self.tiers:
             done = _then(done, on_tiers(done.videos, self.tiers))
@@ -68,7 +68,7 @@ class Rules:
 
 
 def on_tiers(videos: Sequence[VideoAnnotations], tiers: Iterable[str]) -> Ruled:
-    """Only the events of some tiers or subjects."""
+    """Keeps only the events of some tiers or subjects."""
     wanted = set(tiers)
     known = sorted({event.tier for video in videos for event in video.events if event.tier})
     unknown = sorted(wanted - set(known))
@@ -76,15 +76,15 @@ def on_tiers(videos: Sequence[VideoAnnotations], tiers: Iterable[str]) -> Ruled:
         similar = get_close_matches(unknown[0], known, n=1)
         remedy = f"choose from {', '.join(known)}" if known else "leave the option out"
         raise LabelError(
-            f"no tier or subject {unknown[0]!r}",
+            f"there is no tier or subject {unknown[0]!r}",
             where="--tier",
             remedy=f"did you mean {similar[0]!r}?" if similar else remedy,
         )
-    return _kept(videos, lambda event: event.tier in wanted, "are on other tiers and left out")
+    return _kept(videos, lambda event: event.tier in wanted, "are on other tiers and are left out")
 
 
 def labelled_from(videos: Sequence[VideoAnnotations], recipe: str) -> Ruled:
-    """Labels made of parts: `label+modifier`, `tier+label`; joined by a blank.
+    """Makes labels of parts, such as `label+modifier` or `tier+label`, joined by a blank.
 
     `behavior` and `subject` are other words for label and tier.
     """
@@ -92,7 +92,7 @@ def labelled_from(videos: Sequence[VideoAnnotations], recipe: str) -> Ruled:
     for name in names:
         if name not in _PARTS:
             raise ConfigError(
-                f"{recipe!r} is made of unknown parts",
+                f"{recipe!r} has an unknown part",
                 where="--label-from",
                 remedy="join label, modifier and tier by +, such as label+modifier",
             )
@@ -105,7 +105,7 @@ def labelled_from(videos: Sequence[VideoAnnotations], recipe: str) -> Ruled:
 
 
 def renamed(videos: Sequence[VideoAnnotations], names: Mapping[str, str]) -> Ruled:
-    """Labels by a mapping; several may get one name, and those of an empty name are left out."""
+    """Renames labels; several may get the same name, and an empty name leaves the label out."""
     present = {label for video in videos for label in video.labels}
     notes = [
         f"the mapping names {label!r}, which no annotation has"
@@ -126,7 +126,7 @@ def renamed(videos: Sequence[VideoAnnotations], names: Mapping[str, str]) -> Rul
 
 
 def without_overlaps(videos: Sequence[VideoAnnotations], how: Overlaps) -> Ruled:
-    """One interval at a time; points stay."""
+    """Reduces overlaps to one interval at a time; points stay."""
     notes = []
     found = []
     for video in videos:
@@ -148,19 +148,19 @@ def without_overlaps(videos: Sequence[VideoAnnotations], how: Overlaps) -> Ruled
 
 
 def overlap_error(video: str, first: Event, second: Event) -> LabelError:
-    """For two intervals that are said to happen at once."""
+    """The error for two intervals that overlap."""
     shown = " and ".join(
         f"{event.label!r} ({event.start:g} to {event.end:g} s)" for event in (first, second)
     )
     return LabelError(
         f"{shown} overlap",
         where=video,
-        remedy="correct them, choose a --tier, or say --overlaps first, last or longest",
+        remedy="correct them, choose a --tier, or pass --overlaps first, last or longest",
     )
 
 
 def point_labels(video: VideoAnnotations) -> tuple[str, ...]:
-    """The labels that are only ever points: they become timestamps."""
+    """The labels that only occur as points: they become timestamps."""
     lasting = {event.label for event in video.intervals}
     return tuple(label for label in video.labels if label not in lasting)
 

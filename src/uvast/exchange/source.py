@@ -1,4 +1,4 @@
-"""What a reader gets and what reading and writing give back; text of any encoding, safely."""
+"""What readers and writers take and return; decodes text of any encoding safely."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAX_BYTES = 256 * 1024**2
 """No annotation file is larger; a hundred thousand events take about 20 MB."""
 
 MAX_LINE = 1024**2
-"""Characters of one line in a format of lines."""
+"""Characters per line, in formats read line by line."""
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -46,10 +46,10 @@ _BOMS = (
 
 @dataclass(frozen=True)
 class Reading:
-    """What a file says, and what of it could not be kept.
+    """What a file says, and which parts of it could not be kept.
 
     Args:
-        videos: one record a video, in the order of the file.
+        videos: one record per video, in the order of the file.
         warnings: one sentence each.
     """
 
@@ -59,7 +59,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Written:
-    """The content of a file, and what of the records it could not hold."""
+    """The content of a file, and which parts of the records it could not hold."""
 
     content: bytes
     warnings: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ def _no_times(_video: str) -> None:
 
 @dataclass(frozen=True)
 class Target:
-    """What a writer has to know beside the records.
+    """What a writer needs to know besides the records.
 
     Args:
         place: what errors call the file.
@@ -88,7 +88,7 @@ class Target:
     overlaps: Overlaps = "error"
 
     def times(self, video: VideoAnnotations) -> FrameTimes:
-        """The frame times of a video that is written by frames."""
+        """A video's frame times, for formats that count frames."""
         return _times(self.times_of(video.video), video.frame_rate, video.video, self.place)
 
     def fault(self, what: str, remedy: str) -> LabelError:
@@ -98,14 +98,14 @@ class Target:
 
 @dataclass(frozen=True)
 class Source:
-    """A file's content, and what its reader has to know beside it.
+    """A file's content, and what its reader needs to know besides.
 
     Args:
         content: all bytes.
         place: what errors call the file.
         times_of: the frame times of a video, asked for by formats that count frames; None where
-            they are not known.
-        paths: a video's name to its whole path in the file, of those that have folders; its reader
+            unknown.
+        paths: a video's name to its full path in the file, for paths with folders; the reader
             fills it in.
     """
 
@@ -125,13 +125,13 @@ class Source:
 
     @cached_property
     def text(self) -> str:
-        """The content as text, with newlines for line ends of any platform."""
+        """The content as text, with the line ends of any platform as newlines."""
         text = decoded(self.content, self.place)
         return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
     @property
     def head(self) -> str:
-        """The beginning, enough to recognise a format of lines."""
+        """The beginning, enough to recognise a format that is read line by line."""
         return self.text[:65536]
 
     def lines(self) -> Iterator[tuple[int, str]]:
@@ -139,7 +139,9 @@ class Source:
         for number, line in enumerate(self.text.split("\n"), start=1):
             if len(line) > MAX_LINE:
                 raise self.fault(
-                    f"has {len(line)} characters", f"line {number}", "lines are a label or a row"
+                    f"has {len(line)} characters",
+                    f"line {number}",
+                    "a line should hold one label or one row",
                 )
             yield number, line
 
@@ -150,7 +152,7 @@ class Source:
     def names_of(self, paths: Iterable[str]) -> dict[str, str]:
         """The name of the video behind each path in the file.
 
-        Two paths are two videos: where they share a file name, the names have folders.
+        Two paths are two videos: where they share a file name, the names include folders.
         """
         names = {path: one_line(name) for path, name in short_names(paths).items()}
         whole = [(name, parts_of(path)) for path, name in names.items()]
@@ -162,16 +164,16 @@ class Source:
         return self.names_of([path])[path]
 
     def by_video(self, found: Sequence[VideoAnnotations]) -> tuple[VideoAnnotations, ...]:
-        """One record a video, by its name, of records by the paths in the file."""
+        """Replaces paths in the file by names, and merges the records to one per video."""
         names = self.names_of(video.video for video in found)
         return merged(replace(video, video=names[video.video]) for video in found)
 
     def times(self, video: str, told: float | None = None) -> FrameTimes:
-        """The frame times of a video whose labels count frames.
+        """A video's frame times, for labels that count frames.
 
         Args:
             video: its name.
-            told: the frame rate in the file, which counts where nothing better is known.
+            told: the frame rate in the file, used where nothing better is known.
         """
         return _times(self.times_of(video), told, video, self.place)
 
@@ -193,14 +195,14 @@ class Source:
         confidence: float | None = None,
         comment: str = "",
     ) -> Event:
-        """An event; one that cannot be names its place in the file."""
+        """Makes an event; the error for an invalid one names its place in the file."""
         try:
             return Event(label, start, end, tier, tuple(modifiers), annotator, confidence, comment)
         except InputError as error:
             raise self.fault(error.what, spot, error.remedy) from None
 
     def checked(self, model: type[Model], value: object, remedy: str) -> Model:
-        """JSON as a typed record; what does not fit is one sentence with its place."""
+        """Reads JSON into a typed record; an error is one sentence with its place in the file."""
         try:
             return model.model_validate(value)
         except pydantic.ValidationError as error:
@@ -223,23 +225,23 @@ def _times(known: FrameTimes | None, told: float | None, video: str, place: str)
             remedy="correct it, or pass --fps, such as --fps 25",
         )
     raise LabelError(
-        f"counts frames, and the frame rate of {video} is not known",
+        f"counts frames, but the frame rate of {video} is not known",
         where=place,
         remedy="pass --fps, such as --fps 25",
     )
 
 
 def too_large(place: str) -> CorruptFileError:
-    """The error for a file beyond all reason."""
+    """The error for an unreasonably large file."""
     return CorruptFileError(
         f"is larger than {MAX_BYTES // 1024**2} MB",
         where=place,
-        remedy="check that it is an annotation file, or divide it by videos",
+        remedy="check that it is an annotation file, or write one file per video",
     )
 
 
 def decoded(content: bytes, place: str) -> str:
-    """Bytes to text: UTF-8, or UTF-16 and UTF-32 with a mark or as an XML or ASCII text shows."""
+    """Decodes UTF-8, or UTF-16 and UTF-32 with a mark; zero bytes give UTF-16 away without one."""
     encoding = next((name for bom, name in _BOMS if content.startswith(bom)), None)
     if encoding is None:
         zeros = content[:2].find(b"\0") if len(content) > 1 else -1
@@ -255,13 +257,13 @@ def decoded(content: bytes, place: str) -> str:
         ) from None
     if "\0" in text:
         raise CorruptFileError(
-            "is not text", where=place, remedy="choose an annotation file, or say --from FORMAT"
+            "is not text", where=place, remedy="choose an annotation file, or pass --from FORMAT"
         )
     return text
 
 
 def counted(reasons: Iterable[str]) -> tuple[str, ...]:
-    """Sentences in order, each once with how often it came."""
+    """Sentences in order, each once, with how often it occurred."""
     counts = Counter(reasons)
     return tuple(
         reason if times == 1 else f"{reason} ({times} times)" for reason, times in counts.items()

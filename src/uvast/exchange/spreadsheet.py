@@ -1,6 +1,6 @@
-"""XLSX tables, the columns as in `tables`; by openpyxl (the extra `tables`), after a zip check.
+"""XLSX tables with the columns of `tables`, via openpyxl (the extra `tables`) after a zip check.
 
-A library: the format is large, and openpyxl reads row by row without running anything.
+A library does it: the format is large, and openpyxl reads row by row without running anything.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from uvast.exchange.source import Reading, Source, Target
 
 MOST_ROWS = 2**20
-"""Of Excel and of LibreOffice; a row numbered a billion would come with a billion empty ones."""
+"""Excel's and LibreOffice's limit; a row numbered a billion would bring a billion empty ones."""
 
 _NUMBERS = ("start", "end", "time", "confidence")
 
 
 def recognise(source: Source) -> bool:
-    """Whether it is a zip file with a workbook inside."""
+    """Whether the file is a zip file with a workbook inside."""
     return "xl/workbook.xml" in member_names(source)
 
 
 def read(source: Source) -> Reading:
-    """The first sheet."""
+    """Reads the first sheet."""
     check_zip(source)
     refuse_declarations(source)
     return read_rows(source, _rows(source))
@@ -44,7 +44,7 @@ def _rows(source: Source) -> Iterator[Row]:
     library = _openpyxl()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # styles and extensions that are of no use here
+            warnings.simplefilter("ignore")  # about styles and extensions not needed here
             book = library.load_workbook(io.BytesIO(source.content), read_only=True, data_only=True)
         sheet = book.worksheets[0]
         sheet.reset_dimensions()  # some programs declare fewer rows than they write
@@ -62,7 +62,7 @@ def _rows(source: Source) -> Iterator[Row]:
 
 
 def _text(cell: object) -> str:
-    """A cell as text; times of day and lengths of time become seconds."""
+    """A cell as text; times of day and durations become seconds."""
     if cell is None:
         return ""
     if isinstance(cell, time):
@@ -75,7 +75,7 @@ def _text(cell: object) -> str:
 
 
 def write(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
-    """One sheet; numbers are numbers, and no text is ever a formula."""
+    """Writes one sheet; numbers stay numbers, and text never becomes a formula."""
     library = _openpyxl()
     book = library.Workbook(write_only=True)
     sheet = book.create_sheet("annotations")

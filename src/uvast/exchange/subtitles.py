@@ -1,6 +1,6 @@
-"""SRT and WebVTT subtitles: one cue an interval, its text the label.
+"""SRT and WebVTT subtitles: one cue per interval, with the label as its text.
 
-By hand: libraries drop cues they dislike, and errors have to name the line.
+Parsed by hand: libraries drop cues they dislike, and errors have to name the line.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ class _Cue:
 
 
 def recognise_vtt(source: Source) -> bool:
-    """Whether it has WebVTT's first line."""
+    """Whether the file has WebVTT's first line."""
     return re.match(r"WEBVTT(?:[ \t].*)?(?:\n|$)", source.head) is not None
 
 
 def recognise_srt(source: Source) -> bool:
-    """Whether it starts with a number and a line of times."""
+    """Whether the file starts with a number and a line of times."""
     lines = source.head.lstrip("\n").split("\n", 2)
     return len(lines) > 1 and lines[0].strip().isdigit() and _ARROW.fullmatch(lines[1]) is not None
 
 
 def read_srt(source: Source) -> Reading:
-    """SRT: formatting tags are taken off."""
+    """Reads SRT, without formatting tags."""
     events, warnings = [], []
     for cue in _cues(source):
         label = _TAG.sub("", " ".join(cue.text)).strip()
@@ -56,7 +56,7 @@ def read_srt(source: Source) -> Reading:
 
 
 def read_vtt(source: Source) -> Reading:
-    """WebVTT: a voice (`<v Anna>`) is the tier, other tags are taken off."""
+    """Reads WebVTT: a voice (`<v Anna>`) is the tier; other tags are removed."""
     events, warnings = [], []
     for cue in _cues(source):
         text = " ".join(cue.text)
@@ -71,9 +71,9 @@ def read_vtt(source: Source) -> Reading:
 
 
 def write_srt(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
-    """The intervals of one video as SRT, which has no way to write what looks like a tag."""
+    """Writes one video's intervals as SRT, which cannot escape text that looks like a tag."""
     tags = [event.label for event in videos[0].intervals if _TAG.search(event.label)]
-    warnings = [f"SRT takes a part of {label!r} for formatting" for label in tags]
+    warnings = [f"SRT reads part of {label!r} as formatting" for label in tags]
     cues = [
         f"{number}\n{_span(event.start, event.stop, ',')}\n{event.label}\n"
         for number, event in enumerate(videos[0].intervals, start=1)
@@ -82,7 +82,7 @@ def write_srt(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
 
 
 def write_vtt(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
-    """The intervals of one video as WebVTT."""
+    """Writes one video's intervals as WebVTT."""
     cues = ["WEBVTT\n"]
     for event in videos[0].intervals:
         voice = f"<v {html.escape(event.tier, quote=False)}>" if event.tier else ""
@@ -97,7 +97,7 @@ def _span(start: float, end: float, point: str) -> str:
 
 
 def _cues(source: Source) -> Iterator[_Cue]:
-    """Cues end at an empty line; what stands between them (notes, styles, names) is no cue."""
+    """Cues, which end at an empty line; text between them (notes, styles, names) is skipped."""
     cue: _Cue | None = None
     for number, line in source.lines():
         match = _ARROW.fullmatch(line) if "-->" in line and cue is None else None

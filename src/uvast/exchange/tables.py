@@ -1,6 +1,6 @@
 """Plain tables: `video,start,end,label` or `video,time,label`, as CSV or TSV (XLSX: spreadsheet).
 
-By hand: columns are found by name in any order and case, and times may be written in many ways.
+Parsed by hand: columns are found by name in any order and case, and times come in many forms.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ _NAMES = {
     "comment": ("comment", "comments", "notes", "note"),
     "fps": ("fps", "frame_rate"),
 }
-"""What a column is, by its name in small letters with `_` for blanks; the first name counts."""
+"""Names of each column, in lower case with `_` for blanks; earlier names win."""
 
 _EXTRAS = ("tier", "modifiers", "annotator", "confidence", "comment")
 _REMEDY = "name its columns video, start, end and label, or video, time and label"
 
 
 def recognise_csv(source: Source) -> bool:
-    """Whether it has a header with a label and times, by commas or semicolons."""
+    """Whether the file has a header with a label and times, split by commas or semicolons."""
     return "\t" not in source.head.partition("\n")[0] and _has_header(source)
 
 
 def recognise_tsv(source: Source) -> bool:
-    """Whether it has a header with a label and times, by tabs."""
+    """Whether the file has a header with a label and times, split by tabs."""
     return "\t" in source.head.partition("\n")[0] and _has_header(source)
 
 
@@ -63,12 +63,12 @@ def _has_header(source: Source) -> bool:
 
 
 def read(source: Source) -> Reading:
-    """A table of events; a row without an end is a point."""
+    """Reads a table of events; a row without an end is a point."""
     return read_rows(source, rows_of(source))
 
 
 def read_rows(source: Source, rows: Iterable[Row]) -> Reading:
-    """The same from rows of any origin."""
+    """Like `read`, from rows of any origin."""
     rows = iter(rows)
     header = find_header((_plain(row) for row in rows), _header_sets())
     if header is None:
@@ -107,10 +107,10 @@ class _Columns:
             for name in reversed(names)
             if name in header
         }
-        # as predictions of uvast have them, frames stand beside seconds
+        # as in uvast's predictions, frames beside seconds
         if "start" in places and "end" in places:
             places.pop("start_frame", None)
-        # beside anything but a lone start it may be the length of the video
+        # unless there is only a start, it may be the video's length
         if "start" not in places or places.keys() & {"end", "start_frame"}:
             places.pop("duration", None)
         used = {header[place] for place in places.values()}
@@ -123,7 +123,7 @@ class _Columns:
         return row.cells[place] if place is not None and place < len(row.cells) else ""
 
     def path(self, row: Row, source: Source) -> str:
-        """The video of a row, with the folders it has; the file's own name if it tells none."""
+        """The row's video, with its folders if given; without one, the file's own name."""
         path = self.cell(row, "video")
         return path if file_name(path) else source.video
 
@@ -150,7 +150,7 @@ def _event(source: Source, columns: _Columns, row: Row, video: str, rate: float 
 def _times(
     source: Source, columns: _Columns, row: Row, video: str, rate: float | None
 ) -> tuple[float, float | None]:
-    """Seconds; frames count from 0 and their ends are exclusive."""
+    """Start and end in seconds; frames count from 0 and their ends are exclusive."""
     if "start_frame" in columns.places:
         frames = [
             _frame(source, row, columns.cell(row, name)) for name in ("start_frame", "end_frame")
@@ -172,7 +172,7 @@ def _seconds(source: Source, row: Row, text: str) -> float:
     seconds = read_time(text)
     if seconds is None:
         raise source.fault(
-            f"{text[:60]!r} is no time", row.spot, "write seconds, mm:ss or hh:mm:ss.mmm"
+            f"{text[:60]!r} is not a time", row.spot, "write seconds, mm:ss or hh:mm:ss.mmm"
         )
     return seconds
 
@@ -180,7 +180,7 @@ def _seconds(source: Source, row: Row, text: str) -> float:
 def _frame(source: Source, row: Row, text: str) -> int:
     frame = whole_number(text.removesuffix(".0"))
     if frame is None:
-        raise source.fault(f"{text[:60]!r} is no frame", row.spot, "count frames from 0")
+        raise source.fault(f"{text[:60]!r} is not a frame number", row.spot, "count frames from 0")
     return frame
 
 
@@ -192,17 +192,17 @@ def _number(source: Source, row: Row, text: str, what: str) -> float | None:
 
 
 def write_csv(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
-    """A CSV table with the columns that are needed."""
+    """Writes a CSV table with the columns that are needed."""
     return Written(csv_text(table_of(videos)))
 
 
 def write_tsv(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
-    """The same by tabs."""
+    """Like `write_csv`, split by tabs."""
     return Written(csv_text(table_of(videos), delimiter="\t"))
 
 
 def table_of(videos: Sequence[VideoAnnotations]) -> Iterator[list[str]]:
-    """A header and a row an event; points have no end."""
+    """A header, then a row per event; points have no end."""
     events = [event for video in videos for event in video.events]
     only_points = bool(events) and all(event.is_point for event in events)
     times = ["time"] if only_points else ["start", "end"]
@@ -232,6 +232,6 @@ def _plain(row: Row) -> Row:
 
 
 def _header_sets() -> list[set[str]]:
-    """Every pair of a name for the label and one for a time."""
+    """Every pair of a label column's name and a time column's name."""
     times = [name for what in ("start", "time", "start_frame", "frame") for name in _NAMES[what]]
     return [{label, time} for label in _NAMES["label"] for time in times]

@@ -1,6 +1,6 @@
 """VIA 3 (VGG Video Annotator): its project JSON and its CSV exports, times in seconds.
 
-By hand with typed records: the tool lives in a browser page and has no library.
+Parsed by hand with typed records: the tool runs in a browser page and has no library.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from uvast.exchange.source import Source, Target
 
 TIER = "TEMPORAL-SEGMENTS"
-"""VIA's own attribute for segments; events without a tier stand there."""
+"""VIA's own attribute for segments; events without a tier go there."""
 
 _REMEDY = "save the project again with VIA 3"
 _HEADER = "# CSV_HEADER = "
@@ -70,18 +70,18 @@ class _Project(_Record):
 
 
 def recognise_json(source: Source) -> bool:
-    """Whether it is JSON with VIA 3's keys."""
+    """Whether the file is JSON with VIA 3's keys."""
     keys = ('"attribute"', '"metadata"', '"view"', '"file"')
     return source.head.lstrip()[:1] == "{" and all(key in source.text for key in keys)
 
 
 def recognise_csv(source: Source) -> bool:
-    """Whether it has VIA's commented header."""
+    """Whether the file has VIA's commented header."""
     return _HEADER + "metadata_id" in source.head
 
 
 def read_json(source: Source) -> Reading:
-    """All segments and moments; each attribute is a tier."""
+    """Reads all segments and moments; each attribute is a tier."""
     project = source.checked(_Project, source.json(), _REMEDY)
     names = {}
     for vid, view in project.view.items():
@@ -116,7 +116,7 @@ def _events(
     start, end = one.z[0], one.z[1] if len(one.z) == 2 else None
     for aid, value in one.av.items():
         attribute = attributes.get(aid, _Attribute(aname=aid))
-        # a checkbox has several options, by commas; a text is its own value
+        # a checkbox lists several options, split by commas; a text is its own value
         chosen = [attribute.options.get(part) for part in str(value).split(",")]
         for label in chosen if all(chosen) else [str(value)]:
             if not label or not label.strip():
@@ -127,7 +127,7 @@ def _events(
 
 
 def read_csv(source: Source) -> Reading:
-    """Either export: temporal segments, or all metadata with options by number."""
+    """Reads either export: temporal segments, or all metadata with options by number."""
     columns: list[str] = []
     attributes: dict[str, _Attribute] = {}
     body: list[str] = []
@@ -176,7 +176,7 @@ def _from_cells(source: Source, spot: str, row: Mapping[str, str]) -> tuple[str,
 
 
 def write_json(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
-    """A project; each tier is an attribute whose options are its labels."""
+    """Writes a project; each tier is an attribute whose options are its labels."""
     tiers = sorted({event.tier for video in videos for event in video.events}) or [""]
     aids = {tier: str(n) for n, tier in enumerate(tiers, start=1)}
     options = {
@@ -232,7 +232,7 @@ def _attribute(tier: str, labels: Sequence[str]) -> dict[str, object]:
 
 
 def write_csv(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
-    """The export of temporal segments."""
+    """Writes the export of temporal segments."""
     out = io.StringIO()
     out.write("# Exported by uvast in the form of VIA 3\n")
     out.write(f"{_HEADER}{','.join([*_SEGMENTS, 'metadata'])}\n")

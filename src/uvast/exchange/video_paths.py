@@ -1,4 +1,4 @@
-"""The paths by which annotation files know their videos, and the names that tell them apart."""
+"""The paths annotation files give for their videos, and the names that tell these apart."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 def file_name(path: str) -> str:
-    """The last part of a path or address of any system: its video's name."""
+    """The last part of any system's path or address: the video's name."""
     path = path.strip().partition("?")[0] if "://" in path else path.strip()
     return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def parts_of(path: str) -> tuple[str, ...]:
-    """Folders and file name of a path or address of any system."""
+    """The folders and file name of any system's path or address."""
     name = file_name(path)
     folders = path.strip().partition("?")[0] if "://" in path else path.strip()
     folders = folders.replace("\\", "/").rstrip("/").removesuffix(name)
@@ -24,9 +24,9 @@ def parts_of(path: str) -> tuple[str, ...]:
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
-    """A name for each path: its file name, with folders where other paths have the same one.
+    """A name for each path: its file name, with folders where paths share the file name.
 
-    A bare file name beside one path that ends with it is the same video.
+    A bare file name and a single path that ends with it are the same video.
     """
     parts = {path: parts_of(path) for path in paths}
     alike: dict[str, set[tuple[str, ...]]] = {}
@@ -37,7 +37,7 @@ def short_names(paths: Iterable[str]) -> dict[str, str]:
 
 
 def _n_telling(group: set[tuple[str, ...]]) -> int:
-    """How many parts from the end tell paths apart."""
+    """How many parts from the end it takes to tell the paths apart."""
     if len(group) == 2 and 1 in map(len, group):
         return 1
     from_the_end = sorted(one[::-1] for one in group)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 _MOST_DIGITS = 15
-"""More than the frames of any video; few enough for 64 bits and for a float."""
+"""Enough for the frames of any video, and few enough for 64 bits and for a float."""
 
 
 def whole_number(text: str) -> int | None:
-    """`12` to 12; None for what is no whole number from 0, or beyond all reason.
+    """`12` to 12; None if it is not a whole number from 0 on, or unreasonably long.
 
     `str.isdigit` alone would let `²` through, and numbers too long for `int`.
     """

@@ -1,6 +1,6 @@
-"""XML from strangers: a plain tree with line numbers, without entities, DTDs or outside files.
+"""Untrusted XML: a plain tree with line numbers, without entities, DTDs or external files.
 
-The standard library's expat parses; `xml.etree` would expand entities and keeps no lines.
+The standard library's expat parses it; `xml.etree` expands entities and keeps no line numbers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Element:
     text: str = ""
 
     def all(self, tag: str) -> Iterator[Element]:
-        """The children of one name."""
+        """The children of that name."""
         return (child for child in self.children if child.tag == tag)
 
     def first(self, tag: str) -> Element | None:
@@ -43,19 +43,19 @@ class Element:
         return self.attributes.get(name, default)
 
     def walk(self) -> Iterator[Element]:
-        """This element and all inside it, in order of the file."""
+        """This element and all inside it, in the order of the file."""
         yield self
         for child in self.children:
             yield from child.walk()
 
 
 def parse_xml(source: Source) -> Element:
-    """The root of a file's tree."""
+    """Parses a file and returns the root of its tree."""
     return _Builder(source).parse()
 
 
 class _Builder:
-    """Handlers that grow the tree."""
+    """Expat's handlers, which build the tree."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -86,9 +86,9 @@ class _Builder:
                 where=self._source.place,
                 remedy="save it again with the program that made it",
             ) from None
-        except (LookupError, ValueError):  # an encoding that nobody knows
+        except (LookupError, ValueError):  # an unknown encoding
             raise CorruptFileError(
-                "is XML of an unknown encoding",
+                "is XML in an unknown encoding",
                 where=self._source.place,
                 remedy="save it as UTF-8",
             ) from None

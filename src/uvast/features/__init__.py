@@ -1,7 +1,7 @@
 """Videos, poses and tables to features `(T, F)`; overlays; generated videos.
 
-Shapes: T frames, F features, H x W pixels. What needs an extra or torch is imported when it is
-first used.
+Shapes: T frames, F features, H x W pixels. Anything that needs an extra or torch is imported on
+first use.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ WEIGHTS = PackagedFile(
 )
 _SECONDS_EITHER_SIDE = 0.2
 _BATCH = 4
-"""Pictures at a time: what they make stays in the processor's cache."""
+"""Pictures at a time: few enough for their activations to stay in the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,10 +22,10 @@ class Blocks:
         self._extractor = extractor
         self._frames: list[Pictures] = []
         self._first = 0  # number of the first frame that is kept
-        self._start = 0  # of the next block
+        self._start = 0  # number of the first frame of the next block
 
     def push(self, picture: Pictures, n_ticks: int) -> Iterator[Features]:
-        """Takes a picture that is shown for some ticks; yields rows `(n, F)` that are ready."""
+        """Takes a picture that is shown for `n_ticks` ticks; yields rows `(n, F)` when ready."""
         extractor = self._extractor
         for _ in range(n_ticks):
             self._frames.append(picture)
@@ -34,7 +34,7 @@ class Blocks:
                 yield self._block()
 
     def finish(self) -> Iterator[Features]:
-        """The rows of the frames that are left, the video being over."""
+        """The rows of the frames that are left when the video is over."""
         while self._start < self._first + len(self._frames):
             yield self._block()
 

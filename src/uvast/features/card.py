@@ -1,4 +1,4 @@
-"""`NAME.json` beside `NAME.npy`: where features come from, and when each of their frames is."""
+"""`NAME.json` beside `NAME.npy`: where features come from, and the time of each frame."""
 
 from __future__ import annotations
 
@@ -30,27 +30,27 @@ Files = Annotated[tuple[_Path, ...], Field(max_length=100)]
 
 
 LARGEST_CARD = 256 * MEGABYTE
-"""About 12 million frames: four days of video at 30 frames a second."""
+"""About 12 million frames: four days of video at 30 frames per second."""
 
 
 class FeatureCard(pydantic.BaseModel):
-    """What is known of a feature file `(T, F)`.
+    """What is known about a feature file `(T, F)`.
 
     Attributes:
-        model: as in `--model`, several by commas.
+        model: as in `--model`, several separated by commas.
         version: of each model; it changes whenever the numbers do.
         widths: the features of each model, in the order of the columns.
         source: the path of the video or table.
         source_bytes: its size.
         fingerprint: of its content.
-        frames_per_second: of the features; None is the source's own frames.
+        frames_per_second: of the features; None means the source's own frames.
         seconds: the length of the source, None if its rate is unknown.
         n_frames: T.
         n_features: F.
         times: of the frames in seconds, empty if the source's rate is unknown.
         source_frames: the frame of the source that each of them shows.
         rows_per_second: of a table, if known.
-        files: the file of each model that has one, absolute; else empty.
+        files: the absolute path of each model's file, empty for a model without one.
     """
 
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -73,12 +73,12 @@ class FeatureCard(pydantic.BaseModel):
     @pydantic.model_validator(mode="after")
     def _lengths_agree(self) -> FeatureCard:
         if len(self.times) not in (0, self.n_frames) or len(self.source_frames) != self.n_frames:
-            raise ValueError(f"not every one of the {self.n_frames} frames has its time")
+            raise ValueError(f"not every one of the {self.n_frames} frames has a time")
         if sum(self.widths) != self.n_features:
             raise ValueError(f"the models have {sum(self.widths)} features, not {self.n_features}")
         end = () if self.seconds is None else (self.seconds,)
         if (np.diff([*self.times, *end]) < 0).any():
-            raise ValueError("the times of the frames do not grow")
+            raise ValueError("the times of the frames do not increase")
         return self
 
     @property
@@ -95,7 +95,7 @@ class FeatureCard(pydantic.BaseModel):
 
     @property
     def mean_rate(self) -> float | None:
-        """Frames a second, of a variable rate the mean; None if unknown."""
+        """Frames per second, the mean if the rate varies; None if unknown."""
         if self.frames_per_second is not None or not self.seconds:
             return self.frames_per_second
         return round(self.n_frames / self.seconds, 3)
@@ -112,7 +112,7 @@ class FeatureCard(pydantic.BaseModel):
 
 
 class CardKey(pydantic.BaseModel):
-    """What makes features what they are; see `FeatureCard`."""
+    """What identifies features; see `FeatureCard`."""
 
     model_config = pydantic.ConfigDict(frozen=True)
 
@@ -138,10 +138,10 @@ def read_card(path: Path) -> FeatureCard:
 
 
 def write_card(path: Path, card: FeatureCard) -> None:
-    """Writes a card, unless it is too large to be read; the lists stand on a line each."""
+    """Writes a card, one line per field; raises if it would be too large to read back."""
     lines = (f'  "{key}": {json.dumps(value)}' for key, value in card.model_dump().items())
     text = "{\n" + ",\n".join(lines) + "\n}\n"
-    if len(text) > LARGEST_CARD:  # it is ASCII
+    if len(text) > LARGEST_CARD:  # ASCII, so characters are bytes
         raise OutputError(
             f"would be larger than {LARGEST_CARD // MEGABYTE} MB ({card.n_frames} frames)",
             where=path,

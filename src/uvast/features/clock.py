@@ -37,11 +37,11 @@ class Clock:
 
     @property
     def start(self) -> float:
-        """What its own clock shows at the start of the video, once a frame has come."""
+        """What the container's own clock shows at the start of the video, once a frame is read."""
         return self._start or 0.0
 
     def time(self, frame: VideoFrame | Packet[VideoStream], last: float) -> float:
-        """Of a frame that comes after one at `last`; -inf if none came before."""
+        """The time of a frame that comes after one at `last`, -inf for the first frame."""
         stamp = frame.dts if self.by_order else frame.pts
         time = None if stamp is None else in_seconds(stamp, frame)
         if time is not None:
@@ -55,7 +55,7 @@ class Clock:
 
 
 def slack_of(rate: float) -> float:
-    """How early, in seconds, a frame may be taken for shown: clocks are rounded."""
+    """How early, in seconds, a frame may count as shown: clocks are rounded."""
     return 0.25 / rate
 
 
@@ -63,10 +63,10 @@ def due(before: Times, time: Times, slack: float) -> Times:
     """When frames count as shown, plus the slack: at their times, or later in a burst.
 
     Where frames follow each other more closely than the rate says, the slack is a quarter of the
-    step between them, or several would be over before they come.
+    step between them; otherwise several would be over before they come.
 
     Args:
-        before: times of the frames before, in seconds.
+        before: times of the preceding frames, in seconds.
         time: of the frames.
         slack: of the video's rate.
     """

@@ -45,7 +45,7 @@ _STAGES = (
 
 
 class _Mix(nn.Module):
-    """A 1x1 convolution as the matrix product it is, then ReLU6 if it is not linear."""
+    """A 1x1 convolution as a matrix product, then ReLU6 unless it is linear."""
 
     def __init__(self, n_in: int, n_out: int, *, linear: bool = False) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class _Look(nn.Module):
     """A convolution over the neighbourhood with TensorFlow's SAME padding, then ReLU6.
 
     At stride 2 that padding is one less in front than behind. A row and a column of zeros in
-    front of the kernel are the same and save a padded copy of the pictures.
+    front of the kernel do the same and save a padded copy of the pictures.
     """
 
     def __init__(self, n_in: int, n_out: int, kernel: int, *, stride: int, groups: int) -> None:
@@ -116,7 +116,7 @@ class EfficientNetLite(nn.Module):
         return found.mean((1, 2))
 
     def classes(self, pictures: Tensor) -> Tensor:
-        """Scores of ImageNet's classes `(N, 1000)`; a check that pictures are scaled rightly."""
+        """Scores of ImageNet's classes `(N, 1000)`; a check that pictures are scaled correctly."""
         scores: Tensor = self.classifier(self(pictures))
         return scores
 

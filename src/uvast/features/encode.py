@@ -34,13 +34,13 @@ def video_writer(
     """A function that takes pictures `(height, width, 3)` and when to show them, in seconds.
 
     Args:
-        path: an MP4 file, written as it goes; for browsers its index is in front.
+        path: an MP4 file, written as pictures come; its index is in front, for browsers.
         width: in pixels, even.
         height: in pixels, even.
-        rate: the nominal frames a second.
-        quality: x264's constant rate factor; less is better and larger.
+        rate: the nominal frames per second.
+        quality: x264's constant rate factor; lower is better and larger.
         preset: x264's; faster ones make larger files.
-        key_seconds: between pictures that can be jumped to.
+        key_seconds: between pictures that a player can jump to.
         n_threads: of the encoder.
     """
     av = extra("av")

@@ -29,23 +29,23 @@ if TYPE_CHECKING:
     from uvast.features.video_file import VideoInfo
 
 _SAME_PLACE = 1e-6
-"""Places this near a row are that row: 0.1 * 30 is not quite 3."""
+"""Places this close to a row count as that row: 0.1 * 30 is not quite 3."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What to extract of a video or table.
+    """What to extract from a video or table.
 
     Args:
         source: the file.
         out: the folder for `NAME.npy` and `NAME.json`.
         models: by name.
-        rate: of the features in frames a second; None is the source's own.
+        rate: of the features in frames per second; None is the source's own.
         rows_per_second: of a table, if known.
         device: where networks run.
-        overwrite: whether features that differ are replaced.
+        overwrite: whether to replace features that differ.
         n_threads: of the decoder.
-        version: that the models have to have; None is any.
+        version: the one that the models must have; None for any.
         name: of the features; the source's stem if empty.
     """
 
@@ -76,7 +76,7 @@ class Outcome:
 
     Args:
         name: of its features.
-        state: `made`, `kept` if the same features were there already, or `failed`.
+        state: `made`, `kept` if the same features already existed, or `failed`.
         n_frames: T.
         n_features: F.
         seconds: its length, None if unknown.
@@ -94,11 +94,11 @@ class Outcome:
 
 
 def extract(order: Order, on_progress: Callable[[float], None] | None = None) -> Outcome:
-    """Extracts the features of one source, unless they are there.
+    """Extracts the features of one source, unless they already exist.
 
     Args:
-        order: what.
-        on_progress: told now and then which share of the video is done.
+        order: what to extract.
+        on_progress: called now and then with the share of the video that is done.
     """
     if order.models[0].kind in TABLES:
         from uvast.features.table_extraction import extract_table
@@ -122,16 +122,16 @@ def extract(order: Order, on_progress: Callable[[float], None] | None = None) ->
 
 
 def kept_card(order: Order, key: CardKey) -> FeatureCard | None:
-    """The card of features that are what is asked for, None if they have to be made.
+    """The card of existing features that match the order, None if they have to be made.
 
-    Features that are something else are an error, unless they may be overwritten; so are models
-    of another version than the order's.
+    Existing features that differ are an error, unless they may be overwritten; so are models of
+    another version than the order's.
     """
     if order.version not in (None, key.version):
         raise ConfigError(
             f"the features of {key.model} are version {', '.join(key.version)} here, "
             f"but the model was trained on version {', '.join(order.version or ())}",
-            remedy="use what made those (uvast's version, or the model's file), or extract the "
+            remedy="use the version of uvast, or the model's file, that made those, or extract the "
             "training videos again and train on them",
         )
     path = card_path(order.features)
@@ -150,14 +150,14 @@ def kept_card(order: Order, key: CardKey) -> FeatureCard | None:
 def finished(
     order: Order, card: FeatureCard, state: Literal["made", "kept"], remark: str | None = None
 ) -> Outcome:
-    """The outcome of a source whose features are there."""
+    """The outcome of a source whose features exist."""
     return Outcome(order.name, state, *card.shape, card.seconds, remark=remark)
 
 
 def write_features(order: Order, columns: Sequence[Column], card: FeatureCard) -> None:
-    """Features and card; a kill at any time leaves both, or no features.
+    """Writes features and card; a kill at any time leaves both, or no features.
 
-    Features are never beside a card of others: old ones go before the new card comes.
+    Features never lie beside another card: old ones are removed before the new card is written.
     """
     with atomic_path(order.features) as temporary:
         write_joined(temporary, columns)
@@ -209,7 +209,7 @@ def _extract_video(
 
 
 def open_spools(out: Path, widths: Sequence[int], stack: ExitStack) -> list[Spool]:
-    """Files for rows of each width, in a folder that goes when the stack is closed."""
+    """Files for rows of each width, in a folder that is removed when the stack is closed."""
     folder = stack.enter_context(temporary_folder(out))
     spools = [Spool(folder / str(index), width) for index, width in enumerate(widths)]
     for spool in spools:
@@ -238,7 +238,7 @@ def _shape(features: Path) -> tuple[int, ...]:
 
 
 def _described(card: FeatureCard, key: CardKey) -> str:
-    """What is different about features that are there."""
+    """What is different about existing features."""
     if card.model != key.model:
         return card.model
     if card.fingerprint != key.fingerprint:

@@ -1,6 +1,6 @@
 """What an extractor is, and what it asks of the video.
 
-A new one is one file with a `make` function, and a line in `uvast.features.models`.
+A new one takes one file with a `make` function, and a line in `uvast.features.models`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MULTIPLE = 32
 
 @dataclass(frozen=True)
 class Picture:
-    """The size in which frames are seen.
+    """The size at which frames are seen.
 
     Args:
         height: in pixels.
@@ -55,7 +55,7 @@ class View:
 
     Args:
         picture: the size.
-        rate: frames a second; None is every frame of the video.
+        rate: frames per second; None is every frame of the video.
     """
 
     picture: Picture
@@ -64,13 +64,13 @@ class View:
 
 @dataclass(frozen=True)
 class Request:
-    """For whom an extractor is made.
+    """What an extractor is made for.
 
     Args:
-        rate: of the features, in frames a second; None is the video's own.
-        source_rate: the video's nominal frames a second.
+        rate: of the features, in frames per second; None is the video's own.
+        source_rate: the video's nominal frames per second.
         device: where networks run.
-        argument: what follows the model's name, as the file in `onnx:FILE.onnx`.
+        argument: what follows the model's name, such as the file in `onnx:FILE.onnx`.
     """
 
     rate: float | None
@@ -80,7 +80,7 @@ class Request:
 
     @property
     def frames_per_second(self) -> float:
-        """The rate as a number."""
+        """The rate of the features as a number."""
         return self.source_rate if self.rate is None else self.rate
 
 
@@ -129,7 +129,7 @@ class Extractor(Protocol):
 
     @property
     def centre(self) -> float:
-        """The frame, counted from a row's first, at which the row looks."""
+        """The frame that a row belongs to, counted from the row's first."""
         ...
 
     def __call__(self, frames: Pictures) -> Features:

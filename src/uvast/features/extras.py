@@ -17,7 +17,7 @@ _EXTRAS = {
 
 
 def extra(module: str) -> Any:
-    """The module, or one sentence on how to get it."""
+    """The module, or an error that says how to install it."""
     what, name = _EXTRAS[module]
     try:
         return import_module(module)

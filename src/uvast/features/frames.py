@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from uvast.features.extractor import Picture, Pictures, View
 
 _LONGEST_GAP = 3600.0
-"""In seconds: no camera stands still for so long."""
+"""In seconds: no camera pauses for so long."""
 
 
 class Shown(NamedTuple):
@@ -46,7 +46,7 @@ class Shown(NamedTuple):
     Args:
         view: its number.
         picture: `(H, W, 3)`, red, green and blue.
-        n_ticks: for so many ticks of the view's rate.
+        n_ticks: for how many ticks of the view's rate.
         seconds: when the frame comes.
     """
 
@@ -70,7 +70,7 @@ class Grid:
 
 
 class FrameReader:
-    """One pass over a video; memory does not grow with its length but for 8 bytes a frame.
+    """One pass over a video; memory grows by only 8 bytes per frame.
 
     Args:
         path: the video.
@@ -79,7 +79,7 @@ class FrameReader:
 
     Attributes:
         n_damaged: pieces that could not be decoded, once the pass is over.
-        declared: the length that the container promises in seconds, 0 if it does not.
+        declared: the length in seconds that the container declares, 0 if it declares none.
     """
 
     def __init__(self, path: Path, views: Sequence[View] = (), *, n_threads: int = 1) -> None:
@@ -108,22 +108,22 @@ class FrameReader:
             if held is None:
                 raise no_pictures(self._path)
             self._end = self._times[-1] + 1 / nominal_rate(stream)
-            if self._end < self.declared:  # unless its file was cut off, the last frame stays
+            if self._end < self.declared:  # the last frame stays, unless the file was cut off
                 stays = self._times[-1] + in_seconds(held.duration, held)
                 self._end = max(self._end, min(stays, self.declared))
             yield from _shown(samplers, held, self._times[-1], self._end)
 
     @property
     def seconds(self) -> float:
-        """When the last frame goes, or how far the pass has come."""
+        """When the last frame ends, or how far the pass has come."""
         return self._end or (self._times[-1] if self._times else 0.0)
 
     @property
     def remark(self) -> str | None:
-        """What a user should know of a video that could be read in part, after the pass."""
+        """After the pass, what a user should know about a video that could only partly be read."""
         if self._end < self.declared - max(0.5, 0.02 * self.declared):
             return f"ends after {self._end:.1f} of {self.declared:.1f} seconds"
-        return f"{self.n_damaged} damaged places were passed over" if self.n_damaged else None
+        return f"{self.n_damaged} damaged places were skipped" if self.n_damaged else None
 
     @property
     def times(self) -> NDArray[np.float64]:
@@ -131,7 +131,7 @@ class FrameReader:
         return np.array(self._times, dtype=np.float64)
 
     def grid(self, rate: float | None) -> Grid:
-        """The ticks of a rate, after the pass; None has a tick for every frame."""
+        """The ticks of a rate, after the pass; None gives one tick per frame."""
         times = self.times
         if rate is None:
             return Grid(times, np.arange(len(times)))
@@ -144,7 +144,7 @@ class FrameReader:
     def _timed_frames(
         self, container: InputContainer, stream: VideoStream
     ) -> Iterator[tuple[VideoFrame, float]]:
-        """Frames with strictly growing times."""
+        """Frames with strictly increasing times."""
         clock = Clock(container, nominal_rate(stream))
         last = -np.inf
         for frame in self._frames(container, stream):
@@ -159,7 +159,7 @@ class FrameReader:
             yield frame, time
 
     def _frames(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
-        """All frames that can be decoded; what cannot be is passed over, as players do."""
+        """All frames that can be decoded; the others are skipped, as players do."""
         av = extra("av")
         packets = container.demux(stream)
         while True:
@@ -184,7 +184,7 @@ class _Sampler:
         self._scaler = Scaler(view.picture, stream)
 
     def ticks(self, end: float) -> int:
-        """How many ticks come before a frame goes at `end`."""
+        """How many ticks come before a frame ends at `end`."""
         if self._rate is None:
             return 1
         before = self._n_ticks
@@ -207,7 +207,7 @@ def _shown(
 
 @dataclass
 class Scaler:
-    """Frames to pictures; the filter graph is made anew if the frames change."""
+    """Turns frames into pictures; the filter graph is rebuilt if their format changes."""
 
     picture: Picture
     stream: VideoStream

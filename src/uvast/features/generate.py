@@ -1,4 +1,4 @@
-"""Generated videos in which only motion tells the action, the same by seed.
+"""Generated videos in which only motion reveals the action, fixed by their seed.
 
 A shape sits on a ring and goes round it, back and forth, or rests. A single picture shows a shape
 somewhere on a ring, whatever the action; shapes, colours and a second shape that wanders about
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 MOTIONS = ("rest", "clockwise", "counterclockwise", "swing", "hurry")
 RATE = 30.0
 _SPEEDS = {"rest": 0.0, "clockwise": 2.4, "counterclockwise": -2.4, "swing": 2.4, "hurry": 5.0}
-"""Radians a second."""
+"""Radians per second."""
 _SWING_SECONDS = 0.6
 _CYCLES = ((1, 3, 2), (2, 4, 3), (1, 4, 2, 3), (3, 1, 4))
-"""What people of this little world do, between rests."""
+"""The motions between two rests."""
 
 
 def motion_vocabulary() -> Vocabulary:
@@ -41,7 +41,7 @@ def motion_vocabulary() -> Vocabulary:
 
 @dataclass(frozen=True)
 class _Looks:
-    """What a video looks like, which tells nothing."""
+    """What a video looks like, which says nothing about its actions."""
 
     sky: FloatArray
     ground: FloatArray
@@ -64,7 +64,7 @@ def generate_videos(
     """Writes `s01_001.mp4` and so on; a name begins with one of four subjects.
 
     Args:
-        folder: for the videos; files that exist stay, and are an error.
+        folder: for the videos; existing ones are an error, and are kept.
         n_videos: at least 1.
         seconds: mean length; lengths vary by a fifth.
         width: in pixels, even.
@@ -72,7 +72,7 @@ def generate_videos(
         seed: equal seeds give equal pictures.
 
     Returns:
-        The true segmentation of each video, one label a frame at 30 frames a second, with the
+        The true segmentation of each video, one label per frame at 30 frames per second, with the
         classes of `motion_vocabulary`.
     """
     if n_videos < 1 or seconds < 4:
@@ -150,7 +150,7 @@ def _write_video(
 
 
 def _draw(picture: FloatArray, place: FloatArray, colour: FloatArray, looks: _Looks) -> None:
-    """A diamond, a disc or a square with soft edges, into a picture `(H, W, 3)`."""
+    """Draws a diamond, a disc or a square with soft edges into a picture `(H, W, 3)`."""
     reach = int(looks.size) + 2
     left, top = (max(0, int(middle) - reach) for middle in place)
     part = picture[top : int(place[1]) + reach, left : int(place[0]) + reach]

@@ -1,7 +1,7 @@
-"""`i3d`: I3D RGB, trained on Kinetics-400, at 25 frames a second, a row every eighth frame.
+"""`i3d`: I3D RGB, trained on Kinetics-400, at 25 frames per second, a row every eighth frame.
 
-A row sees 99 frames. Blocks are seen with 48 frames on either side, so that a long video in pieces
-gives the numbers of the whole; with 24 the rows at the seams would be wrong by up to a third.
+A row sees 99 frames. Blocks come with 48 frames on either side, so that a long video in pieces
+gives the numbers of the whole; with 24, rows at the seams would be wrong by up to a third.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ WEIGHTS = PackagedFile(
 _RATE = 25.0
 """Of the videos that the network was trained on."""
 _CENTRE = 5.0
-"""Row k looks at frame 8 k + 5: there is the middle of its field of view."""
+"""Row k belongs to frame 8 k + 5, the middle of its field of view."""
 _VIEW = View(Picture(224, 224, "crop", short_side=256), _RATE)
 
 
 @dataclass(frozen=True, eq=False)
 class I3DExtractor:
-    """Short actions, whatever the video's rate.
+    """Features of short actions, whatever the video's rate.
 
     Args:
         network: clips to 1024 features.
@@ -58,7 +58,7 @@ class I3DExtractor:
         return self.network.width
 
     def __call__(self, frames: Pictures) -> Features:
-        """Frames `(N, 224, 224, 3)` to `(ceil(N / 8), 1024)`; the last frame fills up."""
+        """Frames `(N, 224, 224, 3)` to `(ceil(N / 8), 1024)`; the last frame is repeated."""
         import torch
 
         from uvast.features.i3d_network import normalised

@@ -4,7 +4,7 @@ Carreira and Zisserman 2017, "Quo vadis, action recognition?". Its sizes are rea
 of its weights. Shapes: T frames of H x W pixels, channels last in memory throughout.
 
 Clips have a multiple of 8 frames and sizes that are multiples of 32. Then TensorFlow's uneven
-SAME padding is the same at every call, so that a piece of a video is seen as the whole is.
+SAME padding is the same at every call, and a piece of a video is seen as it is in the whole.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PIECE = 16
 
 
 class _Mix(nn.Module):
-    """A 1x1x1 convolution as the matrix product it is, then ReLU: `(T, H, W, C)` to the same."""
+    """A 1x1x1 convolution as a matrix product, then ReLU: `(T, H, W, C)` to the same."""
 
     kernel: Tensor
     bias: Tensor
@@ -65,9 +65,9 @@ class _Look(nn.Module):
         return self._convolved(clip, self.size // 2)
 
     def pooled(self, clip: Tensor) -> Tensor:
-        """Largest values over 3 x 3 places, at every second one.
+        """Convolved, then the largest values over 3 x 3 places, at every second one.
 
-        Piece by piece: the maps before the pooling of a long clip are too large to keep.
+        Works piece by piece: the maps of a long clip before pooling are too large to keep.
         """
         pieces = []
         n_frames, n_found = len(clip), len(clip) // self.stride
@@ -127,7 +127,7 @@ class I3D(nn.Module):
 
     @property
     def width(self) -> int:
-        """Features a frame."""
+        """Features per row."""
         return len(self.class_kernel)
 
     def forward(self, clip: Tensor) -> Tensor:
@@ -143,9 +143,9 @@ class I3D(nn.Module):
         return places
 
     def classes(self, clip: Tensor) -> Tensor:
-        """Scores of Kinetics' 400 classes `(400,)`; a check that clips are scaled rightly.
+        """Scores of Kinetics' 400 classes `(400,)`; a check that clips are scaled correctly.
 
-        The published head averages two neighbours in time; over a clip the ends count half.
+        The published head averages two neighbours in time: over a clip, the ends count half.
         """
         features = self(clip)
         pairs = (features[1:] + features[:-1]) / 2 if len(features) > 1 else features
@@ -162,7 +162,7 @@ _CLASSES = "params/Logits/Conv3d_0c_1x1/Conv_0/"
 
 
 def _units(arrays: Arrays) -> list[str]:
-    """Names of the convolutions that a norm follows."""
+    """Names of the convolutions that are followed by a norm."""
     end = "/BatchNorm_0/bias"
     return [name.removeprefix("params/").removesuffix(end) for name in arrays if name.endswith(end)]
 
@@ -183,8 +183,8 @@ def _stage(folded: Mapping[str, tuple[Tensor, Tensor]], *names: str) -> nn.Seque
 def _pool(clip: Tensor, sizes: tuple[int, int, int], stride: int) -> Tensor:
     """Largest values over time, height and width, one axis after the other.
 
-    What hangs over the end does not count, as in TensorFlow. Several times faster on a CPU than
-    torch's pooling over all three axes at once.
+    Places past the end do not count, as in TensorFlow. Several times faster on a CPU than torch's
+    pooling over all three axes at once.
     """
     for axis, size in enumerate(sizes):
         if size > 1:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _THREADS = "OMP_NUM_THREADS"
 _TERMINATED = 128 + signal.SIGTERM
-"""The exit code of a process that has cleared up after SIGTERM, as shells count."""
+"""The exit code of a process that has cleaned up after SIGTERM, as shells number them."""
 
 _SECONDS_TO_END = 10
 
@@ -40,13 +40,13 @@ def extract_all(
     devices: Sequence[str] = (),
     on_progress: OnProgress | None = None,
 ) -> Iterator[Outcome]:
-    """Extracts features of many sources; outcomes come as they are ready.
+    """Extracts features of many sources; yields outcomes as they are ready.
 
     Args:
         orders: what to extract.
-        n_processes: side by side; each has its share of the cores.
-        devices: dealt out to the processes in turn; without any the orders' own.
-        on_progress: told the name of a source and the share of it that is done.
+        n_processes: how many run side by side; each has its share of the cores.
+        devices: dealt out to the processes in turn; if empty, the orders' own.
+        on_progress: called with the name of a source and the share of it that is done.
     """
     if n_processes == 1 or len(orders) == 1:
         for order in orders:
@@ -56,7 +56,7 @@ def extract_all(
 
 
 def attempt(order: Order, on_progress: OnProgress | None = None) -> Outcome:
-    """Extracts the features of one source; what is wrong with it is part of the outcome."""
+    """Extracts the features of one source; an error becomes part of the outcome."""
 
     def tell(share: float) -> None:
         if on_progress is not None:
@@ -99,7 +99,7 @@ def _in_processes(
                 yield message
             elif on_progress is not None:
                 on_progress(*message)
-    finally:  # after an interrupt nothing new starts, and nothing goes on
+    finally:  # after an interrupt, nothing new starts and nothing keeps running
         left.clear()
         for worker in workers:
             worker.tell_to_stop()
@@ -110,7 +110,7 @@ def _in_processes(
 
 
 class _Worker:
-    """A process that extracts one source after the other; a new one takes over if it dies."""
+    """A process that extracts one source after another; a new one takes over if it dies."""
 
     def __init__(
         self, left: list[Order], messages: Queue[Message], device: str | None, n_processes: int
@@ -190,20 +190,20 @@ class _Worker:
 
 
 def _wait_for(process: BaseProcess) -> None:
-    """Until a process has ended, not for long: it may be deep in a network."""
+    """Waits for a process to end, then kills it: it may be deep in a network."""
     process.join(_SECONDS_TO_END)
     process.kill()
     process.join()
 
 
 def _clear_up(*_: object) -> NoReturn:
-    """Ends this process with all its blocks, so that no temporary folder stays."""
+    """Ends this process through its `with` blocks, so that no temporary folder is left."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
     sys.exit(_TERMINATED)
 
 
 def _work(connection: Connection, n_threads: int) -> None:
-    """The process: takes orders until the other end is closed."""
+    """What a process runs: takes orders until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
     signal.signal(signal.SIGTERM, _clear_up)
     os.environ.setdefault(_THREADS, str(n_threads))  # before torch is imported

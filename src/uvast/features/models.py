@@ -1,4 +1,4 @@
-"""The table of extractors, and `--model appearance,i3d` in words."""
+"""The table of extractors, and how `--model appearance,i3d` is read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TABLES = ("poses", "table")
 
 @dataclass(frozen=True)
 class ModelName:
-    """`onnx:dino.onnx` in its parts."""
+    """The parts of `onnx:dino.onnx`."""
 
     kind: str
     argument: str = ""
@@ -35,7 +35,7 @@ class ModelName:
         return f"{self.kind}:{self.argument}" if self.argument else self.kind
 
     def absolute(self) -> ModelName:
-        """The same for another process or machine: its file by the whole path."""
+        """The same with the absolute path of its file, for another process or machine."""
         return ModelName(self.kind, self.argument and str(Path(self.argument).absolute()))
 
     def make(self, request: Request) -> Extractor:
@@ -60,7 +60,9 @@ def parse_models(text: str) -> tuple[ModelName, ...]:
     if len(set(models)) < len(models):
         raise _wrong(f"{text!r} names a model twice", "name each once")
     if len(models) > 1 and any(model.kind in TABLES for model in models):
-        raise _wrong(f"{text!r} joins a table and others", "extract them into different folders")
+        raise _wrong(
+            f"{text!r} combines a table with other models", "extract them into different folders"
+        )
     return models
 
 

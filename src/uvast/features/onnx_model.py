@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from uvast.features.extractor import Features, Pictures, Request
 
 _LOCATION = re.compile(rb"\n\x08location\x12([\x80-\xff]?[\x00-\x7f])", re.DOTALL)
-"""A field 1 `location` and the head of a field 2, a text of less than 16 KB: the file's name."""
+"""Field 1, `location`, and the head of field 2: the file's name, a text of less than 16 KB."""
 _CHUNK = 1 << 20
 Layout = Literal["NCHW", "NHWC", "NCTHW", "NTCHW", "NTHWC"]
 _BLOCK = 64
@@ -43,13 +43,13 @@ class OnnxSettings(pydantic.BaseModel):
         width: of the input, in pixels.
         layout: the input's axes: N clips, T frames, C colours, H rows, W columns.
         mean: of red, green and blue, subtracted from values in [0, 1].
-        deviation: of red, green and blue, divided by after that.
-        fit: how a picture comes to that size, see `Picture`; `crop` is of the short side.
+        deviation: of red, green and blue, by which they are then divided.
+        fit: how a picture is brought to that size, see `Picture`; `crop` scales the short side.
         short_side: of the picture before it is cropped.
         window: frames of a clip; 1 for an image model.
         stride: frames from one clip to the next.
-        frames_per_second: that the model wants; without it the rate of the features.
-        output: the name of the output; without it the first.
+        frames_per_second: that the model wants; by default the rate of the features.
+        output: the name of the output; by default the first.
     """
 
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
@@ -75,13 +75,13 @@ class OnnxSettings(pydantic.BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class OnnxExtractor:
-    """A model of the user's.
+    """A model that the user supplies.
 
     Args:
         name: `onnx:FILE.onnx`.
         version: a hash of the model and its settings.
         session: of onnxruntime.
-        settings: the file beside it.
+        settings: from the file beside it.
         view: what it sees.
         width: of its output.
     """
@@ -144,7 +144,7 @@ def make(request: Request) -> OnnxExtractor:
 
 
 def read_settings(path: Path) -> OnnxSettings:
-    """The file beside a model."""
+    """Reads the file beside a model."""
     if not path.is_file():
         raise missing(path, remedy="describe the model's input in it, see docs/own-videos.md")
     try:
@@ -164,7 +164,7 @@ def read_settings(path: Path) -> OnnxSettings:
 
 @lru_cache(maxsize=4)
 def _session(path: Path, device: str) -> tuple[Any, str]:
-    """A session of onnxruntime with a model, and the hash of the model with all its weights."""
+    """An onnxruntime session for a model, and the hash of the model with all its weights."""
     onnxruntime = extra("onnxruntime")
     if not path.is_file():
         raise missing(path)
@@ -175,11 +175,11 @@ def _session(path: Path, device: str) -> tuple[Any, str]:
     options.log_severity_level = 4
     try:
         session = onnxruntime.InferenceSession(
-            str(path),  # not the bytes: large models keep their weights in files beside
+            str(path),  # not the bytes: large models keep their weights in other files
             options,
             providers=[*(["CUDAExecutionProvider"] if on_gpu else []), "CPUExecutionProvider"],
         )
-    except Exception as error:  # onnxruntime's errors have no common kind
+    except Exception as error:  # onnxruntime's errors have no common base
         raise unreadable(path, error, kind="an ONNX model", remedy="export it again") from error
     return session, _digest(path)
 
@@ -200,14 +200,14 @@ def _digest(path: Path) -> str:
 
 
 def _weight_files(content: bytes) -> set[str]:
-    """The files that tensors of a model are in, `external_data` of ONNX.
+    """The files that hold tensors of a model, ONNX's `external_data`.
 
-    Searched for in the bytes as protobuf writes such an entry: the package onnx, which would parse
-    them, is not needed otherwise.
+    Found by the bytes that protobuf writes for such an entry: the package onnx, which could parse
+    them, is not needed for anything else.
     """
     names = set()
     for entry in _LOCATION.finditer(content):
-        # the length is a varint: seven bits a byte, the lowest first
+        # the length is a varint: seven bits per byte, the lowest first
         length = sum((byte & 127) << (7 * place) for place, byte in enumerate(entry[1]))
         names.add(content[entry.end() : entry.end() + length].decode(errors="replace"))
     return {name for name in names if "\0" not in name}
@@ -227,7 +227,7 @@ def _run(session: Any, settings: OnnxSettings, clip: Pictures) -> Features:
     try:
         feed = {session.get_inputs()[0].name: np.ascontiguousarray(values[None])}
         (found,) = session.run([settings.output or session.get_outputs()[0].name], feed)
-    except Exception as error:  # onnxruntime's errors have no common kind
+    except Exception as error:  # onnxruntime's errors have no common base
         raise FeatureError(
             f"does not take the input that its .toml describes ({str(error).splitlines()[0]})",
             remedy="correct height, width, layout and window",

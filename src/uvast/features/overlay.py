@@ -1,6 +1,6 @@
 """A prediction drawn under its video: label, confidence, and a timeline with a running cursor.
 
-A band is added below the picture, so that nothing of it is hidden. One decode, one encode.
+A band is added below the picture, so that none of it is hidden. One decode, one encode.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class LabelStyle:
     Args:
         colour: red, green and blue.
         ink: of the hatching.
-        pattern: a name of `uvast.report`'s palette; `solid` has no hatching.
+        pattern: a name from `uvast.report`'s palette; `solid` has no hatching.
     """
 
     colour: tuple[int, int, int]
@@ -62,12 +62,12 @@ def write_overlay(
     """Writes an MP4 file without sound.
 
     Args:
-        video: what to draw under.
+        video: the video to draw under.
         segments: in order.
         styles: the look of each label.
         out: the file.
         n_threads: of decoder and encoder.
-        on_progress: told the share that is done.
+        on_progress: called with the share that is done.
     """
     width, height = video.width // 2 * 2, video.height // 2 * 2
     band = _Band(segments, styles, width, max(40, height // 8 // 2 * 2), video.seconds)
@@ -92,7 +92,7 @@ def write_overlay(
 
 
 class _Band:
-    """What stands below the picture; its parts are drawn once, and copied frame by frame."""
+    """The band below the picture; its parts are drawn once, and copied frame by frame."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class _Band:
         return timeline
 
     def _drawn_text(self, index: int) -> Pictures:
-        """The label and confidence of a segment; nothing before the first and after the last."""
+        """The label and confidence of a segment; nothing before the first."""
         image_module = extra("PIL.Image")
         image = image_module.new("RGB", (self._width, self._text_height), _PAPER)
         if index >= 0:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def packet_times(path: Path) -> NDArray[np.float64]:
     """When each frame of a video is shown, in seconds since its start `(n_frames,)`.
 
-    The same as `presentation_times`, which decodes every picture and is asked where packets do not
-    tell: damaged ones, and those without a time of their own.
+    The same as `presentation_times`, which decodes every picture and is used only where packets do
+    not say: if some are damaged, or have no time of their own.
     """
     found = _told_by_packets(path)
     return presentation_times(path) if found is None else found

@@ -25,36 +25,36 @@ if TYPE_CHECKING:
     from uvast.features.extractor import Pictures
 
 WIDTH = 96
-"""Of a picture in pixels."""
+"""The width of a picture in pixels."""
 IMAGE_TYPE = "image/webp"
 _MOST_PIXELS = 150e6
-"""To decode for a strip: about a second. Long and large videos are seen at their key frames."""
+"""Decoded for a strip, in about a second. Long and large videos are seen at their key frames."""
 _MOST_OFF = 10.0
-"""Seconds from a moment to the key frame that stands in for it."""
+"""The most seconds from a moment to the key frame that stands in for it."""
 _TALLEST = 4
-"""Times the width."""
+"""The largest height, as a multiple of the width."""
 _QUALITY = 70
 
 
 def film_strip(path: Path, times: Sequence[float], width: int = WIDTH) -> list[bytes]:
-    """What a player shows at each of the times, a WebP file's content each; see `film_pictures`."""
+    """What a player shows at each of the times, each as a WebP file; see `film_pictures`."""
     return [_encoded(one) for one in film_pictures(path, times, width)]
 
 
 def film_pictures(
     path: Path, times: Sequence[float], width: int = WIDTH, n_shared: int | None = None
 ) -> Iterator[Pictures]:
-    """What a player shows at each of the times, `(H, W, 3)` each.
+    """What a player shows at each of the times, each `(H, W, 3)`.
 
     Where decoding up to a moment would take long, its nearest key frame stands in, up to ten
     seconds away; a video whose key frames are farther apart is an error.
 
     Args:
         path: the video.
-        times: in seconds since its start; the quickest if they are sorted.
+        times: in seconds since its start; quickest if they are sorted.
         width: of the pictures in pixels; their height follows from the video's shape.
-        n_shared: the number of moments among which about a second of decoding is shared; None for
-            all of them.
+        n_shared: the number of moments that share about a second of decoding; None for all of
+            them.
     """
     with open_video(path) as (container, stream):
         player = _Player(container, stream, max(1, n_shared or len(times)))
@@ -114,7 +114,7 @@ class _Player:
             self._most_seconds = _MOST_PIXELS / n_pixels / self._rate
 
     def shown_at(self, seconds: float) -> VideoFrame:
-        """The frame that is shown at a moment, or the key frame next to it."""
+        """The frame that is shown at a moment, or the key frame nearest to it."""
         if not self._time <= seconds <= self._time + self._most_seconds:
             self._jump(seconds)
         if seconds - self._time <= self._most_seconds:
@@ -123,10 +123,10 @@ class _Player:
         return self.frame
 
     def exactly_at(self, seconds: float) -> VideoFrame:
-        """The frame that is shown at a moment, whatever the way to it."""
+        """The frame that is shown at a moment, however long the way to it."""
         if seconds + self._slack < self._time or seconds > self._time + 1.0:
             self._seek(seconds, backward=True)
-            if self._time > seconds:  # a key frame that may not be due: the one before tells
+            if self._time > seconds:  # this key frame may not be due yet: go one back
                 self._seek(max(0.0, seconds - 2 * self._slack), backward=True)
             if self._time > seconds + self._slack:  # a file without an index: from the start
                 self._seek(0.0, backward=True)
@@ -141,7 +141,7 @@ class _Player:
         return max(0.0, self._time - seconds, seconds - self._next[1])
 
     def _jump(self, seconds: float) -> None:
-        """To the key frame before a moment, or after it where that is nearer and the way long."""
+        """Seeks the key frame before a moment, or after it if that is nearer and the way long."""
         self._seek(seconds, backward=True)
         if self._time > seconds + self._slack:  # a file without an index: look a little earlier
             self._seek(max(0.0, seconds - self._most_seconds), backward=True)
@@ -158,15 +158,15 @@ class _Player:
         try:
             self._container.seek(place, backward=backward, stream=self._stream)
         except extra("av").error.FFmpegError:
-            return  # nothing comes after it, or this kind of file cannot be jumped in
+            return  # nothing comes after it, or this kind of file does not allow jumps
         self._frames = self._timed_frames()
-        # pictures before the first key frame build upon ones that were not decoded
+        # pictures before the first key frame depend on ones that were not decoded
         found = next((one for one in self._frames if one[0].key_frame), None)
         if found is not None:
             self._advance(found)
 
     def _go_to(self, seconds: float) -> None:
-        """Frame by frame to the one that is shown at a moment."""
+        """Advances frame by frame to the one that is shown at a moment."""
         while self._next is not None:
             if due(self._time, self._next[1], self._slack) > seconds + self._slack:
                 return
@@ -177,7 +177,7 @@ class _Player:
         self._next = next(self._frames, None)
 
     def _timed_frames(self) -> Iterator[tuple[VideoFrame, float]]:
-        """The frames from here on; what cannot be decoded is passed over."""
+        """The frames from here on; those that cannot be decoded are skipped."""
         last = -np.inf
         packets = self._container.demux(self._stream)
         while True:

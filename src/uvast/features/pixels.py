@@ -1,7 +1,7 @@
-"""`pixels`: small pictures and how they change, block by block; no weights, NumPy alone.
+"""`pixels`: small pictures and how they change, block by block; no weights, only NumPy.
 
-A picture of 64 x 48 pixels has 8 x 6 blocks. Each says its mean colour, how much it changes, and
-where it moves: the motion that explains the change best (Lucas and Kanade 1981).
+A picture of 64 x 48 pixels has 8 x 6 blocks. Each gives its mean colour, how much it changes, and
+where it moves: the motion that best explains the change (Lucas and Kanade 1981).
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class Pixels:
 
 
 def make(request: Request) -> Pixels:
-    """The extractor; it needs nothing."""
+    """The extractor; it needs no weights."""
     return Pixels(View(Picture(_HEIGHT, _WIDTH), request.rate))
 
 
 def _motion(
     down: NDArray[np.float32], right: NDArray[np.float32], change: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Pixels a frame to the right and down, by block `(N, 6, 8, 2)`."""
+    """Pixels per frame to the right and down, by block `(N, 6, 8, 2)`."""
     across, along, mixed = map(_by_block, (right * right, down * down, right * down))
     moved = [_by_block(-gradient * change) for gradient in (right, down)]
     across, along = across + _STILL, along + _STILL

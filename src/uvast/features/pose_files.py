@@ -26,7 +26,7 @@ _COLUMN = re.compile(r"(.+)[_. ](x|y|likelihood|score|confidence|visibility)", f
 
 @dataclass(frozen=True, eq=False)
 class Poses:
-    """Where points are.
+    """Where tracked points are.
 
     Args:
         bodies: the body of each point `(P,)`.
@@ -38,7 +38,7 @@ class Poses:
 
 
 def read_poses(path: Path) -> Poses:
-    """Reads tracked points by what the file holds."""
+    """Reads tracked points, whichever of the formats the file has."""
     if not path.is_file():
         raise missing(path)
     if path.suffix.lower() in (".h5", ".hdf5"):
@@ -72,7 +72,7 @@ def poses_of(table: Table, path: Path) -> Poses:
 
 
 def _point(part: dict[str, FloatArray]) -> FloatArray:
-    """Its x and y `(T, 2)`, NaN where one of them is missing or the tracker is unsure."""
+    """A point's x and y `(T, 2)`, NaN where one of them is missing or the tracker is unsure."""
     point = np.stack((part["x"], part["y"]), 1)
     sure = next((values for kind, values in part.items() if kind not in ("x", "y")), None)
     lost = np.isnan(point).any(1)
@@ -83,7 +83,7 @@ def _point(part: dict[str, FloatArray]) -> FloatArray:
 
 
 def _read_sleap(path: Path) -> Poses | None:
-    """SLEAP's `tracks` (bodies, 2, points, T); None if the file is none of SLEAP's."""
+    """SLEAP's `tracks` (bodies, 2, points, T); None if the file is not SLEAP's."""
     h5py = extra("h5py")
     try:
         with h5py.File(path, "r") as file:

@@ -22,7 +22,7 @@ def pose_features(poses: Poses, rows_per_second: float | None = None) -> FloatAr
 
     Args:
         poses: the points.
-        rows_per_second: velocities are in units a second; None is a row.
+        rows_per_second: to give velocities in units per second; None gives units per row.
     """
     bodies = np.array(poses.bodies)
     parts = []
@@ -58,7 +58,7 @@ def interpolated(points: FloatArray) -> FloatArray:
 
 
 def _velocity(points: FloatArray) -> FloatArray:
-    """Units a row, from the neighbours on both sides."""
+    """Units per row, from the neighbours on both sides."""
     if len(points) < 2:
         return np.zeros_like(points)
     velocity: FloatArray = np.gradient(points, axis=0)

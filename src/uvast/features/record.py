@@ -21,12 +21,12 @@ class ExtractorRecord:
     """An extractor, or several that are joined; see `FeatureCard`.
 
     Args:
-        model: as in `--model`, several by commas.
+        model: as in `--model`, several separated by commas.
         version: of each model.
         widths: the features of each model, in the order of the columns.
-        frames_per_second: of the features; None is the source's own frames.
+        frames_per_second: of the features; None means the source's own frames.
         rows_per_second: of poses and tables, if known.
-        files: the file of each model that has one, absolute; else empty.
+        files: the absolute path of each model's file, empty for a model without one.
     """
 
     model: Model
@@ -37,7 +37,7 @@ class ExtractorRecord:
     files: Files = ()
 
     def models(self) -> tuple[ModelName, ...]:
-        """The same models by name, their files found again."""
+        """The same models by name; raises if one of their files is gone."""
         kinds = [name.partition(":")[0] for name in self.model.split(",")]
         files = self.files or ("",) * len(kinds)
         if len(files) != len(kinds) or not {*kinds} <= {*EXTRACTORS, *TABLES}:

@@ -1,4 +1,4 @@
-"""The files that a user means by paths."""
+"""Which files a user's paths stand for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def find_sources(paths: Sequence[Path], models: Sequence[ModelName]) -> tuple[Path, ...]:
-    """The videos, or for models of tables the tables, below `paths`.
+    """The videos that `paths` stand for, or the tables if the models read tables.
 
     Args:
         paths: files, or folders of them.

@@ -1,6 +1,6 @@
-"""Rows on disk while a video is read, and their join to one array at one rate.
+"""Rows kept on disk while a video is read, then joined into one array at one rate.
 
-Rows never gather in memory: two hours of features are more than a gigabyte.
+Rows never pile up in memory: two hours of features are more than a gigabyte.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Spool:
         return values.reshape(-1, self.width)
 
     def close(self) -> None:
-        """Closes the file, which its folder outlives."""
+        """Closes the file; whoever made its folder removes it."""
         self._file.close()
 
 
@@ -54,7 +54,7 @@ class Column:
 
     Args:
         spool: the rows.
-        places: for each frame, the number of a row; parts lie between two rows `(T,)`.
+        places: the row number of each frame; fractions lie between two rows `(T,)`.
     """
 
     spool: Spool

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 def extract_table(order: Order) -> Outcome:
-    """Features of a table, unless they are there; its rows are taken as frames.
+    """Extracts the features of a table, unless they already exist; its rows count as frames.
 
-    With a known rate the rows nearest to the ticks of the features' rate are taken.
+    If the rate of the rows is known, those nearest to the ticks of the features' rate are taken.
     """
     if not order.source.is_file():
         raise missing(order.source)

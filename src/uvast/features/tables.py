@@ -1,4 +1,4 @@
-"""Tables of numbers, one row a frame: CSV, Parquet, and the HDF5 files that pandas writes."""
+"""Tables of numbers, one row per frame: CSV, Parquet, and the HDF5 files that pandas writes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Table:
     """Columns of numbers.
 
     Args:
-        columns: the name of each column; several levels, as of DeepLabCut, are several parts.
+        columns: the name of each column, in several parts if the header has several levels.
         values: NaN where a cell is empty `(T, n_columns)`.
     """
 
@@ -41,7 +41,7 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """Reads a table by the end of its name."""
+    """Reads a table in the format of its suffix."""
     if not path.is_file():
         raise missing(path)
     suffix = path.suffix.lower()
@@ -52,7 +52,7 @@ def read_table(path: Path) -> Table:
     else:
         table = _read_csv(path)
     if not len(table.values) or not table.columns:
-        raise CorruptFileError("holds no numbers", where=path, remedy="write one row a frame")
+        raise CorruptFileError("holds no numbers", where=path, remedy="write one row per frame")
     if np.isinf(table.values).any():
         raise CorruptFileError(
             "holds infinite numbers", where=path, remedy="leave cells without a value empty"
@@ -71,7 +71,7 @@ def _read_csv(path: Path) -> Table:
     if not rows:
         return Table((), np.empty((0, 0)))
     n_header = _n_header_rows(rows)
-    # DeepLabCut's first column holds the names of the header's rows, then of pictures
+    # DeepLabCut's first column names the rows of the header, then the pictures
     first = 1 if rows[0][0] == "scorer" else 0
     header = rows[:n_header] or [[f"column_{i + 1}" for i in range(len(rows[0]))]]
     columns = tuple(zip(*(row[first:] for row in header), strict=False))
@@ -79,9 +79,9 @@ def _read_csv(path: Path) -> Table:
     for number, row in enumerate(rows[n_header:], n_header + 1):
         if len(row) != len(columns) + first:
             raise CorruptFileError(
-                f"{len(row)} cells, the header has {len(columns) + first}",
+                f"has {len(row)} cells, but the header has {len(columns) + first}",
                 where=f"{path}, row {number}",
-                remedy="write one row a frame",
+                remedy="write one row per frame",
             )
         for column, cell in zip(columns, row[first:], strict=True):
             values.append(_number(cell, f"{path}, row {number}, column {'.'.join(column)}"))
@@ -133,13 +133,13 @@ def _read_parquet(path: Path) -> Table:
 
 
 def _read_pandas(path: Path) -> Table:
-    """The one table in an HDF5 file of pandas, in either of its two layouts."""
+    """The one table in an HDF5 file that pandas wrote, in either of its two layouts."""
     h5py = extra("h5py")
     try:
         with h5py.File(path, "r") as file:
             group = next((one for one in file.values() if "pandas_type" in one.attrs), None)
             if group is None:
-                raise ValueError("it holds no table of pandas")
+                raise ValueError("it holds no pandas table")
             return _appendable(group, path) if "table" in group else _fixed(group, path)
     except CorruptFileError:
         raise
@@ -167,10 +167,10 @@ def _fixed(group: Any, path: Path) -> Table:
 
 
 def _check_one_kind(n_blocks: int, path: Path) -> None:
-    """Of several blocks only the first would be read, and columns would be missing."""
+    """Raises if there are several blocks: only the first would be read, and columns lost."""
     if n_blocks > 1:
         raise CorruptFileError(
-            f"holds columns of {n_blocks} kinds, such as whole numbers beside others",
+            f"holds columns of {n_blocks} types, such as whole numbers and decimals",
             where=path,
             remedy="write it again after astype('float64'), or as CSV",
         )

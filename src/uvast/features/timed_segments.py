@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class TimedSegment(NamedTuple):
-    """One action, from `start` to `end` in seconds; its confidence if that is known."""
+    """One action, from `start` to `end` in seconds; its confidence if known."""
 
     label: str
     start: float
@@ -39,10 +39,10 @@ def read_timed_segments(
     """Reads a prediction.
 
     Args:
-        path: what `uvast segment` wrote, by the end of its name; anything but json and csv is
-            text, one label a line.
-        seconds: the length of the video. If neither the file nor the next argument tells when
-            segments are, its frames are spread evenly over that.
+        path: what `uvast segment` wrote, in the format of its suffix; anything but json and csv is
+            text, one label per line.
+        seconds: the length of the video. If neither the file nor the next argument gives times,
+            its frames are spread evenly over that.
         frames_per_second: of the frames that the file counts.
     """
     readers = {".json": _read_json, ".csv": _read_csv}

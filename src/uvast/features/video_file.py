@@ -27,7 +27,7 @@ CONVERT = "convert it again or leave it out"
 
 @dataclass(frozen=True)
 class VideoInfo:
-    """A video, as its container and its first picture tell.
+    """A video, as described by its container and its first picture.
 
     Args:
         path: the file.
@@ -35,7 +35,7 @@ class VideoInfo:
         fingerprint: of its content, see `fingerprint`.
         seconds: its length, as far as the container knows.
         n_frames: as far as the container knows.
-        frames_per_second: the nominal rate; of a variable one the mean.
+        frames_per_second: the nominal rate; the mean if it varies.
         codec: such as `h264`.
         width: of the picture as it is shown, in pixels.
         height: of the picture as it is shown, in pixels.
@@ -96,7 +96,7 @@ def fingerprint(path: Path) -> str:
 def open_video(path: Path, n_threads: int = 1) -> Iterator[tuple[InputContainer, VideoStream]]:
     """The container of a video and its first stream of moving pictures.
 
-    What goes wrong in the block while reading the file becomes one sentence.
+    If reading the file fails in the block, the error is one clear sentence.
     """
     av = extra("av")
     if not path.exists():
@@ -113,7 +113,7 @@ def open_video(path: Path, n_threads: int = 1) -> Iterator[tuple[InputContainer,
 
 
 def nominal_rate(stream: VideoStream) -> float:
-    """Frames a second; 25 if nothing tells."""
+    """Frames per second; 25 if unknown."""
     for rate in (stream.average_rate, stream.guessed_rate, stream.base_rate):
         if rate and 0.1 <= rate <= 1000:
             return float(rate)
@@ -121,9 +121,9 @@ def nominal_rate(stream: VideoStream) -> float:
 
 
 def stream_seconds(container: InputContainer, stream: VideoStream) -> float:
-    """The declared length; 0 if nothing tells."""
+    """The declared length; 0 if unknown."""
     if stream.duration and stream.time_base:
-        # of an AVI that was cut off only the number of frames is still right
+        # in an AVI that was cut off, only the number of frames is still right
         counted = stream.frames / nominal_rate(stream)
         return max(float(stream.duration * stream.time_base), counted)
     return container.duration / 1e6 if container.duration else 0.0
@@ -145,7 +145,7 @@ def shown_size(frame: VideoFrame, stream: VideoStream) -> tuple[int, int]:
 def _picture_stream(container: InputContainer, path: Path, n_threads: int) -> VideoStream:
     av = extra("av")
     for stream in container.streams.video:
-        if not stream.disposition & av.stream.Disposition.attached_pic:  # no cover of a song
+        if not stream.disposition & av.stream.Disposition.attached_pic:  # not a song's cover
             stream.thread_type = "AUTO"
             stream.codec_context.thread_count = n_threads
             return stream

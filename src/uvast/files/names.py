@@ -1,8 +1,8 @@
-"""Names of files and folders that several parts of uvast know."""
+"""Names of files and folders that several parts of uvast use."""
 
 GROUND_TRUTH = "groundTruth"
 """The folder of a dataset's label files."""
 MANIFEST = "segmentation.json"
-"""What `uvast segment` did, beside its predictions."""
+"""The record of what `uvast segment` did, beside its predictions."""
 RUN_FILE = "run.json"
-"""What a run was made from: a folder that has one is a run."""
+"""What a run was made from: a folder that has this file is a run."""

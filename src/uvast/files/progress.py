@@ -1,4 +1,4 @@
-"""How far a long command is, for another process: a small file that is replaced as it goes."""
+"""How far a long command has come, for another process: a small file, replaced as it goes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECONDS_BETWEEN = 0.3
 
 
 class ProgressFile:
-    """Tells the progress of one command.
+    """Reports the progress of one command.
 
     Args:
         path: the file.
@@ -28,14 +28,14 @@ class ProgressFile:
 
     @classmethod
     def wanted(cls) -> ProgressFile | None:
-        """The one that the environment asks for."""
+        """The one that the environment asks for, if any."""
         path = os.environ.get(VARIABLE)
         return cls(Path(path)) if path else None
 
     def tell(
         self, what: str, done: float, total: float | None, seconds_left: float | None = None
     ) -> None:
-        """Replaces the file, a few times a second at most and always when all is done."""
+        """Replaces the file, a few times a second at most, and always when all is done."""
         now = time.monotonic()
         if now - self._told_at < _SECONDS_BETWEEN and done != total:
             return

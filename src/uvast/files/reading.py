@@ -34,7 +34,7 @@ _SYSTEM_REMEDIES = {
 
 
 def is_present(path: Path) -> bool:
-    """Whether anything is at a path; a link that leads nowhere counts, so that it gets named."""
+    """Whether anything is at a path; a broken link counts, so that errors name it."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -96,9 +96,9 @@ def missing(path: Path, *, remedy: str = _CHECK) -> MissingFileError:
 def unreadable(
     path: Path, error: Exception, *, kind: str | None = None, remedy: str = _CHECK
 ) -> DataError:
-    """The error for a file that exists and cannot be read, or not as a file of some `kind`.
+    """The error for a file that exists but cannot be read, or not as a file of some `kind`.
 
-    `remedy` is for wrong content; what the system refuses has a remedy of its own.
+    `remedy` is for wrong content; errors of the system have their own.
     """
     number = error.errno if isinstance(error, OSError) else None
     if number in _SYSTEM_REMEDIES:

@@ -1,7 +1,7 @@
-"""Typed reading: what a JSON, TOML or CSV file holds passes through one record at the door.
+"""Typed reading: the content of a JSON, TOML or CSV file is checked against one record.
 
 A record is a dataclass or a pydantic model; its fields say what is allowed. The first value that
-does not fit is one sentence with the file, the field, the value and the remedy.
+does not fit is an error of one sentence, with the file, the field, the value and the remedy.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Record = TypeVar("Record")
 LARGEST_JSON = 64 * MEGABYTE
 LARGEST_TOML = MEGABYTE // 4
 MOST_DIGITS = 100
-"""Of a whole number in a file: far more than any setting needs, few enough to print."""
+"""Allowed in a whole number: far more than any setting needs, few enough to print."""
 
 RESTORE = "restore it or write it again"
 
@@ -54,8 +54,8 @@ def read_record(
     Args:
         path: the file.
         record: the type of the content: a dataclass, a pydantic model, `list[…]` of them.
-        largest: bytes of a JSON file; `LARGEST_JSON` if None.
-        error: the kind of the error if the content is wrong.
+        largest: most bytes of a JSON file; `LARGEST_JSON` if None.
+        error: the error to raise if the content is wrong.
         remedy: what to do about it.
     """
     if path.suffix == ".toml":
@@ -100,7 +100,7 @@ def read_json(
     error: type[UvastError] = CorruptFileError,
     remedy: str = RESTORE,
 ) -> Any:
-    """Plain JSON; a key twice in one object is an error, since one of them would be lost."""
+    """Plain JSON; a repeated key in one object is an error, since one value would be lost."""
     text = read_text(path, largest=LARGEST_JSON if largest is None else largest)
     return parse_json(text, path, error=error, remedy=remedy)
 
@@ -112,14 +112,14 @@ def parse_json(
     error: type[UvastError] = CorruptFileError,
     remedy: str = RESTORE,
 ) -> Any:
-    """As `read_json`, of text that is here already; errors name `where` it is from."""
+    """Like `read_json`, for text that was already read; errors say `where` it is from."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
             counts = Counter(key for key, _ in pairs)
             repeated = next(key for key, count in counts.items() if count > 1)
-            raise _FaultError(f"key {shown(repeated)} comes more than once")
+            raise _FaultError(f"key {shown(repeated)} appears more than once")
         return found
 
     try:
@@ -153,7 +153,7 @@ def read_toml(
     except RecursionError:
         what = "is TOML nested too deeply"
     except ValueError:  # Python's limit for the digits of an integer
-        what = "has a number of thousands of digits"
+        what = "has a number with thousands of digits"
     else:
         return value
     raise error(what, where=path, remedy=remedy)
@@ -168,7 +168,7 @@ def checked(
     error: type[UvastError] = CorruptFileError,
     remedy: str = RESTORE,
 ) -> Record:
-    """A plain value, as JSON has them, as a record. Text is no number, and true is not 1.
+    """A plain value, as in JSON, as a record. Text is not a number, and true is not 1.
 
     Errors call the value `name` and say `where` it is from; see `read_record` for the rest.
     """
@@ -181,7 +181,7 @@ def checked(
 def first_fault(fault: pydantic.ValidationError, name: str = "") -> str:
     """What is wrong with the first field that does not fit: `sampling_rate is 0, below 1`.
 
-    Fields are called by their path, below `name` if there is one.
+    Fields are named by their path, below `name` if there is one.
     """
     first = fault.errors(include_url=False)[0]
     kind, context = first["type"], first.get("ctx", {})
@@ -200,7 +200,7 @@ def first_fault(fault: pydantic.ValidationError, name: str = "") -> str:
 
 
 def shown(value: object) -> str:
-    """A value from outside as Python writes it, cut and safe to print."""
+    """A value from outside as Python writes it, shortened and safe to print."""
     return printable(_SHORT.repr(value))
 
 
@@ -233,7 +233,7 @@ class _FaultError(Exception):
 
 
 def adapter(record: type[Record]) -> pydantic.TypeAdapter[Record]:
-    """Made once a type: it takes longer than all checks."""
+    """The checker of a type, made once: making it takes longer than all checks."""
     if record not in _adapters:
         _adapters[record] = pydantic.TypeAdapter(record)
     return _adapters[record]
@@ -244,7 +244,7 @@ _adapters: dict[Any, pydantic.TypeAdapter[Any]] = {}
 
 def _whole_number(digits: str) -> int:
     if len(digits) > MOST_DIGITS:
-        raise _FaultError(f"has a number of {len(digits)} digits")
+        raise _FaultError(f"has a number with {len(digits)} digits")
     return int(digits)
 
 

@@ -1,4 +1,4 @@
-"""Writing: a file or folder is the old one or the whole new one, never a half."""
+"""Writing: a file or folder is the old one or the whole new one, never half of it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _OURS = re.compile(r"\.uvast\.[0-9a-f]{16}\.tmp")
 _SECONDS_TO_LOCK = 1.0
-"""A younger temporary may be one that its process has not locked yet."""
+"""A younger temporary file may not yet have been locked by its process."""
 
 _swept: set[Path] = set()
 _REMEDIES = {
@@ -40,7 +40,7 @@ _REMEDIES = {
 
 
 def check_absent(*paths: Path) -> None:
-    """Refuses to replace what exists; worth asking before long work, too."""
+    """Raises if one of the paths exists; worth calling before long work, too."""
     taken = next((path for path in paths if is_present(path)), None)
     if taken is not None:
         raise OutputError("exists already", where=taken, remedy="pass --overwrite to replace it")
@@ -48,9 +48,9 @@ def check_absent(*paths: Path) -> None:
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place if the block ends well.
+    """A temporary path beside `path` that replaces it if the block succeeds.
 
-    A reader sees the old file or the whole new one, never a half; a failure leaves the old one.
+    A reader sees the old file or the whole new one, never half of it; a failure leaves the old one.
     """
     with _temporary(path, path.parent, Path.touch) as temporary:
         yield temporary
@@ -60,14 +60,14 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 
 def temporary_folder(parent: Path) -> AbstractContextManager[Path]:
-    """An empty folder inside `parent` to prepare files in; it goes when the block ends."""
+    """An empty folder inside `parent` to prepare files in; removed when the block ends."""
     return _temporary(parent, parent, Path.mkdir)
 
 
 def swap(new: Path, old: Path) -> None:
-    """Puts `new` in the place of `old` and the other way round, in one step where possible.
+    """Swaps `new` and `old`, in one step where possible.
 
-    Elsewhere there is a moment with neither; `recover` puts the old one back after a crash.
+    Elsewhere `old` is missing for a moment; `recover` puts it back after a crash.
     """
     if not is_present(old):
         new.rename(old)
@@ -79,7 +79,7 @@ def swap(new: Path, old: Path) -> None:
 
 
 def recover(path: Path) -> None:
-    """Puts back what a `swap` had moved aside when its process was killed, or clears it away."""
+    """Puts back what a killed `swap` had moved aside, or removes it if `path` exists."""
     aside = _aside(path)
     if is_present(path):
         _remove(aside)
@@ -119,9 +119,9 @@ def _temporary(target: Path, parent: Path, make: Callable[[Path], None]) -> Iter
     """Makes a temporary file or folder in `parent`; errors name the `target`.
 
     It is locked while in use. The system drops the lock when the process dies, however it dies:
-    the next process that writes into the folder sees that and clears up.
+    the next process that writes into the folder sees that and cleans up.
     """
-    # not named after the target, whose name may be as long as names can be
+    # not named after the target, whose name may already be as long as allowed
     temporary = parent / f".uvast.{secrets.token_hex(8)}.tmp"
     try:
         parent.mkdir(parents=True, exist_ok=True)
@@ -132,16 +132,16 @@ def _temporary(target: Path, parent: Path, make: Callable[[Path], None]) -> Iter
     except OSError as error:
         raise unwritable(target, error) from error
     finally:
-        with suppress(OSError):  # the first error tells more
+        with suppress(OSError):  # the first error says more
             _remove(temporary)
 
 
 def _sweep(folder: Path) -> None:
-    """Removes what killed processes left; once a folder and process, since folders may be large."""
+    """Removes what killed processes left; once per folder and process, as folders may be large."""
     if folder in _swept:
         return
     _swept.add(folder)
-    with suppress(OSError):  # others sweep, too, and a folder may be written and not listed
+    with suppress(OSError):  # others sweep, too, and a folder may be writable but not readable
         for path in folder.iterdir():
             is_ours = _OURS.fullmatch(path.name) is not None
             if is_ours and time.time() - path.stat().st_mtime > _SECONDS_TO_LOCK:
@@ -152,7 +152,7 @@ def _sweep(folder: Path) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[bool]:
-    """Holds the lock of a temporary; False if it is taken, or the place knows no locks."""
+    """Locks a temporary file; False if it is taken, or the file system has no locks."""
     if sys.platform == "win32":  # an open file could not be renamed
         yield False
         return

@@ -1,6 +1,6 @@
 """A user's project: videos, features, labels and runs in one folder, which is also a dataset.
 
-PROJECT/videos.json            the videos, linked by their paths; makes a folder a project
+PROJECT/videos.json            the videos, linked by path; makes a folder a project
 PROJECT/annotations/NAME.json  what people said, in seconds: the only source of labels
 PROJECT/features/NAME.npy      with NAME.json, which has the time of every frame
 PROJECT/groundTruth …          derived from the annotations at the features' frames

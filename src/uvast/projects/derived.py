@@ -1,4 +1,4 @@
-"""Files that are made from others: written where they differ, and never over somebody's work."""
+"""Files made from others: written only where they differ, and never over somebody's work."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class _Derived:
 
 
 def write_derived(folder: Path, files: Mapping[str, str], stale: Iterable[str]) -> None:
-    """Writes derived files, and removes those that are derived no longer.
+    """Writes derived files, and removes those that are no longer derived.
 
-    `derived.json` keeps digests of what was written: a file that is not among them is somebody's
-    own, or was changed by hand, and is an error before anything happens.
+    `derived.json` keeps digests of what was written. A file that is not among them is somebody's
+    own, or was changed by hand, and raises an error before anything is written.
 
     Args:
         folder: of all files.
         files: text by path below the folder.
-        stale: paths that were derived earlier and may be there.
+        stale: paths that may hold files derived earlier.
     """
     record = folder / RECORD_FILE
     known: frozenset[str] = frozenset()
@@ -53,7 +53,7 @@ def write_derived(folder: Path, files: Mapping[str, str], stale: Iterable[str]) 
                 raise foreign(path)
     if there == new:
         return
-    # before the files: a kill leaves none that is not known
+    # before the files: a killed process leaves no unknown ones
     digests = sorted({*there.values(), *new.values()})
     write_json(record, {"format": "uvast derived files", "version": 1, "digests": digests})
     for name in there.keys() - files.keys():
@@ -64,7 +64,7 @@ def write_derived(folder: Path, files: Mapping[str, str], stale: Iterable[str]) 
 
 
 def foreign(path: Path) -> OutputError:
-    """For a file in the place of a derived one."""
+    """The error for a foreign file in the place of a derived one."""
     return OutputError(
         "was not written by uvast, or was changed by hand",
         where=path,

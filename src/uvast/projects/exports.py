@@ -1,4 +1,4 @@
-"""The annotations of a project, as annotation files of other tools shall have them."""
+"""A project's annotations, ready to be written for other tools."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def exported(project: Project, kind: Format) -> tuple[VideoAnnotations, ...]:
 
 
 def as_exported(record: VideoAnnotations, video: ProjectVideo, kind: Format) -> VideoAnnotations:
-    """The annotations of a video, by the name of its file.
+    """A video's annotations, under the name of its file.
 
-    Rate and length are those of the video, for formats that have a place for them.
+    Rate and length are the video's, for formats that can hold them.
     """
     rate = video.frames_per_second if "frame_rate" in kind.holds else None
     length = (video.seconds or None) if "duration" in kind.holds else None
@@ -49,18 +49,18 @@ def as_exported(record: VideoAnnotations, video: ProjectVideo, kind: Format) -> 
 def exported_times(
     project: Project, rate: Fraction | None = None
 ) -> Callable[[str], FrameTimes | None]:
-    """The frame times of a video by the name it is exported under."""
+    """A function from the name a video is exported under to its frame times."""
     times_of = times_by_name(project, rate)
     names = exported_names(project)
     return lambda name: times_of(names[name])
 
 
 def exported_names(project: Project) -> dict[str, str]:
-    """The name that a video is exported under, and the path of its file, to its name here."""
+    """Each video's exported name, and the path of its file, to its name in the project."""
     paths = {str(video.path): video.name for video in project.videos if video.is_video}
     return paths | {_file_name(video): video.name for video in project.videos}
 
 
 def _file_name(video: ProjectVideo) -> str:
-    """As other tools know it, and as an import finds it again."""
+    """The name other tools use, which an import recognises again."""
     return f"{video.name}{video.path.suffix}" if video.is_video else video.name

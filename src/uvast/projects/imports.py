@@ -1,12 +1,12 @@
-"""Imported labels: all of them or none, and every import can be undone.
+"""Importing labels: all of them or none; every import can be undone.
 
 PROJECT/imports/N/import.json       when, from which files, into which videos
-PROJECT/imports/N/before/NAME.json  what a video had before; absent if nothing
-PROJECT/imports/N/after/NAME.json   what it had afterwards
+PROJECT/imports/N/before/NAME.json  a video's annotations before; absent if it had none
+PROJECT/imports/N/after/NAME.json   its annotations afterwards
 
-All annotations change in one step: the folder is made anew beside the old one, and the two swap
-places. The record is there before that: one that never took effect, because its process was
-killed, is known by annotations that are still those from before.
+All annotations change in one step: a new folder is made beside the old one, and the two swap
+places. The record is written before that; if the process was killed and the import never took
+effect, the annotations are still those from before.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ if TYPE_CHECKING:
 ANNOTATIONS, IMPORTS = "annotations", "imports"
 _RECORD = "import.json"
 _State = tuple[int, int, int]
-"""Number, time and size of a file; whoever replaces it changes the first."""
+"""A file's inode number, time and size; replacing the file changes the first."""
 
 Existing = Literal["refuse", "add", "replace"]
-"""What happens to videos that have annotations already."""
+"""What happens to videos that already have annotations."""
 
 _Text = Annotated[str, Field(min_length=1, max_length=10_000)]
 
@@ -62,11 +62,11 @@ class ImportRecord:
     """One import.
 
     Args:
-        format: the mark of such files.
+        format: marks the file as an import record.
         version: of the format.
         when: date and time in UTC.
-        files: that were read.
-        videos: whose annotations changed.
+        files: the files that were read.
+        videos: the videos whose annotations changed.
     """
 
     format: Literal["uvast import"]
@@ -82,7 +82,7 @@ class Imported:
 
     Args:
         number: of the import, from 1.
-        videos: the annotations that these videos have now.
+        videos: the new annotations of the videos that changed.
         notes: what was changed on the way, one sentence each.
     """
 
@@ -101,10 +101,10 @@ def import_labels(
     """Puts annotations into a project, all or none.
 
     Args:
-        project: where to.
-        incoming: one record a video.
-        existing: what happens to videos that have annotations: an error, both are kept, or the
-            new ones take their place.
+        project: where they go.
+        incoming: one record per video.
+        existing: what happens to videos that already have annotations: an error, both are kept,
+            or the new ones replace them.
         overlaps: which of several intervals counts.
     """
     with _locked(project):
@@ -124,11 +124,11 @@ def import_labels(
 
 
 def undo_import(project: Project, *, drop_changes: bool = False) -> tuple[int, ImportRecord]:
-    """Takes the last import back; again, the one before it.
+    """Undoes the last import; called again, the one before it.
 
     Args:
-        project: where from.
-        drop_changes: also if annotations of its videos were changed since, which are lost then.
+        project: whose import.
+        drop_changes: undo even if the annotations have changed since; those changes are lost.
 
     Returns:
         its number and record.
@@ -162,7 +162,7 @@ def joined(
     existing: Existing,
     where: str | Path,
 ) -> VideoAnnotations:
-    """The annotations that a video shall have; `where` is what an error names."""
+    """The annotations a video gets; errors name `where`."""
     if before is None or not before.events or existing == "replace":
         both = new
     elif existing == "add":
@@ -173,17 +173,17 @@ def joined(
             where=where,
             remedy="keep both with --add, or put the new ones in their place with --replace",
         )
-    return replace(both, events=tuple(dict.fromkeys(both.events)))  # nothing twice
+    return replace(both, events=tuple(dict.fromkeys(both.events)))  # without duplicates
 
 
 def _wanted(project: Project, video: VideoAnnotations, existing: Existing) -> VideoAnnotations:
-    # what is replaced need not be readable
+    # annotations that are replaced need not be readable
     before = None if existing == "replace" else project.annotations(video.video)
     return joined(before, video, existing, project.path)
 
 
 def _remember(project: Project, record: ImportRecord, new: Mapping[str, bytes]) -> int:
-    """Keeps what was there and what will be; whole or not at all."""
+    """Keeps the old and the new annotations, all or none, and returns the import's number."""
     imports = project.path / IMPORTS
     number = max(_numbers(project), default=0) + 1
     with temporary_folder(imports) as folder:
@@ -199,15 +199,15 @@ def _remember(project: Project, record: ImportRecord, new: Mapping[str, bytes]) 
 
 
 def _replace(project: Project, new: Mapping[str, bytes | None]) -> None:
-    """Puts annotations of several videos in place in one step; None takes them away.
+    """Replaces the annotations of several videos in one step; None removes them.
 
-    Another process may write at any time: what it did before the folders swapped goes along, unless
-    it has written the same file again since.
+    Another process may write at any time: what it wrote before the folders swapped is carried over,
+    unless it has written the same file again since.
     """
     place = project.path / ANNOTATIONS
     with temporary_folder(project.path) as folder:
         made = folder / ANNOTATIONS
-        before = _states(place)  # before copying, so that no change is taken for none
+        before = _states(place)  # before copying, so that no change is missed
         if place.is_dir():
             ours = shutil.ignore_patterns(".uvast.*.tmp")
             shutil.copytree(place, made, ignore=ours, copy_function=_copy)
@@ -233,16 +233,16 @@ def _replace(project: Project, new: Mapping[str, bytes | None]) -> None:
 
 
 def _copy(source: str, target: str) -> None:
-    """A copy of a file, unless it has gone since it was listed."""
+    """Copies a file, unless it has gone since it was listed."""
     try:
         shutil.copy2(source, target)
     except FileNotFoundError:
-        if is_present(Path(source)):  # a link that leads nowhere, which must not get lost
+        if is_present(Path(source)):  # a broken link, which must not get lost
             raise
 
 
 def _states(folder: Path) -> dict[str, _State]:
-    """The annotation files of a folder, and how to tell whether they change."""
+    """The annotation files of a folder, with their states to detect changes."""
     paths = [path for path in folder.iterdir() if path.suffix == ".json"] if folder.is_dir() else []
     return {path.name: state for path in paths if (state := _state(path)) is not None}
 
@@ -256,7 +256,7 @@ def _state(path: Path) -> _State | None:
 
 
 def _numbers(project: Project) -> list[int]:
-    """Of the imports, in order; the last one is taken away if it never took effect."""
+    """The numbers of the imports, in order; removes the last one if it never took effect."""
     imports = project.path / IMPORTS
     names = [one.name for one in imports.iterdir()] if imports.is_dir() else []
     numbers = sorted(int(name) for name in names if name.isascii() and name.isdecimal())
@@ -281,7 +281,9 @@ def _read(folder: Path) -> ImportRecord:
     record = read_record(folder / _RECORD, ImportRecord, remedy=remedy)
     known = {path.stem for path in (folder / "after").glob("*.json")}
     if known != set(record.videos):
-        raise LabelError("does not fit the files beside it", where=folder / _RECORD, remedy=remedy)
+        raise LabelError(
+            "does not match the files beside it", where=folder / _RECORD, remedy=remedy
+        )
     return record
 
 
@@ -303,7 +305,7 @@ def _content(project: Project, video: VideoAnnotations) -> bytes:
 
 @contextmanager
 def _locked(project: Project) -> Iterator[None]:
-    """One import at a time; a swap that was killed half-way is put right first."""
+    """Allows one import at a time; first repairs a swap that was killed halfway."""
     try:
         with FileLock(project.path / ".imports.lock"):
             recover(project.path / ANNOTATIONS)

@@ -1,4 +1,4 @@
-"""Annotation files to the records of a project's videos: matched by name, after the rules."""
+"""Annotation files to records of a project's videos: matched by name, with the rules applied."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from uvast.projects.project import Project
 
 _ANY_RATE = ConstantRate(Fraction(25))
-"""For the frames of videos that are left out."""
+"""Stands in for the frame times of videos that are left out."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ class HowToRead:
     """How annotation files are read.
 
     Args:
-        kind: their format; None to go by the content.
-        rate: frames a second, where files count frames; None counts the frames of the videos.
-        videos: name in the files to video, for what cannot be guessed; empty to leave it out.
-        rules: which events, and what they are called. Overlaps are for `import_labels`.
-        gaps: whether somebody looked at what lies between intervals.
-        background: what the files call the background; None if as the project.
+        kind: their format; None to recognise it by the content.
+        rate: frames a second, where files count frames; None uses the videos' own frames.
+        videos: name in the files to video, for what cannot be guessed; an empty one leaves it out.
+        rules: which events are kept, and their names. `import_labels` handles overlaps.
+        gaps: whether the time between intervals counts as observed background or as unknown.
+        background: what the files call the background; None for the project's name.
     """
 
     kind: Format | None = None
@@ -58,11 +58,11 @@ class HowToRead:
 
 @dataclass(frozen=True)
 class Incoming:
-    """What annotation files say of a project's videos.
+    """What annotation files say about a project's videos.
 
     Args:
-        videos: one record a video that has events, by its name in the project.
-        files: that were read.
+        videos: one record per video with events, under its name in the project.
+        files: the files that were read.
         notes: what was left out or changed, one sentence each.
     """
 
@@ -74,8 +74,8 @@ class Incoming:
 def read_incoming(project: Project, sources: Sequence[Path], how: HowToRead) -> Incoming:
     """Reads files and folders of annotations for a project; writes nothing.
 
-    A name in a file stands for a video by the table, by its folder, exactly, or without the suffix
-    of a file; a name that stands for none is an error with the nearest ones.
+    A name in a file matches a video by the table, by its folder, exactly, or without a file suffix;
+    for a name that matches none, the error lists the nearest ones.
     """
     files = tuple(dict.fromkeys(file for source in sources for file in find_sources(source)))
     times_of = times_by_name(project, how.rate)
@@ -83,7 +83,7 @@ def read_incoming(project: Project, sources: Sequence[Path], how: HowToRead) -> 
     found: list[VideoAnnotations] = []
     notes: list[str] = []
     for file in files:
-        paths: dict[str, str] = {}  # the reader fills it in, and asks for frames meanwhile
+        paths: dict[str, str] = {}  # filled in by the reader, which asks for frames meanwhile
 
         def frames(
             name: str, paths: dict[str, str] = paths, place: str = str(file)
@@ -101,9 +101,9 @@ def read_incoming(project: Project, sources: Sequence[Path], how: HowToRead) -> 
         for record in reading.videos:
             name = records[record.video]
             if name is not None:
-                # rate and length are the video's own, whatever the file says
+                # rate and length come from the video, whatever the file says
                 found.append(replace(record, video=name, frame_rate=None, duration=None))
-    notes += [f"the table of names has {name!r}, which no file has" for name in names.unused]
+    notes += [f"the table of names lists {name!r}, which is in no file" for name in names.unused]
     notes += names.at_several_paths
     if names.n_left_out:
         notes.append(f"{names.n_left_out} videos are left out: the table names no video for them")
@@ -133,16 +133,16 @@ def _only_intervals(video: VideoAnnotations) -> VideoAnnotations:
 
 
 def _too_late(project: Project, videos: Sequence[VideoAnnotations]) -> list[str]:
-    """Often the sign of a wrong frame rate or a wrong video."""
+    """Notes on annotations after a video's end, often a sign of a wrong frame rate or video."""
     notes = []
     for video in videos:
         end = project.video(video.video).seconds
-        if not end:  # nobody knows
+        if not end:  # unknown
             continue
         n_late = sum(event.start > end for event in video.events)
         if n_late:
             notes.append(f"{video.video}: {n_late} annotations start after its end ({end:g} s)")
-        # labels often go a little further: tools count differently
+        # labels often run a little over: tools count differently
         n_over = sum(event.start <= end and event.stop > 1.02 * end + 1 for event in video.events)
         if n_over:
             notes.append(f"{video.video}: {n_over} annotations go on after its end ({end:g} s)")
@@ -154,11 +154,11 @@ def _background(project: Project) -> str:
 
 
 class _Names:
-    """Which video a name in a file stands for; each is looked for once.
+    """Which video a name in a file means; each is looked up once.
 
     Args:
         project: whose videos.
-        table: name in the files to video, empty to leave it out.
+        table: name in the files to video; an empty one leaves it out.
     """
 
     def __init__(self, project: Project, table: Mapping[str, str]) -> None:
@@ -168,14 +168,14 @@ class _Names:
         self._found: dict[tuple[str, str], str | None] = {}
 
     def video(self, name: str, paths: Mapping[str, str], place: str) -> str | None:
-        """None if the table leaves it out; `paths` and `place` are those of its `Source`."""
+        """The video, or None if the table leaves it out; `paths` and `place` are its `Source`'s."""
         key = name, paths.get(name, name)
         if key not in self._found:
             self._found[key] = self._match(name, paths, place)
         return self._found[key]
 
     def check_apart(self, found: Mapping[str, str | None], source: Source) -> None:
-        """Refuses two videos of a file as one, unless the table says so."""
+        """Refuses to read two videos of a file as one, unless the table says so."""
         taken: dict[tuple[str, str], str] = {}
         for name, video in found.items():
             if video is None or not self._table.keys().isdisjoint((name, source.paths.get(name))):
@@ -197,7 +197,7 @@ class _Names:
 
     @property
     def at_several_paths(self) -> tuple[str, ...]:
-        """Notes on videos that are at other places in other files."""
+        """Notes on videos that have different paths in different files."""
         items = self._found.items()
         return several_paths((v, path) for (name, path), v in items if v and path != name)
 

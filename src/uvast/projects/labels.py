@@ -31,14 +31,14 @@ MAPPING, TIMESTAMPS = "mapping.txt", "timestamps.json"
 
 @dataclass(frozen=True)
 class VideoLabels:
-    """What training can know of one video.
+    """What training can know about one video.
 
     Args:
         name: of the video.
         labels: class names, `unlabelled` where nobody has looked, each with its number of frames;
             None if there are only clicks.
         timestamps: the clicks, or the middles of labelled segments.
-        stretches: of frames `[start, end)` that somebody has looked at; None is the whole video.
+        stretches: frames `[start, end)` that somebody has looked at; None for the whole video.
         notes: what could not be used, one sentence each.
     """
 
@@ -50,10 +50,10 @@ class VideoLabels:
 
 
 def label_video(video: VideoAnnotations, times: FrameTimes, background: str) -> VideoLabels:
-    """The labels of one video; of annotations that contradict each other an error.
+    """Labels one video; annotations that contradict each other are an error.
 
-    Any interval makes a video fully labelled: what is observed and lies between intervals is
-    `background`. Without intervals its points are timestamps.
+    Any interval makes a video fully labelled: observed frames between intervals are `background`.
+    Without intervals, its points are timestamps.
     """
     if UNLABELLED_WORD in video.labels:
         raise LabelError(
@@ -70,9 +70,9 @@ def derived_files(
     """The content of a dataset's label files, by their paths in it.
 
     Args:
-        videos: what training can know of each.
-        background: the class that stands first.
-        named: classes that `dataset.toml` calls background; they exist also if nobody has used
+        videos: what training can know about each.
+        background: the class that comes first.
+        named: classes that `dataset.toml` calls background; they exist even if nobody has used
             them yet.
     """
     files = {
@@ -92,7 +92,7 @@ def derived_files(
 
 
 def _classes(videos: Sequence[VideoLabels], background: str, named: Sequence[str]) -> list[str]:
-    """Those that occur and those that are named, sorted, background first."""
+    """The classes that occur or are named, sorted, background first."""
     found = {one.label for video in videos for one in video.timestamps if one.label is not None}
     return sorted(found | set(named), key=lambda name: (name != background, name))
 
@@ -104,7 +104,7 @@ def _full(video: VideoAnnotations, times: FrameTimes, background: str) -> VideoL
     known = [run for run in runs if run.action != UNLABELLED]
     if not known:
         raise LabelError("none of its frames has been looked at", where=video.video)
-    names = (*found.names, UNLABELLED_WORD)  # the place of UNLABELLED, -1, is the last
+    names = (*found.names, UNLABELLED_WORD)  # UNLABELLED is -1, the last place
     return VideoLabels(
         video.video,
         tuple((names[run.action], run.end - run.start) for run in runs),
@@ -118,7 +118,7 @@ def _full(video: VideoAnnotations, times: FrameTimes, background: str) -> VideoL
 
 
 def _unused_clicks(video: VideoAnnotations, times: FrameTimes, found: FrameLabels) -> Iterator[str]:
-    """Notes on clicks beside segments; one inside a segment of its label says nothing new."""
+    """Notes on clicks in a video with segments; those in a segment of their label add nothing."""
     alone = set(point_labels(video))
     frames = np.minimum(times.frames_at([e.start for e in video.points]), len(found.labels) - 1)
     shown = [found.names[label] if label >= 0 else None for label in found.labels[frames].tolist()]
@@ -151,7 +151,7 @@ def _clicked(video: VideoAnnotations, times: FrameTimes, background: str) -> Vid
         where = "after its end or outside of what was observed"
         notes.append(f"{video.video}: {_clicks(n_lost)} left out, {where}")
     if not kept:
-        raise LabelError("none of its clicks lies inside of it", where=video.video)
+        raise LabelError("none of its clicks lies within the video", where=video.video)
     stretches = None
     if not looked_at.all():
         runs = Segmentation.from_labels(looked_at.astype(np.int64)).segments

@@ -1,4 +1,4 @@
-"""Files to the videos of a project: which are new, which have moved, and what they are called."""
+"""Files to a project's videos: which are new, which have moved, and their names."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Linked:
     Args:
         videos: all of them.
         added: the names that are new.
-        errors: for files that cannot be added.
+        errors: one for each file that cannot be added.
     """
 
     videos: tuple[ProjectVideo, ...]
@@ -40,7 +40,7 @@ class Linked:
 def found_files(source: Path, project: Path) -> list[Path]:
     """A file; or the videos in a folder and its subfolders, or its tables if it has no videos.
 
-    Hidden files are left out, and so is the project itself if it lies inside.
+    Hidden files are left out, and so is the project itself if it is inside.
     """
     if not source.exists():
         raise missing(source)
@@ -68,7 +68,7 @@ def found_files(source: Path, project: Path) -> list[Path]:
 def read_sources(
     sources: Sequence[Path], project: Path, on_progress: OnProgress | None = None
 ) -> tuple[list[ProjectVideo], list[UvastError]]:
-    """Reads each file once; videos go by their stems for now. What is wrong comes second."""
+    """Reads each file once; returns videos, named by their stems for now, and errors."""
     paths: dict[Path, None] = {}
     found: list[ProjectVideo] = []
     errors: list[UvastError] = []
@@ -93,9 +93,9 @@ def read_sources(
 
 
 def unique_names(paths: Sequence[Path], taken: Collection[str]) -> list[str]:
-    """A name for each path that no other has, also without regard to upper and lower case.
+    """A unique name for each path, even ignoring case.
 
-    Stems; of those that are alike, with their folders in front: `a_clip`, `b_clip`.
+    The stem; where stems are alike, with the folder in front: `a_clip`, `b_clip`.
     """
     names: list[str] = []
     used = {name.casefold() for name in taken}
@@ -119,18 +119,18 @@ def unique_names(paths: Sequence[Path], taken: Collection[str]) -> list[str]:
 def link(before: Sequence[ProjectVideo], found: Sequence[ProjectVideo], features: Path) -> Linked:
     """Adds files to the videos of a project.
 
-    A file is known by its content: one whose link is broken gets the new path. A video whose name
-    has features but no video yet is the video of these; other features stand for themselves.
+    A file is known by its content: if its link is broken, it gets the new path. A video whose name
+    matches features without a video belongs to them; other features stand for themselves.
 
     Args:
         before: the videos so far.
-        found: files, by their stems.
+        found: files, named by their stems.
         features: the project's folder of feature files.
     """
     videos = {video.name: video for video in before}
     by_content = {_content(video): video.name for video in before}
     by_path = {video.path: video.name for video in before}
-    new: dict[tuple[int, str], ProjectVideo] = {}  # of two copies the first
+    new: dict[tuple[int, str], ProjectVideo] = {}  # the first of two copies
     errors: list[UvastError] = []
     for video in found:
         known = by_content.get(_content(video))
@@ -164,7 +164,7 @@ def _bare(path: Path) -> ProjectVideo:
 
 
 def _checked(path: Path, values: Mapping[str, object]) -> ProjectVideo:
-    """What can be written to videos.json and read again; a container may tell nonsense."""
+    """A video that videos.json can store and read back; a container's header may be nonsense."""
     if str(path).encode(errors="ignore").decode() != str(path):
         what = "has a path that is not UTF-8 text"
         raise CorruptFileError(what, where=path, remedy="rename the file or its folder")

@@ -1,4 +1,4 @@
-"""The label files and settings of a project's dataset, from annotations and features."""
+"""Makes the label files and settings of a project's dataset from annotations and features."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def materialise(project: Project) -> tuple[str, ...]:
 
 @contextmanager
 def _locked(project: Project) -> Iterator[None]:
-    """One at a time: two at once would take each other's files for somebody's own."""
+    """One at a time: two at once would mistake each other's files for somebody's own."""
     with ExitStack() as stack:
-        with suppress(OSError):  # nobody can write to the disk, and all may be up to date
+        with suppress(OSError):  # a read-only disk is fine if all is up to date
             stack.enter_context(FileLock(project.path / ".labels.lock"))
         yield
 
@@ -84,6 +84,6 @@ def _notes(labelled: Sequence[VideoLabels], bare: Sequence[str]) -> Iterator[str
     if full and clicked:
         yield f"with clicks only, and left out of training with full labels: {some(clicked)}"
         yield (
-            "for training with --supervision timestamps, the middle of each segment stands for a "
-            f"click: {some(full)}"
+            "for training with --supervision timestamps, the middle of each segment is used as "
+            f"a click: {some(full)}"
         )

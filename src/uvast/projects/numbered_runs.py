@@ -1,4 +1,4 @@
-"""`PROJECT/runs/1`, `2` and so on."""
+"""A project's run folders: `PROJECT/runs/1`, `2` and so on."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def next_run(project: Path) -> Path:
     """Makes an empty folder for a new run.
 
-    Every call has a folder for itself, also of several processes at once; folders of runs that
-    were killed at their first moment are passed over.
+    Every call gets its own folder, even in several processes at once; folders of runs that were
+    killed right at the start are skipped.
     """
     runs = project / "runs"
     try:
@@ -33,7 +33,7 @@ def next_run(project: Path) -> Path:
 
 
 def newest_run(project: Path) -> Path:
-    """The newest run that is finished."""
+    """The newest finished run."""
     folder = project / "runs"
     runs = [folder / str(number) for number in sorted(_numbers(folder), reverse=True)]
     for run in runs:

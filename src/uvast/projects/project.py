@@ -67,7 +67,7 @@ class Project:
 
     @classmethod
     def open(cls, path: str | Path) -> Project:
-        """An existing project."""
+        """Opens an existing project."""
         project = cls(Path(path))
         if not is_project(project.path):
             raise missing(
@@ -81,12 +81,12 @@ class Project:
     def create(
         cls, path: str | Path, sources: Sequence[Path], on_progress: OnProgress | None = None
     ) -> tuple[Project, tuple[UvastError, ...]]:
-        """A new project of videos; features that lie in its folder already count as videos.
+        """Makes a new project of videos; features already in its folder count as videos.
 
         Args:
-            path: a folder that is no project yet; it may exist.
+            path: a folder that is not a project yet; it may exist.
             sources: video files or tables of poses, and folders of them.
-            on_progress: told how many files are read, and of how many.
+            on_progress: called with the number of files read, and the total.
 
         Returns:
             The project, and an error for each video that cannot be read. If that is all of them,
@@ -94,7 +94,7 @@ class Project:
         """
         project = cls(Path(path))
         if is_project(project.path):
-            raise OutputError("is a project already", where=project.path, remedy="open it")
+            raise OutputError("is already a project", where=project.path, remedy="open it")
         for name in (GROUND_TRUTH, MAPPING, TIMESTAMPS, LABELLED_FILE):
             if is_present(project.path / name):
                 raise foreign(project.path / name)
@@ -109,11 +109,11 @@ class Project:
     def add_videos(
         self, sources: Sequence[Path], on_progress: OnProgress | None = None
     ) -> tuple[tuple[str, ...], tuple[UvastError, ...]]:
-        """Adds the videos that are new, by their content; one that has moved is linked again.
+        """Adds the videos whose content is new; one that has moved is linked again.
 
         Args:
             sources: as in `create`.
-            on_progress: told how many files are read, and of how many.
+            on_progress: called with the number of files read, and the total.
 
         Returns:
             The names added, and an error for each video that cannot be read.
@@ -137,7 +137,7 @@ class Project:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all videos."""
+        """The names of all videos."""
         return tuple(video.name for video in self.videos)
 
     def video(self, name: str) -> ProjectVideo:
@@ -168,13 +168,13 @@ class Project:
         return self.path / "features" / f"{name}.npy"
 
     def card(self, name: str) -> FeatureCard | None:
-        """Where a video's features come from; None before extraction, and for other tools'."""
+        """Where a video's features come from; None before extraction, and for another tool's."""
         features = self.features_path(name)
         path = card_path(features)
         return read_card(path) if features.is_file() and is_present(path) else None
 
     def annotations(self, name: str) -> VideoAnnotations | None:
-        """What people said of a video; None if nothing yet."""
+        """What people said about a video; None if nothing yet."""
         path = self._annotations_path(name)
         if not is_present(path):
             return None
@@ -188,12 +188,12 @@ class Project:
         return replace(videos[0], video=name)
 
     def write_annotations(self, annotations: VideoAnnotations) -> None:
-        """Replaces what is known of one video, atomically."""
+        """Replaces one video's annotations, atomically."""
         path = self._annotations_path(annotations.video)
         write_bytes(path, native.write((annotations,), Target(str(path))).content)
 
     def remove_annotations(self, name: str) -> None:
-        """Forgets what people said of a video."""
+        """Removes what people said about a video."""
         path = self._annotations_path(name)
         try:
             path.unlink(missing_ok=True)
@@ -201,9 +201,9 @@ class Project:
             raise unwritable(path, error) from error
 
     def frame_times(self, name: str) -> FrameTimes | None:
-        """When the frames of a video's features are; None before extraction.
+        """The times of a video's feature frames; None before extraction.
 
-        Features without times, such as those of another tool, have the rate of `dataset.toml`;
+        Features without times, such as those of another tool, use the rate in `dataset.toml`;
         None without one.
         """
         self.video(name)
@@ -232,18 +232,18 @@ class Project:
         atomically and only if it differs.
 
         Returns:
-            A note for whatever stays out, and why.
+            A note for everything left out, and why.
         """
         return materialise(self)
 
     @property
     def has_labels(self) -> bool:
-        """Whether there is anything to learn from, as it was last materialised."""
+        """Whether there was anything to learn from when last materialised."""
         return (self.path / MAPPING).is_file()
 
     @property
     def has_only_clicks(self) -> bool:
-        """Whether no video has segments, as it was last materialised."""
+        """Whether no labelled video had segments when last materialised."""
         return self.has_labels and not any((self.path / GROUND_TRUTH).glob("*.txt"))
 
     def next_run(self) -> Path:
@@ -251,7 +251,7 @@ class Project:
         return next_run(self.path)
 
     def newest_run(self) -> Path:
-        """The newest run that is finished."""
+        """The newest finished run."""
         return newest_run(self.path)
 
     def _annotations_path(self, name: str) -> Path:
@@ -277,7 +277,7 @@ class Project:
         return linked
 
     def _follow(self, before: Sequence[ProjectVideo]) -> None:
-        """The features of videos that have moved know the new place: pictures come from there."""
+        """Points the features of moved videos to the new place: pictures are read from there."""
         old = {video.name: video.path for video in before}
         for video in self.videos:
             if video.name in old and video.path != old[video.name]:

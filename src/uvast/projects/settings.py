@@ -1,4 +1,4 @@
-"""`dataset.toml` of a project: what its features tell, beside the user's own settings."""
+"""A project's `dataset.toml`: what its features say, beside the user's own settings."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from uvast.features.card import FeatureCard
 
 _EVEN = 1e-3
-"""Steps between frames that differ by less, in seconds, are those of one rate."""
+"""Seconds by which steps between frames may differ and still count as one rate."""
 
 
 def write_settings(project: Path, cards: Sequence[FeatureCard]) -> None:
-    """Sets rate and axis of a project's features, line by line: all other lines stay.
+    """Sets the rate and axis of a project's features, line by line: all other lines stay.
 
-    A comment behind a value that changes goes with it: it was about the old one. Features of no
-    fixed rate, or of several, leave the rate as it is.
+    A comment after a value that changes is removed: it was about the old one. Features without a
+    fixed rate, or with several, leave the rate as it is.
     """
     spec = read_spec(project)
     rates = {_rate(card) for card in cards}
@@ -47,7 +47,7 @@ def write_settings(project: Path, cards: Sequence[FeatureCard]) -> None:
 
 
 def write_background(project: Path, names: Sequence[str]) -> None:
-    """Sets which classes are background, the first one where nothing happens; other lines stay."""
+    """Sets the background classes, first the one for gaps; other lines stay."""
     spec = read_spec(project)
     if spec.background == tuple(names):
         return
@@ -65,7 +65,7 @@ def write_background(project: Path, names: Sequence[str]) -> None:
 
 
 def _with_settings(project: Path, wanted: Mapping[str, str]) -> str:
-    """The text of `dataset.toml` with other lines for some settings."""
+    """The text of `dataset.toml` with new lines for some settings."""
     path = project / SPEC_FILE
     text = read_text(path) if is_present(path) else ""
     for name, value in wanted.items():
@@ -78,7 +78,7 @@ def _with_settings(project: Path, wanted: Mapping[str, str]) -> str:
 
 
 def _rate(card: FeatureCard) -> float | None:
-    """Frames a second, of features of every source frame if these are evenly spaced."""
+    """Frames a second; for features of every source frame, only if they are evenly spaced."""
     if card.frames_per_second is not None or len(card.times) < 2:
         return card.frames_per_second
     steps = np.diff(np.array(card.times))

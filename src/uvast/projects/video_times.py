@@ -1,4 +1,4 @@
-"""The frames of a project's videos, which frame numbers in annotation files count."""
+"""The frame times of a project's videos, for annotation files that count frames."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 def times_by_name(
     project: Project, rate: Fraction | None = None
 ) -> Callable[[str], FrameTimes | None]:
-    """The frame times of a video by its name in the project, each found once.
+    """A function from a video's name in the project to its frame times, each looked up once.
 
     Args:
         project: whose videos.
-        rate: frames a second for all of them; None asks the videos.
+        rate: frames a second for all of them; None to use the videos' own.
     """
     if rate is not None:
         constant = ConstantRate(rate)
@@ -35,10 +35,10 @@ def times_by_name(
 
 
 def video_times(project: Project, name: str) -> FrameTimes | None:
-    """When the frames of a video are shown; None if nothing tells.
+    """When the frames of a video are shown; None if unknown.
 
-    Features of every frame have the times beside them; else the file of the video is asked, and
-    if it is not there its nominal rate counts. A table's frames are those of its features.
+    Features of every frame come with their times; else the video file has them, and if it is gone
+    its nominal rate counts. A table's frames are those of its features.
     """
     video = project.video(name)
     told = _told(project.features_path(name), video.path if video.is_video else None)
@@ -52,9 +52,9 @@ def video_times(project: Project, name: str) -> FrameTimes | None:
 
 
 def predicted_times(predictions: Path) -> Callable[[str], FrameTimes | None]:
-    """The frame times of videos that `uvast segment` extracted itself, each found once.
+    """The frame times of videos that `uvast segment` extracted itself, each looked up once.
 
-    Predictions count the frames of features; other tools count those of the video.
+    Predictions count the frames of the features; other tools count those of the video.
     """
     folder = predictions if predictions.is_dir() else predictions.parent
 
@@ -70,7 +70,7 @@ def predicted_times(predictions: Path) -> Callable[[str], FrameTimes | None]:
 
 
 def _told(features: Path, video: Path | None) -> FrameTimes | None:
-    """By the card of features of every frame, else by the video itself, if it is there."""
+    """From the card of features of every frame, else from the video file, if it exists."""
     card_file = card_path(features)
     if is_present(card_file):
         card = read_card(card_file)

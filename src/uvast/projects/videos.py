@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 VIDEOS_FILE = "videos.json"
 _REMEDY = "restore it, or remove it and run uvast init again"
 _MOST_BYTES = 240
-"""Of a name, so that file systems take it with a suffix."""
+"""Limit for names, so that file systems accept them with a suffix."""
 
 
 def _plain(name: str) -> str:
     if plain_name(name) != name:
-        raise ValueError("not a name that files can have")
+        raise ValueError("not a valid file name")
     return name
 
 
@@ -38,15 +38,15 @@ def _whole(path: Path) -> Path:
 
 @dataclass(frozen=True)
 class ProjectVideo:
-    """A video, or a table of poses in its place, whose length and picture are not known.
+    """A video, or a table of poses in its place, without a known length or picture.
 
     Args:
-        name: of its features, annotations and labels; no other video of the project has it.
+        name: of its features, annotations and labels; unique in the project.
         path: the file, absolute.
         n_bytes: its size when it was added.
-        fingerprint: of its content then, see `uvast.features.video_file.fingerprint`.
+        fingerprint: of its content at that time, see `uvast.features.video_file.fingerprint`.
         seconds: its length, as far as the container knows.
-        n_frames: as far as the container knows.
+        n_frames: its number of frames, as far as the container knows.
         frames_per_second: the nominal rate.
         codec: such as `h264`; None for a table.
         width: of the picture as it is shown, in pixels.
@@ -73,7 +73,7 @@ class ProjectVideo:
 
     @property
     def is_table(self) -> bool:
-        """Whether it is a file of poses or other numbers, one row a frame."""
+        """Whether it is a file of poses or other numbers, one row per frame."""
         return not self.is_video and self.path.suffix.lower() in TABLE_SUFFIXES
 
 
@@ -85,7 +85,7 @@ class _VideosFile:
 
 
 def read_videos(project: Path) -> tuple[ProjectVideo, ...]:
-    """The videos of a project, by their absolute paths."""
+    """Reads a project's videos, with absolute paths."""
     path = project / VIDEOS_FILE
     videos = read_record(path, _VideosFile, remedy=_REMEDY).videos
     twice = [name for name, n in Counter(video.name for video in videos).items() if n > 1]
@@ -102,7 +102,7 @@ def write_videos(project: Path, videos: Sequence[ProjectVideo]) -> None:
 
 
 def plain_name(text: str) -> str:
-    """Text as the name of files: on one line, without folders, not hidden, not too long."""
+    """Text as a valid file name: on one line, without folders, not hidden, not too long."""
     text = one_line(unicodedata.normalize("NFC", text).replace("/", "_").replace("\\", "_"))
     text = text.encode()[:_MOST_BYTES].decode(errors="ignore")
     return text.strip().lstrip(". ")

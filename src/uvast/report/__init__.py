@@ -1,14 +1,14 @@
-"""One page about a run, a benchmark or a folder of predictions; the same as figures.
+"""One page about a run, a benchmark or a folder of predictions, or the same as figures.
 
-content     the records a report is made of
-sources     which of the three a path is
+content     the records that make up a report
+sources     finds out which of the three a path is
 of_run, of_predictions, of_benchmark      a path to a `Report`
-of_agreement       two annotators, compared, to a `Report`
+of_agreement       a comparison of two annotators to a `Report`
 page, figures      a `Report` to an HTML file, or to PNG and SVG files
 palette     the colours of classes, shared by both
 action_times       the time spent in each action, also as CSV
 
-Only `of_run` needs torch, so that it is imported from there.
+Only `of_run` needs torch, so it is not imported here.
 """
 
 from uvast.report.action_times import write_action_times

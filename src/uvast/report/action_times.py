@@ -1,4 +1,4 @@
-"""Time spent in each action: how often, how long in all and at a time, and which share."""
+"""Time spent in each action: how often, how long in total and each time, and what share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class ActionTime:
-    """The time spent in one action: how often, how long in all, and its share of all frames."""
+    """The time spent in one action: how often, how long in total, and its share of all frames."""
 
     action: int
     n_segments: int
@@ -40,12 +40,12 @@ class ActionTime:
 
     @property
     def mean_frames(self) -> float:
-        """How long at a time."""
+        """Mean frames each time."""
         return self.n_frames / self.n_segments
 
 
 def action_times(videos: Sequence[Segmentation], vocabulary: Vocabulary) -> list[ActionTime]:
-    """The time spent in each action that occurs, over all of the videos together."""
+    """The time spent in each action that occurs, over all videos together."""
     n_segments, n_frames = np.zeros((2, len(vocabulary)), dtype=np.int64)
     for video in videos:
         merged = video.merged()
@@ -60,7 +60,7 @@ def action_times(videos: Sequence[Segmentation], vocabulary: Vocabulary) -> list
 
 
 def write_action_times(report: Report, path: Path) -> None:
-    """Writes a table of all actions of each video, and of all videos, as CSV."""
+    """Writes a table of all actions in each video, and in all videos together, as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -73,7 +73,7 @@ def _rows(report: Report) -> Iterator[tuple[object, ...]]:
     assert report.vocabulary is not None, "a comparison has classes"
     rate = report.frames_per_second
     videos = report.comparison.videos
-    once = list({one.name: one for one in reversed(videos)}.values())  # tested in several splits
+    once = list({one.name: one for one in reversed(videos)}.values())  # may be in several splits
     blocks: list[tuple[str, object, Sequence[Timeline]]] = [(ALL_VIDEOS, "", once)]
     blocks += [
         (printable(one.name), "" if one.split is None else one.split, [one]) for one in videos

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from uvast.inference import Segmenter
 
 MAX_COLUMNS = 800
-"""Frames are averaged to at most so many columns: more than a page shows."""
+"""Frames are averaged to at most this many columns: more than a page can show."""
 
 
 def has_attention(segmenter: Segmenter) -> bool:
-    """Whether a model has a transcript decoder to look at."""
+    """Whether a model has a transcript decoder, and so cross-attention."""
     return bool(writers(segmenter.module))
 
 
 def attention_maps(segmenters: Mapping[str, Segmenter], dataset: Dataset, name: str) -> Attention:
-    """The target and one map a model, of one video with its true transcript as input.
+    """The target and one map per model, for one video with its true transcript as input.
 
-    Of a video that is labelled in part, its longest labelled stretch is taken.
-    Long segments are cut into chunks as in the first model's training, so that a row is what the
-    decoder was trained to look at. The models come by title, each with a transcript decoder.
+    For a partly labelled video, the longest labelled stretch is used. Long segments are cut into
+    chunks as in the first model's training, so that a row is what the decoder was trained to look
+    at. The models are given by title; each needs a transcript decoder.
     """
     first = next(iter(segmenters.values()))
     name = max(dataset.samples(name), key=dataset.source_frames, default=name)
@@ -68,7 +68,7 @@ def _weights(segmenter: Segmenter, video: Video, rows: Segmentation) -> NDArray[
 
 
 def _columns(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """At most `MAX_COLUMNS` means over neighbouring frames, each row's largest made 1."""
+    """At most `MAX_COLUMNS` means over neighbouring frames, each row scaled to a maximum of 1."""
     n_frames = weights.shape[1]
     n_columns = min(n_frames, MAX_COLUMNS)
     starts = np.arange(n_columns) * n_frames // n_columns

@@ -31,14 +31,14 @@ def compare(
     in_training: Mapping[int | None, Collection[str]] | None = None,
     main: int = 0,
 ) -> Comparison:
-    """Puts together what is known of each video, with scores where that includes the truth.
+    """Collects what is known about each video, with scores where that includes the truth.
 
     Args:
         predictions: decoding to split to video to track, the same videos for every decoding;
             frames past the truth's end are cut off.
         truths: the ground truth of those videos that have one.
         vocabulary: the classes.
-        clicks: annotated source frames of videos.
+        clicks: the videos' annotated source frames.
         in_training: split to the videos that the model behind its predictions learned from.
         main: the index of the decoding that is shown first.
     """
@@ -83,13 +83,13 @@ def compare(
 
 
 def evenly(items: Sequence[Item], most: int) -> list[Item]:
-    """At most so many of the items, evenly spread from the first to the last."""
+    """At most `most` of the items, evenly spread from the first to the last."""
     places = np.linspace(0, len(items) - 1, min(len(items), most)).round().astype(int)
     return [items[place] for place in places.tolist()]
 
 
 def order_of_videos(comparison: Comparison, decoding: int) -> list[int]:
-    """Indices of the videos: the worst of this decoding first, then the least sure unscored."""
+    """Indices of the videos: scored ones from the worst, then others from the least sure."""
 
     def place(index: int) -> tuple[bool, float]:
         video = comparison.videos[index]

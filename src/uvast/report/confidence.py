@@ -1,4 +1,4 @@
-"""Whether a model's confidences mean what they say: a reliability diagram, where labels are."""
+"""Whether a model's confidences mean what they say: a reliability diagram on labelled frames."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LARGEST = 9.0
 
 
 def trust(comparison: Comparison) -> Reliability | None:
-    """Confidences of the main decoding against its labelled frames, which are learned by nobody.
+    """The main decoding's confidences on labelled frames of videos the model did not learn from.
 
     Every frame has the confidence of its segment. None if no frame has one.
     """
@@ -49,9 +49,9 @@ def confidence_section(comparison: Comparison) -> str:
     return (
         f'<figure class="chart">{_diagram(found, caption)}<figcaption>{escape(caption)}'
         "</figcaption></figure>"
-        '<p class="hint">Frames by the confidence of their segment, and the share of them that is '
-        "right; the larger a dot, the more frames. Dots below the line are too sure of "
-        "themselves.</p>"
+        '<p class="hint">Frames grouped by the confidence of their segment, and the share of each '
+        "group that is right; the larger a dot, the more frames. Dots below the line are "
+        "overconfident.</p>"
     )
 
 

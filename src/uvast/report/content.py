@@ -1,4 +1,4 @@
-"""The records a report is made of; page and figures draw them and score nothing.
+"""The records that make up a report; page and figures only draw them and score nothing.
 
 Shapes: T frames, S segments, C classes.
 """
@@ -25,7 +25,7 @@ SCORE_NAMES = tuple(HEADINGS.values())
 
 
 def score_values(scores: Scores) -> tuple[float, ...]:
-    """In the order of `SCORE_NAMES`."""
+    """The scores as numbers, in the order of `SCORE_NAMES`."""
     return tuple(scores.columns().values())
 
 
@@ -34,8 +34,8 @@ class FilmStrip:
     """Pictures of a video at the middles of equal parts of its timeline.
 
     Args:
-        pictures: files of the kind `uvast.features.pictures.IMAGE_TYPE`.
-        shape: width by height of each of them.
+        pictures: image files of type `uvast.features.pictures.IMAGE_TYPE`.
+        shape: the width of each, divided by its height.
     """
 
     pictures: tuple[bytes, ...]
@@ -44,17 +44,17 @@ class FilmStrip:
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """One video: everything known of it, at the source rate.
+    """Everything known about one video, at the source rate.
 
     Args:
         name: the video.
         tracks: one for each decoding.
         true: its ground truth, if it has one; `UNLABELLED` where nobody looked.
-        scores: of each decoding on this video; empty without a truth.
+        scores: of each decoding on this video; empty without ground truth.
         clicks: the annotated frames, if there are any.
         split: whose test side it is on; a video on two of them has two timelines.
         in_training: whether the model was trained on it, or its epoch chosen by it.
-        strip: pictures of the video, if it could be looked at.
+        strip: pictures of the video, if it could be read.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Comparison:
 
     Args:
         decodings: their names.
-        videos: each with one track for each decoding; by name.
+        videos: each with one track per decoding, sorted by name.
         scores: of each decoding over the videos with ground truth, with classes and confusion;
             empty if there are none.
         main: the index of the decoding that is shown first.
@@ -107,9 +107,9 @@ class Attention:
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves over epochs that share their axes: name to one value for each epoch.
+    """Curves over epochs that share their axes: name to one value per epoch.
 
-    `thin` has the same curves of other members, which are drawn behind them.
+    `thin` holds the same curves of an ensemble's other members, drawn behind these.
     """
 
     title: str
@@ -122,9 +122,9 @@ class Chart:
 class BenchmarkRow:
     """One line of a benchmark's table.
 
-    Its labels are dataset, model, supervision and decoding. Means, and spreads over seeds, come by
-    the score's name; what is not defined is absent. It is not whole while splits or seeds are
-    missing.
+    Its labels are dataset, model, supervision and decoding. Means, and spreads over seeds, are
+    keyed by the score's name; undefined ones are absent. The row is whole once no splits or seeds
+    are missing.
     """
 
     labels: tuple[str, str, str, str]
@@ -137,7 +137,7 @@ class BenchmarkRow:
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table as it is read: a heading, names of columns, and rows that begin with a name."""
+    """A table of text: a heading, names of columns, and rows that begin with a name."""
 
     title: str
     columns: tuple[str, ...]
@@ -148,10 +148,10 @@ class TextTable:
 class Report:
     """Everything a page shows; what is None or empty is left out.
 
-    Facts are the page's first lines, notes are sentences that a reader has to know. Predictions are
-    compared by decoding, pseudo-segmentations of training videos by method. The files are those
-    that configure a run, name to text. A benchmark has no vocabulary. Two annotators have tables of
-    their agreement, and their timelines are called as they are.
+    Facts are the page's first lines; notes are sentences that a reader has to know. `comparison`
+    compares predictions by decoding, `pseudo_labels` those of training videos by method. The files
+    are those that configure a run, name to text. A benchmark has no vocabulary. Two annotators have
+    tables of their agreement; `timelines_are` says what a timeline stands for.
     """
 
     title: str
@@ -171,12 +171,12 @@ class Report:
 
 @dataclass(frozen=True)
 class Compared:
-    """One line of the figure.
+    """One line in the figure of paired differences.
 
     Args:
         label: what is compared with the base.
         means: score to mean difference.
-        half_widths: score to what the interval reaches to either side; without it there is none.
+        half_widths: score to half the interval's width; absent without an interval.
     """
 
     label: str

@@ -1,4 +1,4 @@
-"""Paired differences with their intervals as one figure; needs the extra `report`."""
+"""Paired differences and their intervals as one figure; needs the extra `report`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def draw_differences(lines: Sequence[Compared]) -> Figure:
-    """A column of points for each score; a hollow point's interval holds 0, or it has none."""
+    """Draws a column of points per score; hollow if the interval contains 0 or there is none."""
     scores = tuple(dict.fromkeys(name for one in lines for name in one.means))
     figure = Figure(figsize=(2 + 2.2 * len(scores), 0.8 + 0.3 * len(lines)))
     columns = figure.subplots(1, len(scores), squeeze=False, sharey=True)[0]

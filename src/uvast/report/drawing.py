@@ -1,4 +1,4 @@
-"""Each figure of a report as a matplotlib figure."""
+"""Draws each figure of a report with matplotlib."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from uvast.vocabulary import Vocabulary
 
 N_NUMBERED = 12
-"""Classes up to which the cells of a confusion matrix have room for percents."""
+"""With up to this many classes, a confusion matrix has room for percentages."""
 
 
 def draw_figures(report: Report) -> dict[str, Figure]:
-    """File name to figure, for everything that the report has."""
+    """File name to figure, for everything in the report."""
     figures: dict[str, Figure] = {}
     if report.benchmark:
         figures["benchmark"] = _benchmark(report.benchmark)
@@ -55,7 +55,7 @@ def draw_figures(report: Report) -> dict[str, Figure]:
 
 
 def _scores(comparison: Comparison) -> Figure:
-    """Groups of bars: a group for each score, a bar for each decoding."""
+    """Groups of bars: a group per score, a bar per decoding."""
     figure = Figure(figsize=(7.5, 3))
     axes = figure.subplots()
     n_decodings = len(comparison.decodings)
@@ -138,7 +138,7 @@ def _charts(charts: Sequence[Chart]) -> Figure:
     places = figure.subplots(n_rows, n_columns, squeeze=False).ravel()
     for axes, one in zip(places, charts, strict=False):
         for (name, curve), line in zip(one.curves.items(), ("-", "--", ":"), strict=False):
-            marker = "o" if len(one.epochs) == 1 else ""  # a line of one point is nothing
+            marker = "o" if len(one.epochs) == 1 else ""  # a line with one point is invisible
             (drawn,) = axes.plot(one.epochs, curve, line, marker=marker, label=plain(name))
             for each in (each for each in one.thin if name in each.curves):
                 thin, ink = each.curves[name], drawn.get_color()

@@ -1,4 +1,4 @@
-"""The section of a report that tells where each decoding goes wrong."""
+"""The section of a report that shows where each decoding goes wrong."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from uvast.report.content import Comparison
     from uvast.vocabulary import Vocabulary
 
-KINDS = {"named": "named rightly", "badly_cut": "of these badly cut", "missing": "missing"}
+KINDS = {"named": "named correctly", "badly_cut": "of these badly cut", "missing": "missing"}
 KINDS |= {"extra": "extra", "confused": "confused"}
 
 HINT = (
-    "Transcripts are aligned with the true ones by as few edits as the Edit score counts. "
-    "Badly cut: named rightly, with an overlap (IoU) below 0.5."
+    "Transcripts are aligned with the true ones by the fewest edits, as in the Edit score. "
+    "Badly cut: named correctly, but with an overlap (IoU) below 0.5."
 )
 
 
 def errors_section(comparison: Comparison, vocabulary: Vocabulary) -> str:
-    """A row for each decoding, and the classes that its errors befall most."""
+    """A row per decoding, and the classes with most errors in the main one."""
     found = [_errors(comparison, place, vocabulary) for place in range(len(comparison.decodings))]
     rows = [
         (name, str(one.n_true), *(str(getattr(one, kind).sum()) for kind in KINDS))
@@ -47,7 +47,7 @@ def _errors(comparison: Comparison, place: int, vocabulary: Vocabulary) -> Segme
 
 
 def _most_frequent(errors: SegmentErrors, vocabulary: Vocabulary) -> list[str]:
-    """Sentences on the decoding that is shown first."""
+    """Sentences about the decoding that is shown first."""
     found = {kind: errors.most_frequent(kind, vocabulary) for kind in list(KINDS)[1:]}
     return [
         f"Most often {KINDS[kind].removeprefix('of these ')}: "

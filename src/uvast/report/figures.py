@@ -1,4 +1,4 @@
-"""The page's figures as PNG and SVG through matplotlib; needs the extra `report`.
+"""The page's figures as PNG and SVG, drawn with matplotlib; needs the extra `report`.
 
 Figures are made without pyplot: no state, no window, and the same file for the same report.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from uvast.report.sources import Kind
 
 FORMATS: Mapping[str, str] = {"png": "Software", "svg": "Date"}
-"""Each format, and what it tells that would change from day to day: that is left out."""
+"""Each format, and the metadata to leave out because it changes with the day or version."""
 _OF_PREDICTIONS = ("scores", "timelines", "classes", "confusion")
 FIGURES: Mapping[Kind, tuple[str, ...]] = {
     "run": (*_OF_PREDICTIONS, "attention", "pseudo-labels", "training"),
@@ -33,7 +33,7 @@ _RESOLUTION = 160
 
 
 def check_figures(folder: Path, kind: Kind, *, overwrite: bool) -> None:
-    """Refuses what would fail or replace files after the work; see `write_figures`."""
+    """Refuses early what would fail or replace files in `write_figures`, after all the work."""
     _check_matplotlib()
     if not overwrite:
         check_absent(*(folder / f"{name}.{one}" for name in FIGURES[kind] for one in FORMATS))
@@ -50,7 +50,7 @@ def write_figures(report: Report, folder: Path) -> tuple[Path, ...]:
 def write_differences(lines: Sequence[Compared], folder: Path, name: str) -> tuple[Path, ...]:
     """Writes the figure of paired differences in each format; returns the files.
 
-    None without matplotlib, or if there is nothing to compare.
+    Writes none without matplotlib, or if there is nothing to compare.
     """
     if not lines or find_spec("matplotlib") is None:
         return ()

@@ -1,4 +1,4 @@
-"""The pictures under a report's timelines, from the videos that its features were made of."""
+"""The pictures under a report's timelines, from the videos its features were extracted from."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     FeaturesOf = Callable[[str], Path | None]
 
 N_PICTURES = 12
-"""Of a video; the page's style counts on it, and on small screens shows every third."""
+"""Per video; the page's style relies on it, and shows every third on small screens."""
 
 MAX_VIDEOS = 24
-"""So many are on the page from the start; pictures of all others would make it slow to open."""
+"""How many the page shows at first; pictures of all others would make it slow to open."""
 
 
 def add_film_strips(
     comparison: Comparison, features_of: FeaturesOf
 ) -> tuple[Comparison, dict[str, str]]:
-    """Pictures for the videos that a page shows first, where they can still be looked at.
+    """Adds pictures to the videos that a page shows first, where these can still be read.
 
     Args:
         comparison: the timelines.
-        features_of: the feature file of a video, None if it is not known.
+        features_of: the feature file of a video, None if unknown.
 
     Returns:
         The comparison with film strips, and a fact for the page if some videos have none.
@@ -60,12 +60,12 @@ def add_film_strips(
 
 
 def features_in(dataset: Dataset) -> FeaturesOf:
-    """The feature file of a dataset's video."""
+    """A function from a dataset's video to its feature file."""
     return lambda name: dataset.features_path(name) if dataset.has_features(name) else None
 
 
 def _card_of(one: Timeline, features_of: FeaturesOf) -> FeatureCard | None:
-    """What is known of a video's features; None unless they were made of a video."""
+    """What is known about a video's features; None unless they come from a video file."""
     features = features_of(one.name)
     if features is None or not card_path(features).is_file():
         return None
@@ -74,9 +74,9 @@ def _card_of(one: Timeline, features_of: FeaturesOf) -> FeatureCard | None:
 
 
 def _strip_of(card: FeatureCard, n_frames: int) -> FilmStrip:
-    """Pictures of the middles of equal parts of a timeline."""
+    """Pictures at the middles of equal parts of a timeline."""
     video = Path(card.source)
-    with open_file(video) as file:  # refuses what is no regular file
+    with open_file(video) as file:  # refuses anything but a regular file
         if os.fstat(file.fileno()).st_size != card.source_bytes:
             raise CorruptFileError("has changed since its features were extracted", where=video)
     middles = ((2 * part + 1) * n_frames // (2 * N_PICTURES) for part in range(N_PICTURES))
@@ -87,7 +87,7 @@ def _strip_of(card: FeatureCard, n_frames: int) -> FilmStrip:
 
 
 def _fact(n_strips: int, comparison: Comparison, errors: list[UvastError]) -> dict[str, str]:
-    """What the page says of the videos without pictures, if there should be some."""
+    """What the page says about videos without pictures, if pictures are expected."""
     n_videos = len({one.name for one in comparison.videos})
     if not (n_strips or errors) or n_strips == n_videos:
         return {}

@@ -1,4 +1,4 @@
-"""Pieces of HTML; everything that comes from outside is escaped here."""
+"""Pieces of HTML; all outside text is escaped here."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def facts_list(facts: Mapping[str, str]) -> str:
 
 
 def note_list(notes: Sequence[str]) -> str:
-    """Sentences to mind, or nothing."""
+    """Sentences a reader has to know, or nothing."""
     return "".join(f'<p class="note">{escape(note)}</p>' for note in notes)
 
 
 def table(
     columns: Sequence[str], rows: Sequence[tuple[Sequence[str], Sequence[str]]], *, caption: str
 ) -> str:
-    """A table; the texts and then the numbers of each row are escaped HTML already."""
+    """A table; each row is texts, then numbers, both already escaped HTML."""
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     body = []
     for texts, numbers in rows:
@@ -50,7 +50,7 @@ def table(
 
 
 def text_table(one: TextTable) -> str:
-    """A table of texts; all but the first of each row are numbers."""
+    """A table of text; all cells but the first in each row are numbers."""
     rows = [
         ([escape(printable(row[0]))], [escape(printable(cell)) for cell in row[1:]])
         for row in one.rows
@@ -59,7 +59,7 @@ def text_table(one: TextTable) -> str:
 
 
 def scores_table(comparison: Comparison, *, caption: str) -> str:
-    """A row for each decoding, the best of each column marked."""
+    """A row per decoding, the best of each column marked."""
     values = [score_values(scores) for scores in comparison.scores]
     best = [max(column) for column in zip(*values, strict=True)]
     several = len(values) > 1
@@ -74,7 +74,7 @@ def scores_table(comparison: Comparison, *, caption: str) -> str:
 
 
 def benchmark_table(rows: Sequence[BenchmarkRow]) -> str:
-    """A benchmark's table; marked is the best whole row of each dataset and supervision."""
+    """A benchmark's table; marks the best among whole rows of each dataset and supervision."""
     best: dict[tuple[str, str, str], float] = {}
     for row in (row for row in rows if row.is_whole):
         for name, value in row.means.items():
@@ -116,9 +116,9 @@ def file_details(files: Mapping[str, str]) -> str:
 
 
 def chart(one: Chart) -> str:
-    """Curves as SVG: the first and last epoch and the range of values at the axes.
+    """Curves as SVG; the axes show the first and last epoch and the range of values.
 
-    A single epoch is a dot, and what does not range has one label.
+    A single epoch is a dot, and a constant axis has one label.
     """
     drawn = (*one.thin, one)
     values = [value for each in drawn for curve in each.curves.values() for value in curve]

@@ -1,4 +1,4 @@
-"""Two annotators, compared: their agreement in tables, and where they differ in timelines."""
+"""Two annotators compared: their agreement in tables, their differences in timelines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SCORES = ("frames", "kappa", "F1@10", "F1@25", "F1@50", "Edit", "Acc")
 
 
 def agreement_tables(found: AnnotatorComparison, first: str, second: str) -> tuple[TextTable, ...]:
-    """Scores by video, differences of boundaries, and the confusion of labels.
+    """Scores by video, differences between boundaries, and the confusion of labels.
 
     Args:
         found: the comparison.
@@ -53,7 +53,7 @@ def agreement_tables(found: AnnotatorComparison, first: str, second: str) -> tup
 
 
 def report_agreement(found: AnnotatorComparison, first: str, second: str) -> Report:
-    """A report with both timelines of every video, and a third one of where they differ.
+    """A report with both timelines of every video, and a third that shows where they differ.
 
     Args:
         found: the comparison.
@@ -82,7 +82,7 @@ def report_agreement(found: AnnotatorComparison, first: str, second: str) -> Rep
 
 
 def _rows(one: Labelled, unlabelled: int) -> list[Segmentation]:
-    """Both sides, and where both are labelled whether they are the same."""
+    """Both sides, and whether they agree where both are labelled."""
     known = (one.first != UNLABELLED) & (one.second != UNLABELLED)
     same, different = unlabelled + 1, unlabelled + 2
     third = np.where(one.first == one.second, same, different)

@@ -44,7 +44,7 @@ class _Row(BaseModel):
     acc_spread: _Score = Field(alias="acc spread")
 
     def as_row(self) -> BenchmarkRow:
-        """The record that is drawn; scores that are not defined are left out."""
+        """The record that is drawn; undefined scores are left out."""
         known = self.model_dump(by_alias=True, exclude_none=True)
 
         def scores(suffix: str) -> dict[str, float]:

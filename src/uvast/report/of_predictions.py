@@ -1,7 +1,7 @@
 """A folder of predictions or labels, whoever made them, to a report.
 
-With a dataset named, its test side is scored as `uvast evaluate` does. Without one, everything in
-the folder is drawn, beside what is known of the dataset that its manifest names.
+Given a dataset, its test side is scored as in `uvast evaluate`. Without one, everything in the
+folder is drawn, beside what is known about the dataset that its manifest names.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def report_predictions(
     """A report on predictions, or on labels such as `uvast pseudo-label` writes.
 
     Args:
-        folder: predictions as `uvast segment` or others write them, or a folder with labels in
+        folder: predictions by `uvast segment` or another tool, or a folder with labels in
             `groundTruth`.
-        dataset: a dataset or its folder; None finds the one that the predictions are of, if any.
+        dataset: a dataset or its folder; None finds the one that was predicted, if any.
         split: which split's test side; None takes the one that was predicted, else all.
     """
     manifest = manifest_of(folder)
@@ -110,7 +110,7 @@ def report_predictions(
 
 
 def _of_bare_files(folder: Path, manifest: Manifest | None) -> Report:
-    """Nothing is known but what the files say themselves."""
+    """A report from the files alone, without a dataset."""
     read = {
         split: {name: read_named_segments(path) for name, path in paths.items()}
         for split, paths in _every_prediction(folder).items()
@@ -146,7 +146,7 @@ def _of_bare_files(folder: Path, manifest: Manifest | None) -> Report:
 
 
 def _classes(labels: set[str], manifest: Manifest | None) -> Vocabulary:
-    """The classes of the model's own dataset, whose colours they keep, else those that occur."""
+    """The classes of the model's own dataset, to keep their colours; else those that occur."""
     own = None if manifest is None else trained_on(manifest)
     if own is not None and labels <= set(own.vocabulary.names):
         return own.vocabulary
@@ -154,7 +154,7 @@ def _classes(labels: set[str], manifest: Manifest | None) -> Vocabulary:
 
 
 def _of_dataset(folder: Path, data: Dataset, split: int | None, *, holds_labels: bool) -> Files:
-    """The files of the test sides: every labelled video needs one, the others may have one."""
+    """The files of the test sides: labelled videos need one, others may have one."""
     if holds_labels and split is None:
         known = set(data.names)
         return {
@@ -174,9 +174,9 @@ def _of_dataset(folder: Path, data: Dataset, split: int | None, *, holds_labels:
 
 
 def _every_prediction(folder: Path) -> Files:
-    """Each video's file, by split for folders `splitN` inside, else under None.
+    """Each video's file, by split for subfolders `splitN`; the key is None for the others.
 
-    Tables of segments, which tell confidences, are preferred to frame labels.
+    Tables of segments, which hold confidences, are preferred to frame labels.
     """
     folder = folder / GROUND_TRUTH if (folder / GROUND_TRUTH).is_dir() else folder
     places: dict[int | None, Path] = {None: folder}
@@ -200,7 +200,7 @@ def _every_prediction(folder: Path) -> Files:
 
 
 def _videos(folder: Path) -> list[str]:
-    """Names by the files' own; hidden files, those of a dataset and other kinds are none."""
+    """Video names from file names, ignoring hidden files, a dataset's own and other kinds."""
     files = [one for one in folder.iterdir() if one.is_file() and one.suffix in _ENDS]
     own = [one for one in files if not one.name.startswith(".") and one.name not in _OTHERS]
     return sorted({one.stem for one in own})
@@ -209,7 +209,7 @@ def _videos(folder: Path) -> list[str]:
 def _read(
     files: Files, data: Dataset, truths: Mapping[str, Segmentation], labels: Dataset | None
 ) -> Tracks:
-    """Reads predictions, or labels: of a folder of `labels` some videos may be labelled in part."""
+    """Reads predictions, or labels: in a folder of `labels`, some videos may be partly labelled."""
 
     def track(name: str, path: Path) -> Track:
         stretches = None if labels is None else labels.labelled.of(name)
@@ -227,7 +227,7 @@ def _read(
 
 
 def _known_to_both(truths: Mapping[str, Segmentation], tracks: Tracks) -> dict[str, Segmentation]:
-    """Truths that are unlabelled where labels to compare with them are; those of nothing go."""
+    """Truths, made unlabelled where the compared labels are; those left empty are dropped."""
     found = dict(truths)
     for of_split in tracks.values():
         for name in of_split.keys() & found.keys():
@@ -242,7 +242,7 @@ def _known_to_both(truths: Mapping[str, Segmentation], tracks: Tracks) -> dict[s
 def clicks_of(
     dataset: Dataset, names: Iterable[str], path: Path | str | None = None
 ) -> dict[str, Timestamps]:
-    """The annotated source frames of those videos that have some; None reads the dataset's own."""
+    """The videos' annotated source frames, where they have some; None reads the dataset's own."""
     wanted = set(names)
     if not wanted or (path is None and not dataset.has_timestamps()):
         return {}
@@ -251,7 +251,7 @@ def clicks_of(
 
 
 def videos_in_words(comparison: Comparison, split: int | None) -> str:
-    """How many videos there are, and what is scored of them."""
+    """How many videos there are, and how many of them are scored."""
     names = {one.name for one in comparison.videos}
     splits = {one.split for one in comparison.videos} - {None}
     side = "" if split is None else f", the test side of split {split}"
@@ -268,7 +268,7 @@ def notes_of(
     unfamiliar: Sequence[str] = (),
     seen: Mapping[int | None, Collection[str]] | None = None,
 ) -> tuple[str, ...]:
-    """Sentences about scores that are no results, strange files, what stays out or was trimmed.
+    """Sentences about scores that are not results, unfamiliar files, and what was cut or left out.
 
     `seen` is split to the videos that the model behind its predictions saw without their labels.
     """

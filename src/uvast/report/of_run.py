@@ -1,4 +1,4 @@
-"""A run to a report: every decoding of its test side, and what training left behind."""
+"""A run to a report: every decoding of its test side, and what training recorded."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     Decodings = Mapping[str, Mapping[str, Any]]
 
 LEFT_OUT = ("transcript", "viterbi + gamma")
-"""Decodings without a timeline of their own worth looking at."""
+"""Decodings that have no timeline worth showing."""
 
 OWN = "as configured"
-"""The model's own decoding, where no other is the same."""
+"""The model's own decoding, where no named one equals it."""
 
 
 def decodings_to_show(segmenter: Segmenter) -> dict[str, Mapping[str, Any]]:
-    """The decodings that a model can do, its own setting among them."""
+    """The decodings that a model supports, its own setting included."""
     network = segmenter.module
     names = decodings_of(
         segmenter.config.model.kind,
@@ -74,22 +74,22 @@ def report_run(
 
     Args:
         run: the run folder.
-        dataset: its dataset; None is the one it was trained on.
-        split: whose test side is scored; None is the run's own split.
-        only: names of the decodings to take; empty for all of `decodings_to_show`.
+        dataset: its dataset; None for the one it was trained on.
+        split: whose test side is scored; None for the run's own split.
+        only: names of the decodings to show; empty for all of `decodings_to_show`.
         compare_with: another run, for the cross-attention maps.
         pseudo_labels: whether to compare pseudo-segmentations; None: if it was trained on them.
-        video: the video of the cross-attention maps; None takes one of middling score.
+        video: the video for the cross-attention maps; None takes one with a middling score.
         device: `auto`, `cpu`, `cuda`, …
-        workers: threads that decode side by side.
-        progress: told how many of how many segmentations are done.
+        workers: threads that decode in parallel.
+        progress: called with the number of segmentations done, and the total.
     """
     folder, _, info = RunFolder.open(run)
     segmenter = load(run, device=device)
     data = Dataset.open(dataset or info.dataset).at_rate(segmenter.sampling_rate)
     if data.vocabulary.names != segmenter.vocabulary.names:
         raise ConfigError(
-            "has other classes than the model",
+            "does not have the same classes as the model",
             where=data.path,
             remedy="choose a dataset with the same mapping.txt",
         )
@@ -97,7 +97,7 @@ def report_run(
     names = data.side(split, "test")
     truths = {name: data.source_segmentation(name) for name in names if data.has_labels(name)}
     chosen = _chosen(decodings_to_show(segmenter), only)
-    # whatever can be wrong is told before the work
+    # report whatever can be wrong before the work
     shown = _shown_runs(run, segmenter, compare_with)
     if video is not None:
         data.source_labels(video)
@@ -160,9 +160,9 @@ def _predictions(
     workers: int,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[dict[str, dict[int | None, dict[str, Track]]], list[str]]:
-    """Decoding to video to track, under one side; the first video that fails is an error.
+    """Decoding to video to track, without splits; raises the error of the first video that fails.
 
-    And the videos whose features are not of the kind that the model was trained on.
+    Also returns the videos whose features are far from those the model was trained on.
     """
     options = {name: segmenter.options(**changes) for name, changes in decodings.items()}
     sources = [DatasetVideo(dataset, name, segmenter.sampling_rate) for name in names]
@@ -184,7 +184,7 @@ def _predictions(
 
 
 def _main(segmenter: Segmenter, decodings: Decodings) -> int:
-    """The model's own decoding, else the last one; never the best on the test side."""
+    """The index of the model's own decoding, else the last; never the best on the test side."""
     same = _own_decodings(segmenter, decodings)
     return list(decodings).index(same[0]) if same else len(decodings) - 1
 
@@ -196,11 +196,11 @@ def _own_decodings(segmenter: Segmenter, decodings: Decodings) -> list[str]:
 
 
 def _makes_timelines(segmenter: Segmenter) -> bool:
-    """Whether the model's own setting is one that it can do, and no bare transcript."""
+    """Whether the model supports its own setting, and that gives more than a bare transcript."""
     own = segmenter.options()
     try:
         check_options(segmenter.module, own)
-    except ConfigError:  # a model whose stage 2 is still to come
+    except ConfigError:  # a model before its stage 2
         return False
     return not own.is_bare
 
@@ -221,7 +221,7 @@ def _shown_runs(
             )
         if one.vocabulary.names != segmenter.vocabulary.names:
             raise ConfigError(
-                "has other classes", where=path, remedy="compare runs of the same dataset"
+                "has different classes", where=path, remedy="compare runs of the same dataset"
             )
     return runs
 
@@ -229,7 +229,7 @@ def _shown_runs(
 def _attention(
     runs: Mapping[Path, Segmenter], dataset: Dataset, comparison: Comparison, video: str | None
 ) -> Attention | None:
-    """The maps of one video; None if no video has the true transcript that they need."""
+    """The maps of one video; None if no video has the true transcript they need."""
     if video is None:
         order = order_of_videos(comparison, comparison.main)
         scored = [index for index in order if comparison.videos[index].scores]
@@ -245,7 +245,7 @@ def _attention(
 
 
 def _distinct_names(folders: Iterable[Path]) -> list[str]:
-    """Names of folders, with as many parents as it takes to tell them apart."""
+    """The folders' names, with as many parents as it takes to tell them apart."""
     parts = [folder.resolve().parts for folder in folders]
     n_folders, n_parts = len(set(parts)), 1
     while len({one[-n_parts:] for one in parts}) < n_folders:
@@ -254,7 +254,7 @@ def _distinct_names(folders: Iterable[Path]) -> list[str]:
 
 
 def _title(run: Path) -> str:
-    """The folder's name; a project's runs, whose names are numbers, are called by the project."""
+    """The folder's name; for a project's numbered runs, with the project's name."""
     if run.name.isdecimal() and run.parent.name == "runs":
         return f"{run.parent.parent.name}, run {run.name}"
     return run.name
@@ -274,7 +274,7 @@ def _facts(run: Path, segmenter: Segmenter, dataset: Dataset, info: RunInfo) -> 
 
 
 def _decoding_facts(segmenter: Segmenter) -> dict[str, str]:
-    """How the model decodes, where that was chosen for it."""
+    """The decoding weights and temperature, unless they are the defaults."""
     weights, temperature = segmenter.priors.weights, segmenter.priors.temperature
     if weights == DecodingWeights() and temperature == 1:
         return {}

@@ -43,8 +43,8 @@ def write_page(report: Report, path: Path) -> None:
 def page(report: Report) -> str:
     """The report's HTML.
 
-    The content security policy admits the page's own script and style by their hashes and nothing
-    else: a name that slipped through the escapes could still not run, nor load anything.
+    The content security policy allows only the page's own script and style, by their hashes: a name
+    that slipped through the escaping could still not run or load anything.
     """
     style = _template("page.css")
     script = "(() => {\n" + "".join(_template(name) for name in SCRIPTS) + "})();"

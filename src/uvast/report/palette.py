@@ -1,8 +1,8 @@
-"""The colours of classes: the same names in the same order have the same look in every figure.
+"""The colours of classes: the same names in the same order look the same in every figure.
 
-Ten hues, then the same ten with a hatching, five times over: 60 classes that differ. The hues were
-searched for the largest smallest distance (in OKLab) between any two of them, and to the grey of
-background, as people with and without colour blindness see them; a test holds that distance.
+Ten hues, then the same ten with each of five hatchings: 60 distinct classes. The hues maximise the
+smallest distance (in OKLab) between any two of them, and to the grey of background, as people with
+and without colour blindness see them; a test checks that distance.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _INK_SHARE = 0.55
 
 @dataclass(frozen=True)
 class ClassStyle:
-    """How a class is drawn: `#rrggbb`, and a hatching in a darker or lighter shade of it."""
+    """How a class is drawn: a colour `#rrggbb`, and a hatching in a darker or lighter shade."""
 
     colour: str
     pattern: Pattern
@@ -45,11 +45,11 @@ class ClassStyle:
 
 
 UNLABELLED_STYLE = ClassStyle("#ffffff", "rising", GREY)
-"""Frames that nobody looked at: blank but for a hatching, so that they are not background."""
+"""Frames that nobody looked at: blank but for a hatching, so as not to look like background."""
 
 
 def class_styles(vocabulary: Vocabulary) -> tuple[ClassStyle, ...]:
-    """The look of each class; background is grey, and from the 61st action on looks recur."""
+    """The style of each class; background is grey, and styles repeat from the 61st action."""
     greys = (_style(GREY, pattern) for pattern in cycle(PATTERNS))
     hues = (_style(hue, pattern) for pattern in cycle(PATTERNS) for hue in HUES)
     return tuple(
@@ -65,7 +65,7 @@ def rgb(colour: str) -> tuple[int, int, int]:
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance of `#rrggbb` as the contrast rules of WCAG define it, 0 to 1."""
+    """Relative luminance of `#rrggbb` as WCAG's contrast rules define it, 0 to 1."""
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
         for part in (byte / 255 for byte in rgb(colour))

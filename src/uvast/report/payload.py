@@ -1,8 +1,8 @@
 """What the page's script draws, as compact JSON.
 
-A segmentation is one flat list, `[action, frames, action, frames, …]`, unlabelled frames are -1;
-scores are rounded to one decimal, confidences to percents; a map of attention and pictures are
-bytes in base64. A thousand videos without pictures are about a megabyte, and so are the pictures.
+A segmentation is one flat list, `[action, frames, action, frames, …]`, with -1 for unlabelled
+frames; scores are rounded to one decimal, confidences to percents; attention maps and pictures are
+base64 bytes. A thousand videos without pictures take about a megabyte, and so do the pictures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def page_json(report: Report) -> str:
-    """The report's drawings as JSON that is safe inside of a script element.
+    """The report's drawings as JSON that is safe inside a script element.
 
     No class or video name can end the element: `<`, `>` and `&` are written as escapes.
     """
@@ -79,7 +79,7 @@ def _comparison(
 
 
 def _video(one: Timeline) -> dict[str, Any]:
-    """What is not known of a video is not there."""
+    """A video as JSON values; unknown ones are left out."""
     sure = [_percents(track.confidences) for track in one.tracks]
     values = {
         "name": printable(one.name),

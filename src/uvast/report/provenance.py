@@ -33,21 +33,21 @@ def predicted_split(manifest: Manifest | None, dataset: Path) -> int | None:
 
 
 def learned_by_run(info: RunInfo, dataset: Path) -> frozenset[str]:
-    """The videos that a run learned from, or chose its epoch by: scores on them are no results.
+    """The videos a run learned from, or chose its epoch by: scores on them are not results.
 
-    A run knows its videos by name: those of another dataset may have the same names. Only if its
-    own dataset is gone, equal names are taken for equal videos.
+    A run knows its videos by name, and another dataset's may have the same names. Only if its own
+    dataset is gone do equal names count as equal videos.
     """
     return frozenset((*info.train, *info.validation) if _may_be_of(info, dataset) else ())
 
 
 def seen_by_run(info: RunInfo, dataset: Path) -> frozenset[str]:
-    """The videos that a run learned from without their labels: scores on them are transductive."""
+    """The videos a run learned from without their labels: scores on them are transductive."""
     return frozenset(info.unlabelled if _may_be_of(info, dataset) else ())
 
 
 def learned_by_model(manifest: Manifest | None, dataset: Path) -> frozenset[str]:
-    """The same for the model behind a folder of predictions; none if it is not known."""
+    """Like `learned_by_run`, for the model behind a folder of predictions; empty if unknown."""
     if manifest is None:
         return frozenset()
     info = _run_info(manifest)
@@ -57,7 +57,7 @@ def learned_by_model(manifest: Manifest | None, dataset: Path) -> frozenset[str]
 
 
 def seen_by_model(manifest: Manifest | None, dataset: Path) -> frozenset[str]:
-    """As `seen_by_run`, for the model behind a folder of predictions."""
+    """Like `seen_by_run`, for the model behind a folder of predictions."""
     if manifest is None:
         return frozenset()
     info = _run_info(manifest)
@@ -65,7 +65,7 @@ def seen_by_model(manifest: Manifest | None, dataset: Path) -> frozenset[str]:
 
 
 def trained_on(manifest: Manifest) -> Dataset | None:
-    """The dataset that the model was trained on, if run and dataset are still there."""
+    """The dataset the model was trained on, if run and dataset still exist."""
     info = _run_info(manifest)
     if info is None or not Path(info.dataset).is_dir():
         return None
@@ -85,15 +85,17 @@ def _run_info(manifest: Manifest) -> RunInfo | None:
 
 
 def training_note(n_scored: int, n_learned: int) -> str | None:
-    """A sentence about the videos scored that the model learned from; None if there are none."""
+    """A sentence about scored videos that the model learned from; None if there are none."""
     if not n_learned:
         return None
     which = _which(n_scored, n_learned)
-    return f"{which} used in training: these scores do not tell how the model does on new videos."
+    return (
+        f"{which} used in training: these scores do not show how well the model does on new videos."
+    )
 
 
 def transductive_note(n_scored: int, n_seen: int) -> str | None:
-    """A sentence about those it saw without their labels; None if there are none."""
+    """A sentence about scored videos it saw without their labels; None if there are none."""
     if not n_seen:
         return None
     which = _which(n_scored, n_seen)
@@ -107,7 +109,7 @@ def _which(n_scored: int, n_found: int) -> str:
 
 
 def unfamiliar_files(manifest: Manifest | None, videos: Iterable[str]) -> list[str]:
-    """The feature files of those videos that were not of the kind the model was trained on."""
+    """The videos' feature files that are far from those the model was trained on."""
     if manifest is None:
         return []
     wanted = set(manifest.unfamiliar) & set(videos)

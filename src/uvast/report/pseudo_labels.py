@@ -1,4 +1,4 @@
-"""Pseudo-segmentations of a run's training videos, one for each method."""
+"""Pseudo-segmentations of a run's training videos, one per method."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from uvast.report.content import Comparison
 
 MAX_VIDEOS = 40
-"""Clustering takes time: of more videos, so many are taken, evenly spread over their names."""
+"""Clustering takes time: at most this many videos are used, evenly spread over their names."""
 
 _CHEAP = ("midpoint", "unconstrained", "k-medoids", "energy")
-"""Methods that look at one video at a time; class models, which look at all, are not."""
+"""Methods that look at one video at a time, unlike class models, which look at all."""
 
 
 def compare_pseudo_labels(
@@ -34,15 +34,15 @@ def compare_pseudo_labels(
 ) -> Comparison | None:
     """Pseudo-segmentations of training videos, scored where they have labels; None without clicks.
 
-    Each labelled stretch of a video is one of its own. The metric, prior and method are the run's;
-    `timestamps` None reads the dataset's own file.
+    Each labelled stretch counts as a video of its own. The metric, prior and method are the run's;
+    without `timestamps` the dataset's own file is read.
     """
     annotated = dataset.timestamps(timestamps)
     samples = [sample for name in sorted(names) for sample in dataset.samples(name)]
     known = {name: annotated[name] for name in samples if name in annotated}
     if not known:
         return None
-    # where some have labels, only these are taken: they can be scored
+    # if some have labels, only these are used: they can be scored
     labelled = [name for name in known if dataset.has_labels(name)]
     chosen = evenly(labelled or list(known), MAX_VIDEOS)
     used = PseudoLabelOptions.from_config(config)

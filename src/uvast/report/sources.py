@@ -26,7 +26,7 @@ _JUDGED = ("validation_score", "validation_selection")
 
 
 def report_kind(path: Path) -> Kind:
-    """Tells by the files in a folder."""
+    """Tells the kind from the files in a folder."""
     if not path.exists():
         raise missing(path, remedy="name a run, a benchmark or a folder of predictions")
     if not path.is_dir():
@@ -37,7 +37,7 @@ def report_kind(path: Path) -> Kind:
 
 
 def run_charts(run: RunFolder, info: RunInfo) -> tuple[Chart, ...]:
-    """How a run was trained; of members that are still there, the first with the others behind."""
+    """How a run was trained; for an ensemble, the first member that still exists, others behind."""
     places = [run.path / one.source for one in info.members]
     logs = [run.read_log(), *(RunFolder(one).read_log() for one in places if is_run(one))]
     first, *others = [training_charts(log) for log in logs if log] or [()]
@@ -49,7 +49,7 @@ def run_charts(run: RunFolder, info: RunInfo) -> tuple[Chart, ...]:
 
 
 def training_charts(log: Sequence[Mapping[str, float]]) -> tuple[Chart, ...]:
-    """A chart for each loss of each stage, and one for the validation scores.
+    """A chart for each loss of each stage, and one for each stage's validation scores.
 
     Epochs whose value is missing or not finite (a diverged run's) are left out.
     """

@@ -1,4 +1,4 @@
-"""Figures along the time of a video: timelines and maps of attention."""
+"""Figures along a video's time: timelines and attention maps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from uvast.vocabulary import Vocabulary
 
 N_VIDEOS = 4
-"""Videos in a figure of timelines: from the worst to the best, evenly spread."""
+"""How many videos a figure of timelines has, evenly spread from the worst to the best."""
 
 HATCHES: dict[Pattern, str] = {
     "solid": "",
@@ -40,7 +40,7 @@ HATCHES: dict[Pattern, str] = {
 BLUE = "#1f5fa8"
 SHADES = LinearSegmentedColormap.from_list("uvast", ["#ffffff", BLUE])
 _STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)
-"""Seconds between the marks of an axis; beyond, whole hours."""
+"""Seconds between the marks of an axis; beyond these, whole hours."""
 _N_MARKS = 8
 
 
@@ -50,7 +50,7 @@ def draw_timelines(
     styles: Sequence[ClassStyle],
     frames_per_second: float | None,
 ) -> Figure:
-    """The paper's qualitative figure: truth, clicks and every decoding, video below video."""
+    """The paper's qualitative figure: truth, clicks and every decoding of several videos."""
     order = order_of_videos(comparison, comparison.main)
     videos = [comparison.videos[index] for index in evenly(order, N_VIDEOS)]
     n_rows = max(len(_rows(one, comparison.decodings)) for one in videos)
@@ -77,7 +77,7 @@ def draw_timelines(
 def draw_attention(
     attention: Attention, styles: Sequence[ClassStyle], frames_per_second: float | None
 ) -> Figure:
-    """The truth above the maps, on one axis of time."""
+    """The truth above the maps, on a shared time axis."""
     n_maps = len(attention.maps)
     figure = Figure(figsize=(8, 0.8 + 1.6 * n_maps))
     ratios = [0.25] + [1.0] * n_maps
@@ -106,7 +106,7 @@ def draw_attention(
 def time_axis(
     axes: Axes, n_frames: int, frames_per_second: float | None, *, named: bool = True
 ) -> None:
-    """Minutes and seconds along the bottom, or frames where their rate is not known."""
+    """Puts minutes and seconds along the bottom, or frames where the rate is unknown."""
     axes.set_xlim(0, n_frames)
     if named:
         name = "frame" if frames_per_second is None else "minutes and seconds"
@@ -123,7 +123,7 @@ def time_axis(
 
 
 def _rows(video: Timeline, decodings: Sequence[str]) -> dict[str, Segmentation | Timestamps]:
-    """What there is of a video, from top to bottom."""
+    """The rows a video has, from top to bottom."""
     found: dict[str, Segmentation | Timestamps] = {}
     if video.true is not None:
         found["ground truth"] = video.true
@@ -175,16 +175,16 @@ def _name(vocabulary: Vocabulary, action: int) -> str:
 
 
 def look(style: ClassStyle) -> dict[str, Any]:
-    """A class's style as matplotlib's keywords of anything filled."""
+    """A class's style as matplotlib keywords for anything filled."""
     hatch = HATCHES[style.pattern]
     return {"facecolor": style.colour, "edgecolor": style.ink, "hatch": hatch, "linewidth": 0}
 
 
 def quiet(axes: Axes) -> None:
-    """No frame around the drawing."""
+    """Removes the top and right edges of the frame."""
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def plain(text: str) -> str:
-    """Safe to draw: no name is a formula, and none that starts with `_` leaves the legend."""
+    """Text safe to draw: never read as a formula, or dropped from the legend for a leading `_`."""
     return " " * text.startswith("_") + printable(text).replace("$", r"\$")

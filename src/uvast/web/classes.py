@@ -84,7 +84,7 @@ def changed(table: Classes, change: ClassChange) -> tuple[Classes, dict[str, str
         return _added(table, name), {}
     place = next((i for i, one in enumerate(table) if one.name == name), None)
     if place is None:
-        raise InputError(f"there is no class {name!r}", remedy="load the page again")
+        raise InputError(f"there is no class {name!r}", remedy="reload the page")
     record, others = table[place], [*table[:place], *table[place + 1 :]]
     match change.do:
         case "rename" | "merge":

@@ -122,7 +122,7 @@ class Jobs:
         """One job, by its number."""
         with self._lock:
             if number not in self._jobs:
-                raise MissingFileError(f"no job {number}", remedy="load the page again")
+                raise MissingFileError(f"no job {number}", remedy="reload the page")
             return self._jobs[number]
 
     def open(self, kind: Kind, asked: Sequence[str], video: str | None = None) -> Job | None:

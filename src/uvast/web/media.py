@@ -129,7 +129,7 @@ class Media:
         """When each frame of a video is shown `(T,)`; made once."""
         video = self._project.video(name)
         if not video.is_video:
-            raise MissingFileError(f"{name} has no pictures", remedy="it has features alone")
+            raise MissingFileError(f"{name} has no pictures", remedy="it has only features")
         kept = self._cache / "times" / f"{video.fingerprint[:32]}.f64"
         return frame_table(self._project.source(name), kept)
 
@@ -137,7 +137,7 @@ class Media:
         """The file that is quickest to seek in: a proxy has a key frame every second."""
         video = self._project.video(name)
         if not video.is_video:
-            raise MissingFileError(f"{name} has no pictures", remedy="it has features alone")
+            raise MissingFileError(f"{name} has no pictures", remedy="it has only features")
         proxy = self.proxy(video)
         return proxy if proxy.is_file() else self._project.source(name)
 

@@ -74,7 +74,7 @@ async def get_report(request: Request) -> Response:
 def _number(request: Request) -> int:
     text = request.path_params["number"]
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise InputError(f"{text!r} is no number", remedy="load the page again")
+        raise InputError(f"{text!r} is not a number", remedy="reload the page")
     return int(text)
 
 
