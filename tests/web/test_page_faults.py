@@ -96,9 +96,13 @@ def test_a_class_chosen_by_mouse_leaves_the_keyboard_to_the_player(
 ) -> None:
     add_classes(app, "reach", "pour")
     page = opened("annotate/even")
+    changes = Held(page, "**/changes")
     page.keyboard.press("1")
+    changes.wait()
     choice = page.get_by_label("Class of what is selected")
     choice.click()
+    changes.let_go()
+    saved(page)  # which the panel shows only when nobody is about to choose
     choice.select_option("pour")
     expect(page.locator(".inspector select")).to_have_value("pour")
     page.keyboard.press("Escape")
@@ -277,9 +281,7 @@ def test_news_wait_for_who_presses_or_types(app: Served, opened: Opener) -> None
     page.keyboard.up("Space")
     until(page, "document.querySelector('[aria-label=\"pour is background\"]').checked")
     expect(page.get_by_label("Key of wipe")).to_be_visible()
-    edges = background.bounding_box()
-    assert edges is not None
-    page.mouse.move(edges["x"] + 5, edges["y"] + 5)
+    background.hover()
     page.mouse.down()
     add_classes(app, "cut")
     until(page, "document.querySelectorAll('.class-list button').length == 4")

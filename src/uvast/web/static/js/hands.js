@@ -47,8 +47,10 @@ function listen(name, hear) {
 }
 
 listen("pointerdown", ({ target }) => {
-  // the list of a select swallows the release
-  pressed = target instanceof HTMLSelectElement ? null : target;
+  // the list of a select swallows the release: it is in hand until something is chosen, or left
+  const isSelect = target instanceof HTMLSelectElement;
+  pressed = isSelect ? null : target;
+  if (isSelect) typed = target;
 });
 listen("keydown", ({ key, target }) => {
   if (key === " ") pressed = target;
