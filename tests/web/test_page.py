@@ -59,9 +59,11 @@ def test_annotates_by_keyboard_alone_while_playing(app: Served, opened: Opener) 
     until(page, f"{SCENE}.scene.clicks.length == 2")
     page.keyboard.press("Control+z")
     until(page, f"{SCENE}.scene.clicks.length == 1")
+    saved(page)
     assert clicks(app) == [("reach", reach)]
     page.keyboard.press("Control+Shift+Z")
     until(page, f"{SCENE}.scene.clicks.length == 2")
+    saved(page)
     assert clicks(app) == [("reach", reach), ("pour", pour)]
 
 

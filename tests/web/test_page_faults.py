@@ -224,6 +224,7 @@ def test_the_menu_of_classes_has_its_keys_and_keeps_them(app: Served, opened: Op
     page.keyboard.press("2")
     expect(menu).to_have_count(0)
     until(page, f"{SCENE}.scene.clicks[0].label == 'pour'")
+    saved(page)
     open_menu()
     page.keyboard.press("Tab")
     expect(menu).to_have_count(0)

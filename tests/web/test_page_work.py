@@ -421,12 +421,15 @@ def test_undo_takes_back_an_import_and_an_accepted_prediction(
     until(page, f"{SCENE}?.scene.labels.items.length == 2")
     page.get_by_role("button", name="Accept all of the model's segments").click()
     until(page, f"{SCENE}.scene.labels.items.at(-1).end == 8")
+    saved(page)
     assert segments(app) == [("reach", 0.0, 3.0), ("pour", 3.0, 8.0)]
     page.keyboard.press("Control+z")
     until(page, f"{SCENE}.scene.labels.items.at(-1)?.end == 3.5")
+    saved(page)
     assert lane(page, "labels") == imported == segments(app)
     page.keyboard.press("Control+z")
     until(page, f"{SCENE}.scene.labels.items.length == 0")
+    saved(page)
     assert segments(app) == []
 
 
