@@ -32,6 +32,7 @@ from uvast.models.dimensions import Dimensions
 from uvast.models.encoded import Encoded
 from uvast.models.encoder import checked_mask, clear_padding
 from uvast.models.normalisation import BatchNorm
+from uvast.models.packing import Packing
 from uvast.models.resampling import Rate, max_pool, pool_chunks, repeat_chunks, stretch
 
 KERNEL = 5
@@ -79,7 +80,14 @@ class ConvolutionBlock(nn.Module):
         )
         self.norms = nn.ModuleList(BatchNorm(width) for _ in self.convolutions)
 
-    def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, rate: Rate) -> Tensor:
+        """Frames `(B, T, D)`, zero on padding -> `(B, T, D')`, zero on padding as well."""
+        if rate.mask is None:
+            return self._convolved(x, None)
+        packing = Packing(rate.lengths, gap=KERNEL // 2)
+        return packing.unpack(self._convolved(packing.pack(x), packing.mask(x.device)))
+
+    def _convolved(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """Frames `(B, T, D)`, zero on padding, valid ones `(B, T)` or None -> `(B, T, D')`."""
         for convolution, norm in zip(self.convolutions, self.norms, strict=True):
             x = torch.relu(norm(convolution(x), mask))
@@ -157,17 +165,17 @@ class C2fTcn(nn.Module):
             if skips:
                 x = max_pool(x, 2)
                 rates.append(rates[-1].lower(2))
-            x = block(x, rates[-1].mask)
+            x = block(x, rates[-1])
             skips.append(x)
         x = self.pyramid(skips.pop(), rates[-1])
         logits = []
         for level, block in zip(reversed(range(len(skips))), self.up, strict=True):
-            skip, mask = skips[level], rates[level].mask
+            skip, rate = skips[level], rates[level]
             x = stretch(x, rates[level + 1].mask, 2, skip.shape[1])
-            x = block(torch.cat((skip, clear_padding(x, mask)), 2), mask)
+            x = block(torch.cat((skip, clear_padding(x, rate.mask)), 2), rate)
             if level < N_ANSWERS:
                 coarse = self.classifiers[level](x)
-                logits.append(stretch(coarse, mask, 2**level, skips[0].shape[1]))
+                logits.append(stretch(coarse, rate.mask, 2**level, skips[0].shape[1]))
         return x, _log_mean(torch.stack(logits).log_softmax(-1))
 
 
