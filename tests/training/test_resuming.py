@@ -117,7 +117,9 @@ def test_a_state_without_its_optimiser_never_restarts_it_silently(run: Path) -> 
     with safe_open(run / "last.safetensors", framework="pt") as file:
         lost = {n: None for n in file.keys() if n.startswith("optimiser.")}  # noqa: SIM118
     edit(run, lost)
-    with pytest.raises(CheckpointError, match="cannot be resumed, its optimiser is of another run"):
+    with pytest.raises(
+        CheckpointError, match="cannot be resumed: its optimiser belongs to another run"
+    ):
         resume(run)
 
 
