@@ -81,7 +81,7 @@ def test_progress_of_wrong_values_is_refused(run: Path, progress: object, fault:
         ({"optimiser.0.exp_avg": torch.zeros(2)}, r"exp_avg is torch\.float32 of shape \(2,\)"),
         ({"optimiser.0.exp_avg_sq": None}, "exp_avg_sq"),
         ({"average.count": None}, "average.count"),
-        ({"average.count": torch.zeros(3)}, "optimiser is of another run"),
+        ({"average.count": torch.zeros(3)}, "optimiser belongs to another run"),
         ({"target.nobody": torch.zeros(2, 1, dtype=torch.int64)}, "targets of 'nobody'"),
         ({"model.encoder.classify.weight": torch.zeros(1, 1)}, r"float32 \(1, 1\), not float32"),
         ({"model.alignment.more": torch.zeros(1)}, "does not fit the dataset"),
