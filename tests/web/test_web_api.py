@@ -683,6 +683,15 @@ def test_an_import_leaves_videos_alone_that_it_has_no_labels_for(client: Client)
     assert "has no annotations to import" in nothing.json()["error"]
 
 
+def test_a_table_without_a_header_is_refused_in_the_words_of_the_page(client: Client) -> None:
+    refused = upload(client, "/api/import", "labels.csv", b"cup.mp4,0,2,reach\n")
+    assert refused.status_code == 422
+    assert refused.json()["error"] == (
+        "labels.csv: has no row that names its columns; "
+        "name them video, start, end, label, or choose another 'Format'"
+    )
+
+
 def test_frames_of_a_file_are_those_of_the_chosen_video(client: Client) -> None:
     lines = b"reach\n" * 20 + b"pour\n" * 40
     ask = "/api/import?format=ms-tcn"
