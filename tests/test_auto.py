@@ -161,7 +161,7 @@ def test_a_wrong_setting_is_named():
 
 
 def test_it_is_no_preset_without_data():
-    with pytest.raises(ConfigError, match="preset 'auto' looks at the data, so it goes with"):
+    with pytest.raises(ConfigError, match="preset 'auto' looks at the data, so it needs a dataset"):
         load_config("auto")
 
 

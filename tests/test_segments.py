@@ -113,7 +113,7 @@ def test_the_first_frames_are_those_of_the_labels(segmentation, data):
 def test_upsampling_to_another_length_is_refused():
     with pytest.raises(InputError, match="3 frames at sampling rate 2 cannot be 7 source frames"):
         Segmentation([0], [3]).upsampled(2, 7)
-    with pytest.raises(InputError, match="a sampling rate of 0, the least is 1"):
+    with pytest.raises(InputError, match="a sampling rate of 0, not at least 1"):
         Segmentation([0], [3]).upsampled(0, 3)
 
 
@@ -235,7 +235,7 @@ def test_fractions_that_cannot_be_right(shares, n_frames, sentence):
     ("transcript", "durations", "sentence"),
     [
         ([0, 1], [3], "a transcript of 2 actions with 1 durations"),
-        ([0, 1], [3, 0], "a segment of 0 frames, every one needs at least 1"),
+        ([0, 1], [3, 0], "a segment of 0 frames, but every segment needs at least 1"),
         ([[0]], [1], r"transcript of shape \(1, 1\), not of one dimension"),
         ([0], [1.5], "durations of type float64, not integers"),
     ],

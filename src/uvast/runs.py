@@ -303,7 +303,7 @@ class RunFolder:
             raise CorruptFileError(
                 f"is not a log of epochs ({error})",
                 where=f"{self.log}, line {table.line_num}",
-                remedy="remove it: training goes on from the checkpoint, with a new log",
+                remedy="remove it: training continues from the checkpoint, with a new log",
             ) from error
         return rows
 

@@ -56,7 +56,9 @@ class Segmentation:
                 f"a transcript of {len(transcript)} actions with {len(durations)} durations"
             )
         if len(durations) and durations.min() < 1:
-            raise InputError(f"a segment of {durations.min()} frames, every one needs at least 1")
+            raise InputError(
+                f"a segment of {durations.min()} frames, but every segment needs at least 1"
+            )
         object.__setattr__(self, "transcript", transcript)
         object.__setattr__(self, "durations", durations)
 
@@ -144,7 +146,9 @@ class Segmentation:
     def part(self, start: int, end: int) -> Segmentation:
         """The frames `[start, end)`."""
         if not 0 <= start <= end <= self.n_frames:
-            raise InputError(f"{start} to {end} are no frames of a segmentation of {self.n_frames}")
+            raise InputError(
+                f"{start} to {end} are not frames of a segmentation of {self.n_frames}"
+            )
         durations = self.ends.clip(max=end) - self.starts.clip(min=start)
         kept = durations > 0
         return Segmentation(self.transcript[kept], durations[kept])
@@ -160,7 +164,7 @@ class Segmentation:
         `n_frames` source frames sub-sampled by `[::rate]` are `ceil(n_frames / rate)` frames.
         """
         if rate < 1:
-            raise InputError(f"a sampling rate of {rate}, the least is 1")
+            raise InputError(f"a sampling rate of {rate}, not at least 1")
         if self.n_frames != -(-n_frames // rate):
             raise InputError(
                 f"{self.n_frames} frames at sampling rate {rate} cannot be {n_frames} source frames"

@@ -199,7 +199,7 @@ def test_runs_and_scores_of_other_videos_are_refused(
     (tmp_path / one.key / "scores.json").unlink()
     run_cell(one, tmp_path)
     name = first.removesuffix(".txt")
-    for changed, sentence in ((tested, "has scores of"), (first, "holds a run of labels that")):
+    for changed, sentence in ((tested, "has scores of"), (first, "holds a run whose labels have")):
         labels = data / "groundTruth" / f"{changed.removesuffix('.txt')}.txt"
         before = labels.read_text()
         labels.write_text("\n".join(sorted(before.splitlines())) + "\n")

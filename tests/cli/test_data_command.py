@@ -53,7 +53,7 @@ def test_check_lists_all_problems_and_exits_with_2(run, dataset: Path) -> None:
     lines = output.splitlines()
     for name in names[:2]:
         path = dataset / "groundTruth" / f"{name}.txt"
-        assert f"problem: {path}: is empty, it holds no labels; remove this video" in lines
+        assert f"problem: {path}: is empty: it holds no labels; remove this video" in lines
     assert lines[-1] == "2 problems"
 
 

@@ -53,8 +53,8 @@ def test_a_bad_video_is_told_at_the_end_and_the_exit_code_is_2(
     ("options", "sentence"),
     [
         (("--model", "clip"), "--model: no model 'clip'; choose from pixels, appearance"),
-        (("--fps", "fast"), "--fps: 'fast' is no rate; write for example 15, or source"),
-        (("--fps", "0"), "--fps: '0' is no rate"),
+        (("--fps", "fast"), "--fps: 'fast' is not a rate; write for example 15, or source"),
+        (("--fps", "0"), "--fps: '0' is not a rate"),
         (("--model", "appearance", "--device", "cuda:77"), "device 'cuda:77' cannot be used"),
         (("--model", "onnx:no.onnx"), "no.toml: does not exist; describe the model's input"),
     ],

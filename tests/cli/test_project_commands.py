@@ -102,7 +102,10 @@ def test_features_have_the_projects_names_and_rate(
     assert uvast("init", path, "--videos", tmp_path).returncode == 0
     without_out = uvast("extract", tmp_path / "0")
     assert without_out.returncode == 2
-    assert "--out: where to?; pass --out DIR, or name a project" in without_out.stderr
+    assert (
+        "--out: is needed without a project; pass --out DIR, or name a project"
+        in without_out.stderr
+    )
     (tmp_path / "1" / "clip.mp4").rename(tmp_path / "elsewhere.mp4")
     finished = uvast("extract", path, "--model", "pixels", "--fps", "10")
     assert finished.returncode == 2

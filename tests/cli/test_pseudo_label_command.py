@@ -122,7 +122,7 @@ def test_nothing_is_overwritten_by_mistake(run, tiny_path, tmp_path):
     run(tiny_path, "--no-table")
     with pytest.raises(OutputError, match="overwrite"):
         run(tiny_path, "--no-table")
-    with pytest.raises(OutputError, match="groundTruth: is read by this run and would be lost"):
+    with pytest.raises(OutputError, match="groundTruth: is read by this command and would be lost"):
         run(tmp_path / "out", "--no-table", "--overwrite")
 
 
@@ -146,7 +146,7 @@ def test_labels_of_the_dataset_are_never_replaced_through_links(run, tiny_path, 
         else:
             (out / "groundTruth").symlink_to("../data/groundTruth")
     before = files_in(labels)
-    with pytest.raises(OutputError, match="is read by this run"):
+    with pytest.raises(OutputError, match="is read by this command"):
         run(data, "--no-table", "--sample-timestamps", "1", "--overwrite")
     assert files_in(labels) == before == files_in(tiny_path / "groundTruth")
 
@@ -154,7 +154,7 @@ def test_labels_of_the_dataset_are_never_replaced_through_links(run, tiny_path, 
 def test_timestamps_of_an_earlier_run_are_not_lost(run, tiny_path, tmp_path):
     run(tiny_path, "--no-table", "--sample-timestamps", "1")
     clicks = tmp_path / "out" / "timestamps.json"
-    with pytest.raises(OutputError, match=r"timestamps.json: is read by this run"):
+    with pytest.raises(OutputError, match=r"timestamps.json: is read by this command"):
         run(tiny_path, "--no-table", "--timestamps", str(clicks), "--overwrite")
     assert clicks.exists()
 

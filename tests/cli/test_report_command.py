@@ -79,7 +79,7 @@ def test_predictions_are_drawn_and_with_their_dataset_scored(
     assert "the mean over 2 splits" in (tmp_path / "r.html").read_text("utf-8")
     finished = report(predictions, "--split", "1", "--out", tmp_path / "split.html")
     assert finished.returncode == 2
-    assert "--split: a split of which dataset?; pass --dataset" in finished.stderr
+    assert "--split: it is not known which dataset; pass --dataset" in finished.stderr
 
 
 def test_open_without_out_shows_a_temporary_page(
@@ -126,5 +126,5 @@ def test_options_of_runs_go_with_runs(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text("[]")
     finished = report(tmp_path, "--out", tmp_path / "r.html", "--decodings", "frames")
     assert finished.returncode == 2
-    assert "--decodings goes with a run" in finished.stderr
+    assert "--decodings works only with a run" in finished.stderr
     assert "Traceback" not in finished.stderr

@@ -148,7 +148,7 @@ def test_the_labels_of_the_dataset_are_never_replaced(
     for inputs in ((data,), tuple((tiny_path / "features").glob("*.npy"))):
         finished = uvast("segment", run, *inputs, "--out", data / place, "--overwrite")
         assert finished.returncode == 2
-        assert "is a part of the dataset" in finished.stderr
+        assert "is part of the dataset" in finished.stderr
     assert {path: path.read_text() for path in data.glob("groundTruth/*")} == before
 
 

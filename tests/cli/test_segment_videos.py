@@ -236,9 +236,9 @@ def test_a_model_that_does_not_know_its_features_takes_no_videos(
     finished = uvast("segment", tmp_path / "run", path, "--out", tmp_path / "out")
     assert finished.returncode == 2
     assert finished.stderr == (
-        f"error: {path}: is no file of features, and the model does not know what made those it "
-        "was trained on; extract its features in the same way with uvast extract and segment "
-        "those, or train on features that uvast extract made\n"
+        f"error: {path}: is not a feature file, and the model does not know how the features it "
+        "was trained on were made; extract its features in the same way with uvast extract and "
+        "segment those, or train on features that uvast extract made\n"
     )
     assert not (tmp_path / "out").exists()
 
@@ -292,7 +292,7 @@ def test_features_of_new_videos_never_land_in_a_dataset(place: Place) -> None:
 
 
 def test_a_split_goes_with_a_dataset(place: Place, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--split 1 goes with a dataset"):
+    with pytest.raises(InputError, match="--split 1 needs a dataset"):
         library.segment(place.run, place.new, split=1)
 
 

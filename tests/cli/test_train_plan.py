@@ -87,8 +87,14 @@ def test_a_run_that_goes_on_is_not_planned_again(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--plan", "--preset", "small"), "--plan: only preset auto plans; leave out --preset"),
-        (("--plan", "--model", "asformer"), "--plan: only preset auto plans; leave out --preset"),
+        (
+            ("--plan", "--preset", "small"),
+            "--plan: only preset auto makes a plan; leave out --preset",
+        ),
+        (
+            ("--plan", "--model", "asformer"),
+            "--plan: only preset auto makes a plan; leave out --preset",
+        ),
         (("--preset", "auto", "--model", "asformer", "--out", "run"), "preset 'auto' looks at the"),
         (("--out", "run", "--sampling-rate", "2", "--set", "train.sampling_rate=3"), "set twice"),
     ],

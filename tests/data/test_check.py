@@ -203,7 +203,7 @@ def test_ten_faults_are_ten_problems(generated_copy: Path) -> None:
         f"{labels[5]}, line {len(lines[5])}: unknown label 'run'; {known}, sing)",
         f"{labels[6]}: holds {2 * len(lines[6])} labels for the {len(lines[6])} frames of "
         f"{features[6]}; check that both are of this video, and at the same frame rate",
-        f"{labels[7]}: is empty, it holds no labels; remove this video",
+        f"{labels[7]}: is empty: it holds no labels; remove this video",
         f"{stamps}, video {names[9]}: unknown label 'hop'; {known}, sing)",
         f"{stamps}, video {names[9]}: timestamp 3 comes after 9; "
         "order the timestamps, one frame each",
@@ -380,7 +380,7 @@ def test_a_file_name_that_is_no_text_is_a_fault(make_dataset) -> None:
             shutil.copy(source, os.fsencode(source.parent) + b"/\xff" + suffix.encode())
         except OSError:
             pytest.skip("this file system has no such names")
-    odd = "left out, its name is not UTF-8 text; rename the file"
+    odd = "left out: its name is not UTF-8 text; rename the file"
     assert check_dataset(path).problems == (
         rf"{path / 'features'}/\xff.npy: {odd}",
         rf"{path / 'groundTruth'}/\xff.txt: {odd}",

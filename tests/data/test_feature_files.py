@@ -49,7 +49,7 @@ def test_writing_into_features_leaves_the_file_alone(tmp_path: Path) -> None:
     [
         (np.zeros((2, 3, 4)), "holds features of shape (2, 3, 4); save them as [T x F] or [F x T]"),
         (np.zeros(5), "holds features of shape (5,); save them as [T x F] or [F x T]"),
-        (np.zeros((4, 0)), "is empty, it holds features of shape (4, 0); remove this video"),
+        (np.zeros((4, 0)), "is empty: it holds features of shape (4, 0); remove this video"),
         (np.array([["a"]]), "holds features of type <U1; save them as float32 numbers"),
         (
             np.zeros((2, 2), complex),
@@ -194,7 +194,7 @@ def _with_header(path: Path, header: str) -> Path:
         (f"(8, {2**62})", "holds features of shape (8, 4611686018427387904); save them as"),
         (f"(8, {10**60})", "holds features of shape (8, 1000000"),
         (f"(8, {2**39})", "cannot be read as a NumPy array (0 of 17592186044416 bytes are there)"),
-        ("(-1, 8)", "is empty, it holds features of shape (-1, 8)"),
+        ("(-1, 8)", "is empty: it holds features of shape (-1, 8)"),
         ("8", "cannot be read as a NumPy array"),
     ],
 )

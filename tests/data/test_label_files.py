@@ -29,7 +29,7 @@ def test_an_empty_label_file(tmp_path: Path, content: str) -> None:
     path.write_text(content)
     with pytest.raises(LabelError) as caught:
         read_labels(path)
-    assert str(caught.value) == f"{path}: is empty, it holds no labels; remove this video"
+    assert str(caught.value) == f"{path}: is empty: it holds no labels; remove this video"
 
 
 def test_a_line_without_a_label(tmp_path: Path) -> None:

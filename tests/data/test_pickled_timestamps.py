@@ -74,7 +74,7 @@ def test_a_malicious_pickle_is_refused_and_runs_nothing(tmp_path: Path) -> None:
         with pytest.raises(TimestampError) as caught:
             read_pickled(path)
         assert str(caught.value) == (
-            f"{path}: refused, its pickle asks for posix.mkdir; "
+            f"{path}: refused: its pickle asks for posix.mkdir; "
             "get the file from a source you trust or write timestamps.json"
         )
     assert not (tmp_path / "harm").exists()

@@ -25,7 +25,7 @@ def test_an_expression_that_would_never_end_is_stopped():
     assert time.perf_counter() - start < 10
     assert str(caught.value) == (
         "'^((?:a+)+)b' takes more than 0.5 s to search the names of the videos; "
-        "simplify the expression: no repetition inside of a repetition"
+        "simplify the expression: no repetition inside a repetition"
     )
 
 

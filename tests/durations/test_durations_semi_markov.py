@@ -201,7 +201,7 @@ def test_a_video_ends_as_the_training_videos_do():
 
 @pytest.mark.parametrize(
     ("final", "sentence"),
-    [([0.0], "ends of shape"), ([0.1, 0.0], "no log-prob"), ([np.nan, 0.0], "no log-prob")],
+    [([0.0], "ends of shape"), ([0.1, 0.0], "not log-prob"), ([np.nan, 0.0], "not log-prob")],
 )
 def test_ends_are_log_probabilities(final, sentence):
     with pytest.raises(InputError, match=sentence):

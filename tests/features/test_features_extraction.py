@@ -322,6 +322,6 @@ def test_folders_stand_for_the_videos_in_them(tmp_path):
     with pytest.raises(InputError, match="holds no file to extract from; name the files"):
         find_sources([tmp_path / "empty"], PIXELS)
     with pytest.raises(
-        InputError, match=r"two inputs are named a, .*a.* and .*a.*; extract them into different"
+        InputError, match=r"two inputs are named a: .*a.* and .*a.*; extract them into different"
     ):
         find_sources([tmp_path, Path(tmp_path / "a.avi")], PIXELS)

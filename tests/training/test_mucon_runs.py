@@ -82,7 +82,9 @@ def test_the_state_of_another_optimiser_is_refused(tiny: Dataset, tmp_path: Path
     settings = tmp_path / "run" / "config.toml"
     text = settings.read_text(encoding="utf-8")
     settings.write_text(text.replace('optimiser = "sgd"', 'optimiser = "adam"'), encoding="utf-8")
-    with pytest.raises(CheckpointError, match=r"optimiser is of another run .*optimiser\.0\.step"):
+    with pytest.raises(
+        CheckpointError, match=r"optimiser belongs to another run .*optimiser\.0\.step"
+    ):
         resume(tmp_path / "run")
 
 

@@ -81,7 +81,7 @@ def test_progress_of_wrong_values_is_refused(run: Path, progress: object, fault:
         ({"optimiser.0.exp_avg": torch.zeros(2)}, r"exp_avg is torch\.float32 of shape \(2,\)"),
         ({"optimiser.0.exp_avg_sq": None}, "exp_avg_sq"),
         ({"average.count": None}, "average.count"),
-        ({"average.count": torch.zeros(3)}, "optimiser is of another run"),
+        ({"average.count": torch.zeros(3)}, "optimiser belongs to another run"),
         ({"target.nobody": torch.zeros(2, 1, dtype=torch.int64)}, "targets of 'nobody'"),
         ({"model.encoder.classify.weight": torch.zeros(1, 1)}, r"float32 \(1, 1\), not float32"),
         ({"model.alignment.more": torch.zeros(1)}, "does not fit the dataset"),
@@ -117,7 +117,9 @@ def test_a_state_without_its_optimiser_never_restarts_it_silently(run: Path) -> 
     with safe_open(run / "last.safetensors", framework="pt") as file:
         lost = {n: None for n in file.keys() if n.startswith("optimiser.")}  # noqa: SIM118
     edit(run, lost)
-    with pytest.raises(CheckpointError, match="cannot be resumed, its optimiser is of another run"):
+    with pytest.raises(
+        CheckpointError, match="cannot be resumed: its optimiser belongs to another run"
+    ):
         resume(run)
 
 

@@ -118,7 +118,9 @@ def test_classes_that_change_meanwhile_are_an_error(broken_off: tuple[Path, Path
     mapping = data / "mapping.txt"
     before = mapping.read_text()
     mapping.write_text(f"{before}{len(before.splitlines())} a-new-one\n")
-    with pytest.raises(TrainingError, match=r"classes have changed .* \(a-new-one\); train anew"):
+    with pytest.raises(
+        TrainingError, match=r"classes have changed .* \(a-new-one\); start a new run"
+    ):
         resume(run)
     mapping.write_text(before)
 

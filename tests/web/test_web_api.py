@@ -543,7 +543,7 @@ def test_two_uploads_of_one_name_at_once_do_not_replace_each_other(
         await receive(pieces(b"the ", b"second"), tmp_path, "new.mp4", None)
         yield b", and more"
 
-    with pytest.raises(OutputError, match=r"new\.mp4: is there already; rename the file"):
+    with pytest.raises(OutputError, match=r"new\.mp4: already exists; rename the file"):
         client.wait(receive(slow(), tmp_path, "new.mp4", None))
     assert (tmp_path / "new.mp4").read_bytes() == b"the second"
     assert [path.name for path in tmp_path.glob("*new*")] == ["new.mp4"]
@@ -681,6 +681,15 @@ def test_an_import_leaves_videos_alone_that_it_has_no_labels_for(client: Client)
     nothing = upload(client, "/api/import?existing=replace", "labels.json", content)
     assert nothing.status_code == 422
     assert "has no annotations to import" in nothing.json()["error"]
+
+
+def test_a_table_without_a_header_is_refused_in_the_words_of_the_page(client: Client) -> None:
+    refused = upload(client, "/api/import", "labels.csv", b"cup.mp4,0,2,reach\n")
+    assert refused.status_code == 422
+    assert refused.json()["error"] == (
+        "labels.csv: has no row that names its columns; "
+        "name them video, start, end, label, or choose another 'Format'"
+    )
 
 
 def test_frames_of_a_file_are_those_of_the_chosen_video(client: Client) -> None:

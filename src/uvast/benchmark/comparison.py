@@ -198,7 +198,7 @@ def parse_change(text: str) -> Change:
             )
         if name.removeprefix("decode.") in NAMING:
             raise ConfigError(
-                f"{name} makes it another decoding, and decodings stand side by side anyway",
+                f"{name} selects another decoding, and the table shows all decodings anyway",
                 where="--change",
                 remedy="choose some of them with --decodings",
             )
@@ -212,7 +212,7 @@ def training_folds(dataset: Dataset, split: int, n_folds: int) -> tuple[Fold, ..
         raise LabelError(
             f"has no labels for any video on the training side of split {split}",
             where=dataset.path,
-            remedy="label some of them: scores need labels, also with timestamps",
+            remedy="label some of them: scores need labels, even with timestamps",
         )
     try:
         subjects = known_subjects(side, dataset.spec.group_by, dataset.splits)

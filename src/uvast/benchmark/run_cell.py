@@ -143,7 +143,7 @@ def _check_videos(cell: Cell, info: RunInfo, out: Path) -> None:
     by_clicks = cell.config.supervision.kind == "timestamps"
     if has_changed(info.labels, dataset, learned, by_clicks=by_clicks, timestamps=cell.timestamps):
         raise OutputError(
-            "holds a run of labels that have changed since",
+            "holds a run whose labels have changed since",
             where=folder,
             remedy="choose another --out, or remove this folder",
         )

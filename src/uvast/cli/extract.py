@@ -126,7 +126,7 @@ def _folder(out: Path | None, project: Project | None) -> Path:
         return out
     if project is None:
         raise ConfigError(
-            "where to?",
+            "is needed without a project",
             where="--out",
             remedy="pass --out DIR, or name a project that uvast init has made",
         )
@@ -181,7 +181,7 @@ def _rate(text: str) -> float | None:
         rate = 0.0
     if not 0 < rate <= 1000:
         raise ConfigError(
-            f"{text!r} is no rate", where="--fps", remedy="write for example 15, or source"
+            f"{text!r} is not a rate", where="--fps", remedy="write for example 15, or source"
         )
     return rate
 

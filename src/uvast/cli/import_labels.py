@@ -138,7 +138,7 @@ def _opened(path: Path) -> Project:
         raise ConfigError(
             "is a dataset with label files, not a project",
             where=path,
-            remedy="write label files for it with uvast convert FILES FOLDER --to ms-tcn --fps "
+            remedy="write label files for it with uvast convert IN FOLDER --to ms-tcn --fps "
             "RATE, or make a project of its videos with uvast init",
         )
     return Project.open(path)

@@ -55,7 +55,7 @@ def pseudo_label(
     timestamps: Annotated[
         Path | None,
         typer.Option(
-            help="Timestamps: .json, .csv, .xlsx or a published .npy.",
+            help="Timestamps: .json, .csv, .tsv, .xlsx or a published .npy.",
             show_default="the dataset's own",
         ),
     ] = None,

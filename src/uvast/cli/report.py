@@ -118,7 +118,7 @@ def report(
     }
     for name, value in only_of_runs.items():
         if value is not None and kind != "run":
-            raise ConfigError(f"{name} goes with a run", where=source, remedy="leave it out")
+            raise ConfigError(f"{name} works only with a run", where=source, remedy="leave it out")
     if times is not None and kind == "benchmark":
         raise ConfigError("a benchmark has no timelines", where="--times", remedy="leave it out")
     if kind == "run":
@@ -175,6 +175,6 @@ def _of_results(source: Path, kind: str, dataset: Path | None, split: int | None
         return report_benchmark(source)
     if dataset is None and split is not None:
         raise ConfigError(
-            "a split of which dataset?", where="--split", remedy="pass --dataset, too"
+            "it is not known which dataset", where="--split", remedy="pass --dataset, too"
         )
     return report_predictions(source, dataset, split)

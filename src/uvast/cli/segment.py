@@ -208,7 +208,7 @@ def _report(outcomes: Iterable[Outcome], out: Path, manifest: Manifest, *, as_js
     capped = [name for name, prediction in done.items() if not prediction.complete]
     if capped:
         note(
-            f"the decoder came to no end in {counted(len(capped), 'video')} (first: {capped[0]}): "
+            f"the decoder did not finish {counted(len(capped), 'video')} (first: {capped[0]}): "
             "actions may be missing; allow more with --set max_segments=… or try --transcript best"
         )
     if as_json:

@@ -221,7 +221,7 @@ def _check_new(stage: Stage | None, *, plan: bool, is_auto: bool) -> None:
     """Refuses options that cannot start a new run."""
     if plan and not is_auto:
         raise ConfigError(
-            "only preset auto plans",
+            "only preset auto makes a plan",
             where="--plan",
             remedy="leave out --preset, --config and --model, or see uvast config",
         )

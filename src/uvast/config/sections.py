@@ -93,8 +93,8 @@ class ModelConfig:
     encoder: EncoderKind = "uvast"
     """frame encoder: `uvast`, `asformer` (ReLU, no second convolution), `plain` (a Transformer)"""
     window: WindowKind = "neighbourhood"
-    """what a frame attends to: its block and half a block on either side, or, with `band`, as far
-    as half a window on either side"""
+    """what a frame attends to: its block and half a block on either side, or, with `band`, up to
+    half a window on either side"""
     width: Width = 64
     """width of every layer; even"""
     attention_width: Width = 32
@@ -112,7 +112,7 @@ class ModelConfig:
     decoder_feedforward: Annotated[Positive, Field(le=16_384)] = 2048
     """hidden width of the transcript decoder's feed-forward layers"""
     alignment_feedforward: Annotated[Positive, Field(le=16_384)] = 1024
-    """the same of the alignment decoder"""
+    """the same for the alignment decoder"""
     attention_smoothing: OddWidth = 0
     """odd width, in frames, over which the cross-attention's keys are averaged; 0 for none"""
     explicit_durations: bool = False
@@ -129,9 +129,9 @@ class ModelConfig:
     channel_dropout: Probability = 0.3
     """rate at which whole input channels are dropped"""
     encoder_dropout: Probability = 0.5
-    """rate inside of an encoder block"""
+    """rate inside an encoder block"""
     decoder_dropout: Probability = 0.1
-    """rate inside of the decoders' layers and the plain encoder's"""
+    """rate inside the layers of the decoders and of the plain encoder"""
     input_dropout: Probability = 0.2
     """rate on both inputs of either decoder"""
     output_dropout: Probability = 0.5
@@ -139,14 +139,14 @@ class ModelConfig:
     n_stages: Annotated[Positive, Field(le=MAX_LAYERS)] = 4
     """stages of a baseline"""
     chunk: Annotated[Positive, Field(le=1000)] = 4
-    """frames that `c2f-tcn` pools into one; half of the videos it learns from are pooled by
-    another number, from half to double"""
+    """frames that `c2f-tcn` pools into one; half of the videos it learns from are pooled by another
+    number, between half and twice this one"""
     test_chunk_least: Annotated[Positive, Field(le=1000)] = 3
-    """at test it averages over several such numbers, from this one"""
+    """to segment a video, `c2f-tcn` averages over several such numbers, from this one"""
     test_chunk_most: Annotated[Positive, Field(le=1000)] = 5
     """to this one"""
     mask_token: bool = False
-    """frames that `train.time_masking` hides are a learned vector instead of 0"""
+    """frames that `train.time_masking` hides become a learned vector instead of 0"""
 
 
 @dataclass(frozen=True)
@@ -161,9 +161,9 @@ class LossConfig:
     """cross-entropy of the average frame of each class: over `mean-logit`, `mean-probability` or
     `mean-log-probability`; `off` for none"""
     group_segment: GroupForm = "mean-probability"
-    """the same of the transcript's segments"""
+    """the same for the transcript's segments"""
     cross_attention: bool = True
-    """the transcript decoder attends to the frames of its segment"""
+    """a term by which the transcript decoder learns to attend to the frames of its segment"""
     temperature: Above = 0.001
     """of the softmax in that term"""
     smoothing: NonNegative = 0.0
@@ -173,16 +173,16 @@ class LossConfig:
     smoothing_distance: NonNegative = 0.0
     """in that term, frames whose features are d apart count exp(-d / this); 0 counts all alike"""
     confidence: NonNegative = 0.0
-    """weight of a term with timestamps: the class of a timestamp gets no likelier away from it, as
-    far as the next timestamps; 0 for none"""
+    """weight of a term for timestamps: on the way from a timestamp to its neighbours, its class
+    must not become likelier; 0 for none"""
     class_weights: ClassWeights = "equal"
-    """of the frames in their cross-entropy: `equal`, or `median-frequency`, by which the frames of
+    """of the frames in their cross-entropy: `equal`, or `median-frequency`, which makes frames of
     rare classes count more"""
     boundary: Above = 0.1
-    """weight of the boundaries' cross-entropy, where the model has that output"""
+    """weight of the boundaries' cross-entropy, if the model has that output"""
     boundary_width: Annotated[NonNegative, Field(le=MANY)] = 1.0
-    """deviation, in frames, of the soft targets around a cut; 0 has the cut alone. Pseudo-labels
-    are less sure of their cuts: try 4 with timestamps"""
+    """standard deviation, in frames, of the soft targets around a cut; with 0 only the cut itself
+    is a target. Pseudo-labels are less sure of their cuts: try 4 with timestamps"""
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class TrainConfig:
     batch_size: Annotated[Positive, Field(le=10_000)] = 1
     """videos in a batch"""
     sampling_rate: Count = 0
-    """the model sees every so many frames (`--sampling-rate`); 0 is the dataset's own rate"""
+    """the model sees every n-th frame (`--sampling-rate`); 0 keeps the dataset's own rate"""
     accumulation: Annotated[Positive, Field(le=10_000)] = 1
     """batches in a step of the optimiser"""
     optimiser: OptimiserKind = "adam"
@@ -214,22 +214,22 @@ class TrainConfig:
     warmup_epochs: Count = 0
     """epochs in which the learning rate rises"""
     averaging: Probability = 0.0
-    """decay of a moving average of the weights, which is then the model"""
+    """decay of a moving average of the weights; these averaged weights are then the model"""
     scaling: bool = True
-    """each channel of the features is scaled to mean 0 and deviation 1, as measured on the training
-    videos; the model keeps the numbers"""
+    """each channel of the features is scaled to mean 0 and standard deviation 1, as measured on the
+    training videos; the model keeps the numbers"""
     chunk_fraction: Share = 0.17
-    """longest part of a video that is one segment; longer ones are cut into chunks (with full
-    labels)"""
+    """largest share of a video that one segment may have; longer segments are cut into chunks (with
+    full labels)"""
     frame_dropping: Share = 0.0
     """probability that a video loses 10 to 200 frames, in stage 1"""
     alignment_frame_dropping: Share = 0.5
     """the same in stage 2"""
     feature_noise: NonNegative = 0.0
-    """white noise in stage 1, in deviations of each channel"""
+    """white noise in stage 1, in standard deviations of each channel"""
     time_masking: Share = 0.0
-    """share of the frames that go dark in stage 1, in spans of 20; spans may overlap, so that it is
-    a little less: of 0.1 9.5 %, of 0.3 26 %"""
+    """share of the frames that go dark in stage 1, in spans of 20; spans may overlap, so the true
+    share is a little lower: 9.5 % for 0.1, 26 % for 0.3"""
     recombination: Share = 0.0
     """probability that a video of stage 1 is recombined: its segments are replaced by others of
     their class from the training videos"""
@@ -241,26 +241,26 @@ class TrainConfig:
     time_warp: Factor = 1.0
     """the same for each eighth of a video on its own"""
     channel_warp: Annotated[NonNegative, Field(le=10)] = 0.0
-    """deviation of a random gain of each channel in stage 1, as a logarithm; it drifts over the
-    video"""
+    """standard deviation of the logarithm of a random gain of each channel in stage 1; the gain
+    drifts over the video"""
     symmetry: Share = 0.5
-    """probability that a video of stage 1 is mirrored, where dataset.toml declares a symmetry"""
+    """probability that a video of stage 1 is mirrored, if dataset.toml declares a symmetry"""
     validation: ShareOrAuto = "auto"
-    """share of the training side that chooses the epoch and the weights of `best`
-    (`--validation`); `auto` is 0 with a split or with folds, else 0.2 of 10 videos or more"""
+    """share of the training side that chooses the epoch and the weights of `best` (`--validation`);
+    `auto` is 0 with a split or with folds, else 0.2 if there are 10 videos or more"""
     validate_every: Positive = 5
     """epochs from one validation to the next"""
     patience: Count = 0
     """epochs without a better validation after which training stops"""
     folds: Folds = 0
-    """inner runs, each without some of the videos, that choose the weights of `best` before the
-    run learns from all of them; they take (folds - 1) times as long again, with `--members` once
-    for all of these; 0 for none"""
+    """inner runs, each without some of the videos, that choose the weights of `best` before the run
+    learns from all videos; they take another (folds - 1) times as long as the run, and `--members`
+    share them; 0 for none"""
     fold_epochs: Annotated[Above, Field(le=1000)] = 1.0
     """epochs of such an inner run, as a share of `epochs`"""
     unlabelled: UnlabelledVideos = "none"
     """videos that `sstda` also learns from, without their labels: `none`, the `test` side of the
-    split (a run is transductive then), or the `rest`, every other video that has features"""
+    split (which makes the run transductive), or the `rest`, every other video that has features"""
     checkpoint_seconds: NonNegative = 30.0
     """least time from one checkpoint to the next; 0 writes one each epoch"""
     workers: Annotated[Count, Field(le=256)] = 0
@@ -285,26 +285,26 @@ class SupervisionConfig:
     """full labels, or `timestamps` (`--supervision`)"""
     method: TargetMethod = "class-model"
     """how timestamps become labels: `class-model`, `k-medoids` (the paper's), `energy` (Li et al.),
-    `midpoint`; `clicks` are midpoints whose frames' losses see the clicks alone until labels are
-    refreshed"""
+    `midpoint`; `clicks` also cuts at midpoints, but the frame losses see only the clicked frames
+    until labels are refreshed"""
     metric: MetricName = "euclidean"
     """how frames are compared; or `cosine`"""
     prior: NonNegative = 0.25
-    """pull of cuts to the midpoint, or with `class-model` to where the classes' mean lengths divide
-    a gap; 0 is the paper's; `energy` has none"""
+    """how strongly cuts are pulled to the midpoint or, with `class-model`, to where the classes'
+    mean lengths divide a gap; 0 is the paper's; `energy` has none"""
     soft: NonNegative = 0.0
-    """each epoch draws the cuts anew, as likely as class models find them; this is the temperature:
-    higher is less sure, 0 keeps the likeliest cuts"""
+    """each epoch draws the cuts again, with the probabilities that class models give them; this is
+    the temperature: the higher, the more the cuts vary; 0 keeps the likeliest cuts"""
     margin: Annotated[Number, Field(ge=0, lt=0.5)] = 0.0
-    """share of a segment at either end, where it meets another, whose frames are left out of the
-    frames' losses: cuts between timestamps are guesses; 0 leaves out none"""
+    """share of a segment, at each end that meets another segment, whose frames are left out of the
+    frame losses, because cuts between timestamps are guesses; 0 leaves out none"""
     refresh_every: Count = 0
-    """epochs after which pseudo-labels are cut again, by the averaged weights where
-    `train.averaging` is on; 0 never (`--refresh-pseudo-labels`)"""
+    """epochs after which pseudo-labels are cut again, by the averaged weights if `train.averaging`
+    is on; 0 for never (`--refresh-pseudo-labels`)"""
     refresh_after: Count = 20
-    """epochs before the first time"""
+    """epochs before the first refresh"""
     refresh_by: Literal["viterbi", "k-medoids", "energy"] = "viterbi"
-    """by what the model has learned: `viterbi`, or `k-medoids` or `energy` on encoder features"""
+    """how the model places the cuts: `viterbi`, or `k-medoids` or `energy` on encoder features"""
 
 
 @dataclass(frozen=True)
@@ -312,33 +312,33 @@ class DecodeConfig:
     """From a model's outputs to a segmentation (docs/method.md, Durations)."""
 
     transcript: Literal["decoder", "semi-markov", "best", "frames", "boundaries"] = "decoder"
-    """who writes the transcript: `decoder`, `frames` (the runs of the frame labels), `boundaries`
-    (the pieces between a model's boundaries, named by their frames), `semi-markov` (with the
-    durations at once), or the `best` of all"""
+    """where the transcript comes from: `decoder`, `frames` (the runs of the frame labels),
+    `boundaries` (the pieces between a model's boundaries, named by their frames), `semi-markov`
+    (which finds the durations, too), or the `best` of all"""
     durations: Literal["viterbi", "fifa", "alignment", "explicit", "none"] = "viterbi"
-    """`viterbi`, `fifa`, `alignment` (needs stage 2), `explicit` (needs
-    `model.explicit_durations`, or `mucon`), or `none`; `semi-markov` and `best` have their own"""
+    """`viterbi`, `fifa`, `alignment` (needs stage 2), `explicit` (needs `model.explicit_durations`,
+    or `mucon`), or `none`; `semi-markov` and `best` find their own"""
     beam_width: Annotated[Count, Field(le=1000)] = 0
-    """transcripts that the beam search keeps; 1 is greedy. With 0 the decoder is greedy too, but a
-    beam of 10 searches where that comes to no end, and for `best` as well"""
+    """transcripts that the beam search keeps; 1 is greedy. With 0 the decoder is greedy, too, but a
+    beam of 10 searches again if that does not end, and `best` always adds such a beam"""
     length_power: Annotated[NonNegative, Field(le=10)] = 0.5
-    """a beam ranks transcripts by their log-probability over their length to this power; with 0 it
-    likes short ones best"""
+    """a beam ranks transcripts by their log-probability divided by their length to this power; with
+    0 it prefers short ones"""
     max_segments: Annotated[Positive, Field(le=10_000)] = 200
     """longest transcript that the decoder writes"""
     length_model: LengthKind = "poisson"
     """of Viterbi: `poisson` (the paper's), `gamma`, `none`"""
     frame_sampling: Positive = 1
-    """Viterbi's boundaries at its multiples only; 1 is exact"""
+    """Viterbi puts boundaries only at multiples of this number; 1 is exact"""
     alpha: Annotated[NonNegative, Field(le=100)] = 0.0
-    """power of the frame posteriors; 0 is 1 with Poisson lengths, else the model's own (0.2, or as
-    held-out videos chose)"""
+    """power of the frame posteriors; 0 means 1 with Poisson lengths, else the model's own power
+    (0.2, or what held-out videos chose)"""
     boundary_weight: Annotated[NonNegative, Field(le=100)] = 0.0
     """weight of a model's boundaries in `viterbi`, `semi-markov` and `best`; 0 leaves them out"""
     mode_filter: OddWidth = 0
     """odd width of a filter over the frame labels, for `frames`; 0 for none"""
     fifa_optimiser: FifaOptimiser = "gradient-descent"
-    """the paper's; `fast` ends in a lower energy, with steps of its own"""
+    """the paper's; `fast` reaches a lower energy, with its own number and size of steps"""
     fifa_sharpness: Annotated[Above, Field(le=MAX_SHARPNESS)] = 80.0
     """of FIFA's masks"""
     fifa_steps: Positive = 3000
@@ -348,19 +348,18 @@ class DecodeConfig:
     fifa_length_weight: NonNegative = 0.0
     """weight of the mean lengths in FIFA's energy"""
     fifa_sum_weight: NonNegative = 0.1
-    """weight of the sum of lengths"""
+    """weight of the sum of the lengths"""
     rates: Rates = ()
-    """a video is seen at these factors of its number of frames, and the frame posteriors are
-    averaged: `[0.8, 1.0, 1.25]` takes three times as long; none sees it once, as it is"""
+    """the model sees a video at each of these multiples of its number of frames and averages the
+    frame posteriors: `[0.8, 1.0, 1.25]` takes three times as long; empty means once, as it is"""
     phases: bool = False
-    """with `train.sampling_rate` above 1, the frames between are seen as well: posteriors are
-    averaged, and cuts moved to single source frames"""
+    """with `train.sampling_rate` above 1, the model also sees the frames in between: posteriors are
+    averaged, and cuts move to single source frames"""
     ends: bool = False
     """`semi-markov` and `best` know after which actions the training videos end"""
     recipes: Recipes = 0
-    """groups of training transcripts that are alike, each with bigrams of its own, of which
-    `semi-markov` and `best` take the likeliest for a video; `auto` finds how many, 0 has one for
-    all"""
+    """groups of similar training transcripts, each with its own bigrams; `semi-markov` and `best`
+    take the likeliest group for a video. `auto` finds the number of groups; 0 has one for all"""
 
     @property
     def is_bare(self) -> bool:

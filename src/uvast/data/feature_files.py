@@ -190,7 +190,7 @@ def read_header(path: Path) -> FeatureHeader:
         )
     if min(shape) < 1:
         raise FeatureError(
-            f"is empty, it holds features of shape {shape}", where=path, remedy="remove this video"
+            f"is empty: it holds features of shape {shape}", where=path, remedy="remove this video"
         )
     promised = shape[0] * shape[1] * dtype.itemsize
     if n_bytes < promised:

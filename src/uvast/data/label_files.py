@@ -31,7 +31,7 @@ def read_labels(path: Path) -> list[str]:
     except CorruptFileError as error:
         raise not_labels(path) or error from None
     if not text:
-        raise LabelError("is empty, it holds no labels", where=path, remedy="remove this video")
+        raise LabelError("is empty: it holds no labels", where=path, remedy="remove this video")
     labels = [line.strip() for line in text.split("\n")]
     if "" in labels:
         raise not_labels(path) or LabelError(

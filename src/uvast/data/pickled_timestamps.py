@@ -44,7 +44,7 @@ def read_pickled(path: Path, on_fault: OnFault = raise_fault) -> dict[str, list[
         table = _plain(_Machine().run(stream))
     except _RefusedError as error:
         raise TimestampError(
-            f"refused, its pickle asks for {error}",
+            f"refused: its pickle asks for {error}",
             where=path,
             remedy="get the file from a source you trust or write timestamps.json",
         ) from None

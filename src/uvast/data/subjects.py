@@ -59,7 +59,7 @@ def _subjects(names: Sequence[str], group_by: str, seconds: float) -> list[str |
     except subprocess.TimeoutExpired:
         raise InputError(
             f"{group_by!r} takes more than {seconds:g} s to search the names of the videos",
-            remedy="simplify the expression: no repetition inside of a repetition",
+            remedy="simplify the expression: no repetition inside a repetition",
         ) from None
     found: list[str | None] = json.loads(finished.stdout)
     return found

@@ -173,7 +173,7 @@ def listed_stems(folder: Path, suffix: str) -> tuple[frozenset[str], list[DataEr
     names = [name for name in names if name.endswith(suffix) and name[0] != "."]
     faults: list[DataError] = [
         CorruptFileError(
-            "left out, its name is not UTF-8 text", where=folder / name, remedy="rename the file"
+            "left out: its name is not UTF-8 text", where=folder / name, remedy="rename the file"
         )
         for name in sorted(names)
         if _NO_TEXT.search(name)

@@ -145,7 +145,7 @@ def _checked_ends(final: FloatArray, n_classes: int) -> FloatArray:
     if values.shape != (n_classes,):
         raise InputError(f"ends of shape {values.shape}, not ({n_classes},)")
     if not values.max() <= 0:
-        raise InputError("ends that are no log-probabilities")
+        raise InputError("ends that are not log-probabilities")
     return values
 
 

@@ -220,7 +220,7 @@ def _times(known: FrameTimes | None, told: float | None, video: str, place: str)
         if rate:
             return ConstantRate(rate)
         raise LabelError(
-            f"says that {video} has {told:g} frames a second",
+            f"says that {video} has {told:g} frames per second",
             where=place,
             remedy="correct it, or pass --fps, such as --fps 25",
         )

@@ -145,6 +145,6 @@ def write_card(path: Path, card: FeatureCard) -> None:
         raise OutputError(
             f"would be larger than {LARGEST_CARD // MEGABYTE} MB ({card.n_frames} frames)",
             where=path,
-            remedy="cut the video, or extract fewer features a second with --fps",
+            remedy="cut the video, or extract fewer features per second with --fps",
         )
     write_text(path, text)

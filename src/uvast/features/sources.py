@@ -35,7 +35,7 @@ def find_sources(paths: Sequence[Path], models: Sequence[ModelName]) -> tuple[Pa
         other = known.setdefault(path.stem, path)
         if other is not path:
             raise InputError(
-                f"two inputs are named {path.stem}, {other} and {path}",
+                f"two inputs are named {path.stem}: {other} and {path}",
                 remedy="extract them into different folders",
             )
     return tuple(found)

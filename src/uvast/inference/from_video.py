@@ -55,8 +55,8 @@ class Extraction:
         known = self.extractor
         if known is None:
             raise InputError(
-                "is no file of features, and the model does not know what made those it was "
-                "trained on",
+                "is not a feature file, and the model does not know how the features it was "
+                "trained on were made",
                 where=recordings[0],
                 remedy="extract its features in the same way with uvast extract and segment those, "
                 "or train on features that uvast extract made",

@@ -77,7 +77,7 @@ class FeatureFile:
             raise FeatureError(
                 f"features of shape {shape}",
                 where=self.path,
-                remedy=f"the model wants {self.n_features} features a frame",
+                remedy=f"the model wants {self.n_features} features per frame",
             )
         if shape[0] != shape[1]:
             return "time-first" if shape[1] == self.n_features else "features-first"
@@ -121,7 +121,7 @@ def find_sources(
             files += [FeatureFile(file, n_features, sampling_rate) for file in _files(path)]
     if split is not None and files:
         raise InputError(
-            f"--split {split} goes with a dataset",
+            f"--split {split} needs a dataset",
             where=files[0].path,
             remedy="leave --split out, or name a folder with features/ and splits/",
         )
@@ -165,7 +165,7 @@ def _timed(video: Video, features: Path) -> Video:
     card = read_card(path)
     if card.n_frames != video.source_frames:
         raise FeatureError(
-            f"is of {card.n_frames} frames, but its features have {video.source_frames}",
+            f"lists {card.n_frames} frames, but the features have {video.source_frames}",
             where=path,
             remedy="extract the features of this video again with --overwrite",
         )

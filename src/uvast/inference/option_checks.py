@@ -43,7 +43,7 @@ def check_options(model: nn.Module, options: DecodeConfig) -> None:
         )
     if explicit and options.transcript != "decoder":
         raise ConfigError(
-            "durations 'explicit' go with the decoder's own transcript",
+            "durations 'explicit' need the decoder's own transcript",
             remedy="pass --transcript decoder",
         )
 

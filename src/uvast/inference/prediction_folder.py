@@ -153,7 +153,7 @@ def check_place(folder: Path, sources: Iterable[Source], formats: Sequence[str])
         for own in ("features", GROUND_TRUTH, "splits"):
             if place.is_relative_to((dataset / own).resolve()):
                 raise OutputError(
-                    f"is a part of the dataset {dataset}",
+                    f"is part of the dataset {dataset}",
                     where=folder,
                     remedy="choose another --out",
                 )

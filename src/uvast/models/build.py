@@ -92,7 +92,7 @@ def build_model(config: ModelConfig, *, n_features: int, n_classes: int) -> nn.M
         raise ConfigError(
             f"{config.kind} has no dilations to set",
             where="model.dilations",
-            remedy="choose ms-tcn or another TCN as model.kind, or leave them empty",
+            remedy="choose ms-tcn, ms-tcn++, asrf, li or sstda, or leave them empty",
         )
     model = builder.model(builder.from_config(config, n_features, n_classes))
     if config.mask_token:

@@ -188,7 +188,8 @@ class UvastDimensions(Dimensions):
                 )
         if self.width % 2:
             raise ConfigError(
-                f"width is {self.width}", remedy="sinusoidal positions need an even width"
+                f"width is {self.width}",
+                remedy="choose an even width: sinusoidal positions need one",
             )
         smoothing = self.attention_smoothing
         if smoothing is not None and (smoothing < 1 or smoothing % 2 == 0):

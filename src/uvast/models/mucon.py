@@ -75,7 +75,8 @@ class MuconDimensions(Dimensions):
         super().__post_init__()
         if self.width % 2:
             raise ConfigError(
-                f"width is {self.width}", remedy="an LSTM of two directions needs an even width"
+                f"width is {self.width}",
+                remedy="choose an even width: an LSTM of two directions needs one",
             )
 
 

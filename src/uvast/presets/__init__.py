@@ -38,7 +38,7 @@ def preset_summary(name: str) -> str:
 def _shipped(name: str) -> Path:
     if name == AUTO:
         raise ConfigError(
-            "preset 'auto' looks at the data, so it goes with a dataset alone",
+            "preset 'auto' looks at the data, so it needs a dataset",
             remedy="see what it chooses with uvast train DATASET --plan, or name another preset",
         )
     if name not in presets():

@@ -103,7 +103,11 @@ def _full(video: VideoAnnotations, times: FrameTimes, background: str) -> VideoL
     runs = segmentation.segments
     known = [run for run in runs if run.action != UNLABELLED]
     if not known:
-        raise LabelError("none of its frames has been looked at", where=video.video)
+        raise LabelError(
+            "none of its frames has been looked at",
+            where=video.video,
+            remedy="label at least one whole frame of it",
+        )
     names = (*found.names, UNLABELLED_WORD)  # UNLABELLED is -1, the last place
     return VideoLabels(
         video.video,
@@ -151,7 +155,11 @@ def _clicked(video: VideoAnnotations, times: FrameTimes, background: str) -> Vid
         where = "after its end or outside of what was observed"
         notes.append(f"{video.video}: {_clicks(n_lost)} left out, {where}")
     if not kept:
-        raise LabelError("none of its clicks lies within the video", where=video.video)
+        raise LabelError(
+            "none of its clicks lies within the video",
+            where=video.video,
+            remedy="correct their times",
+        )
     stretches = None
     if not looked_at.all():
         runs = Segmentation.from_labels(looked_at.astype(np.int64)).segments

@@ -41,7 +41,9 @@ def check_output(out: Path, dataset: Dataset, timestamps: Path | None, *, overwr
         place = target.resolve()
         if any(place.is_relative_to(path) or path.is_relative_to(place) for path in resolved):
             raise OutputError(
-                "is read by this run and would be lost", where=target, remedy="choose another --out"
+                "is read by this command and would be lost",
+                where=target,
+                remedy="choose another --out",
             )
     if not overwrite:
         check_absent(*targets)

@@ -77,7 +77,7 @@ class Checkpoints:
             loop.load(tensors)
         except (KeyError, RuntimeError, ValueError) as error:
             raise CheckpointError(
-                f"cannot be resumed, its optimiser is of another run ({error})",
+                f"cannot be resumed: its optimiser belongs to another run ({error})",
                 where=self._folder.last,
                 remedy=AGAIN,
             ) from error

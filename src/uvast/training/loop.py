@@ -112,7 +112,7 @@ class Loop:
         return TrainingError(
             f"the {what} is not finite in epoch {epoch + 1} of stage {self.stage}",
             where=videos or None,
-            remedy="look for broken features with uvast data check, mend them and resume; if there "
+            remedy="look for broken features with uvast data check, fix them and resume; if there "
             "are none, start a new run with a lower train.learning_rate or train.clip_norm=1",
         )
 

@@ -66,7 +66,7 @@ def _training_data(
         dataset.source_frames_of_features(video)  # finds a missing file now, not in an epoch
         if video not in samples.by_video:
             raise LabelError(
-                f"has no labels of video {video} any more, on which the run was begun",
+                f"no longer has labels of video {video}, which the run learns from",
                 where=dataset.path,
                 remedy="restore them or start a new run",
             )

@@ -192,7 +192,7 @@ def open_again(info: RunInfo) -> Dataset:
         raise TrainingError(
             f"its classes have changed since the training began{what}",
             where=data.path,
-            remedy="train anew, or bring the old classes back",
+            remedy="start a new run, or restore the old classes",
         )
     return data
 
@@ -206,14 +206,14 @@ def _check_unchanged(data: Dataset, info: RunInfo) -> None:
             f"the {'timestamps' if by_clicks else 'labels'} of the run's videos have changed since "
             "the training began",
             where=data.path,
-            remedy="train anew, or bring the old ones back",
+            remedy="start a new run, or restore the old ones",
         )
     if info.sampling_rate not in (0, data.sampling_rate):
         raise TrainingError(
             f"its sampling rate is {data.sampling_rate}, and was {info.sampling_rate} when the "
             "training began",
             where=data.path,
-            remedy="train anew, or set it in dataset.toml as it was",
+            remedy="start a new run, or set the old rate in dataset.toml",
         )
 
 

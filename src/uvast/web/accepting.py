@@ -1,4 +1,4 @@
-"""Makes segments from a model or from clicks a person's own."""
+"""Turns segments from a model or from clicks into a person's own."""
 
 from __future__ import annotations
 

@@ -105,7 +105,9 @@ def _added(table: Classes, name: str) -> Classes:
         what = f"there is a class {name!r} already" if name else "a class without a name"
         raise InputError(what, remedy="choose another name")
     if len(table) >= MOST_CLASSES:
-        raise InputError(f"{MOST_CLASSES} classes are the most", remedy="merge some of them")
+        raise InputError(
+            f"a project has {MOST_CLASSES} classes at most", remedy="merge some of them"
+        )
     return (*table, _new(name, table))
 
 

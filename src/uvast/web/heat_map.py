@@ -35,7 +35,7 @@ def heat_map(app: App, name: str, width: int, start: float, end: float | None) -
     length = float(times.edges([n_frames])[0])
     end = length if end is None else min(end, length)
     if not start < end:
-        raise InputError(f"{start:g} to {end:g} s is no stretch", remedy="end it later")
+        raise InputError(f"{start:g} to {end:g} s is not a stretch of time", remedy="end it later")
     first, last = times.frames_at([start, end]).tolist()
     last = min(n_frames, last + 1)
     n_columns = min(width, last - first)

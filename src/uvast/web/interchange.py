@@ -90,7 +90,9 @@ def incoming(
     names = [one.video for one in reading.videos]
     if video is not None:
         if len(names) != 1:
-            raise InputError(f"{name} is of {len(names)} videos", remedy="do not choose one")
+            raise InputError(
+                f"{name} has labels of {len(names)} videos", remedy="leave 'Video' as the file says"
+            )
         matched = {names[0]: app.project.video(video).name}
     else:
         matched = match_videos(

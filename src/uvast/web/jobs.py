@@ -156,7 +156,9 @@ class Jobs:
             if (same := self.open(kind, asked, video)) is not None:
                 return same
             if sum(not job.is_over for job in self._jobs.values()) >= MOST_WAITING:
-                raise InputError(f"{MOST_WAITING} jobs wait already", remedy="cancel some of them")
+                raise InputError(
+                    f"{MOST_WAITING} jobs are already waiting", remedy="cancel some of them"
+                )
             number = 1 + max(self._jobs, default=0)
             job = Job(
                 number,

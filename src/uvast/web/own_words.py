@@ -80,7 +80,7 @@ def _asked(command: list[str]) -> tuple[str, ...]:
         return ()  # the training itself will say what is wrong
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     if done.returncode:
-        last = lines[-1] if lines else "it ended without a word"
+        last = lines[-1] if lines else "it ended without a message"
         raise InputError(last.removeprefix("error: "))
     return tuple(map(_sentence, lines))
 

@@ -15,8 +15,11 @@ _FIELDS = (
     (r"pass --fps, such as --fps 25", "fill in 'Frames per second', such as 25"),
     (r"pass it with --fps", "say it under 'Frames per second'"),
     (r"choose a --tier, or pass --overlaps .*", "or choose one under 'Overlapping labels'"),
-    (r"(say which in|rename it, or give) a table with --names", "choose it under 'Video'"),
-    (r"(say which it is: --from|pass --from|leave --from) .*", "choose another 'Format'"),
+    (
+        r"(say which in|(rename it, or )?give) a table with --names(, .*)?",
+        "choose it under 'Video'",
+    ),
+    (r"(say which (format )?it is: --from|pass --from|leave --from) .*", "choose another 'Format'"),
     (r"keep both with --add, .* --replace", "keep both or replace them, under 'Existing labels'"),
 )
 

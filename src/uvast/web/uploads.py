@@ -47,8 +47,8 @@ def safe_name(text: str) -> str:
     stem, dot, suffix = name.rpartition(".")
     if not stem or f"{dot}{suffix}".lower() not in VIDEO_SUFFIXES:
         raise InputError(
-            f"{text!r} is not called like a video",
-            remedy=f"its name has to end in one of {' '.join(VIDEO_SUFFIXES)}",
+            f"{text!r} is not the name of a video file",
+            remedy=f"end it with one of {' '.join(VIDEO_SUFFIXES)}",
         )
     return f"_{name}" if stem.partition(".")[0].lower() in _RESERVED else name
 
@@ -68,7 +68,7 @@ def take_in(project: Project, path: Path) -> tuple[str, ...]:
     if errors:
         raise errors[0]
     if not names:
-        raise InputError(f"{path.name} is in the project already", remedy="nothing has to be done")
+        raise InputError(f"{path.name} is in the project already", remedy="there is nothing to do")
     return names
 
 
@@ -138,7 +138,7 @@ def _check_room(folder: Path, size: int) -> None:
 
 
 def _is_there(name: str) -> OutputError:
-    return OutputError("is there already", where=name, remedy="rename the file and try again")
+    return OutputError("already exists", where=name, remedy="rename the file and try again")
 
 
 def _too_large() -> TooLargeError:

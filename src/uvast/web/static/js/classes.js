@@ -42,7 +42,7 @@ export function editClasses(store) {
       "p",
       { class: "hint" },
       "The letter or digit is the key of the class. ",
-      "Renaming and merging change all videos; undo takes them back. ",
+      "Renaming and merging change all videos; undo reverses both. ",
       "Background is what happens between actions; it is left out of scores.",
     ),
   );
