@@ -1,17 +1,15 @@
-"""The command line as a whole: help without torch, errors as sentences, exit codes."""
+"""The command line as a whole: errors as sentences, exit codes."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
-import shlex
 import subprocess
 import sys
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
 from uvast._version import __version__
 from uvast.cli import main as command_line
@@ -53,33 +51,6 @@ def run_main(monkeypatch, capsys):
     return run
 
 
-def all_commands(command=None, path=()):
-    """Every command and group of commands, by the words that call it."""
-    command = command or typer.main.get_command(command_line.app)
-    yield path, command
-    for name, inner in getattr(command, "commands", {}).items():
-        yield from all_commands(inner, (*path, name))
-
-
-COMMANDS = dict(all_commands())
-LEAVES = [path for path, command in COMMANDS.items() if not hasattr(command, "commands")]
-
-
-def test_help_imports_nothing_slow():
-    """Half a second is kept by not importing: the wall clock of a busy machine tells nothing."""
-    code = (
-        "import sys; from uvast.cli.main import app\n"
-        "try:\n    app(args=['--help'])\n"
-        "finally:\n"
-        "    slow = {'torch', 'numpy', 'numba', 'scipy', 'pydantic', 'safetensors'}\n"
-        "    print(sorted(slow & set(sys.modules)), file=sys.stderr)"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert run.returncode == 0
-    assert "evaluate" in run.stdout
-    assert run.stderr.strip() == "[]"
-
-
 def test_evaluating_never_imports_torch(tmp_path):
     (tmp_path / "groundTruth").mkdir()
     (tmp_path / "groundTruth" / "v1.txt").write_text("cut\ncut\n")
@@ -92,39 +63,6 @@ def test_evaluating_never_imports_torch(tmp_path):
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stderr.strip()) == (0, "False")
     assert "100.0" in run.stdout
-
-
-@pytest.mark.parametrize("path", list(COMMANDS), ids=" ".join)
-def test_every_help_works(path):
-    result = CliRunner().invoke(command_line.app, [*path, "--help"], prog_name="uvast")
-    assert result.exit_code == 0
-    assert " ".join(["Usage: uvast", *path]) in result.output
-    short = CliRunner().invoke(command_line.app, [*path, "-h"], prog_name="uvast")
-    assert short.output == result.output
-
-
-@pytest.mark.parametrize("path", list(COMMANDS), ids=" ".join)
-def test_every_command_shows_an_example_of_itself(path):
-    text = COMMANDS[path].help or ""
-    assert " ".join(["`uvast", *path]) in text
-
-
-def examples_of(path):
-    """The arguments of every command in a help text, one after the other if joined by `&&`."""
-    for text in COMMANDS[path].help.split("`")[1::2]:
-        for part in text.split("&&"):
-            words = shlex.split(part.partition(">")[0])
-            if words[:1] == ["uvast"]:
-                yield words[1:]
-
-
-@pytest.mark.parametrize("path", list(COMMANDS), ids=" ".join)
-def test_examples_are_commands_that_can_be_typed(path):
-    examples = list(examples_of(path))
-    assert examples
-    for words in examples:
-        place = max((one for one in LEAVES if words[: len(one)] == list(one)), key=len)
-        COMMANDS[place].make_context("uvast", words[len(place) :])
 
 
 def test_the_version():

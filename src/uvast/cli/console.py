@@ -5,29 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Column, Table
-from rich.text import Text
+from rich.table import Table
 
 from uvast.errors import printable
-from uvast.files.progress import ProgressFile
 
-SECONDS_BETWEEN_LINES = 30.0
-"""Without a terminal, a plain progress line is printed this often."""
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 LONGEST_CELL = 100
 LONGEST_NOTE = 2000
@@ -77,93 +63,7 @@ def note(text: str) -> None:
 
 
 def progress_bar() -> Progress:
-    """A progress bar with the time left, on stderr.
+    """A progress bar with the time left, on stderr; without a terminal, a line now and then."""
+    from uvast.cli.bars import bars_on
 
-    In a narrow terminal the bar gets shorter, then the description is cut, but never a number.
-    Without a terminal, a plain line reports progress about every 30 seconds.
-    """
-    whole = Column(no_wrap=True)
-    return _Bars(
-        _Description(),
-        BarColumn(max(10, min(40, notes.width // 8)), table_column=whole),
-        MofNCompleteColumn(table_column=whole),
-        TimeElapsedColumn(table_column=whole),
-        TextColumn("left"),
-        TimeRemainingColumn(table_column=whole),
-        console=notes,
-        disable=not notes.is_terminal or notes.is_dumb_terminal,
-    )
-
-
-class _Description(ProgressColumn):
-    """The one column that may be cut."""
-
-    def render(self, task: Task) -> Text:
-        return Text(printable(task.description), no_wrap=True, overflow="ellipsis")
-
-
-class _Bars(Progress):
-    """Bars that appear with the first task and vanish on an error; if disabled, plain lines."""
-
-    def __init__(self, *columns: ProgressColumn, **options: Any) -> None:
-        super().__init__(*columns, **options)
-        self._told_at = self.get_time()
-        self._told = ""
-        self._file = ProgressFile.wanted()
-
-    def start(self) -> None:
-        """Shows nothing, not even an empty line, until there is a task."""
-        if self._tasks:
-            super().start()
-
-    def add_task(self, *arguments: Any, **options: Any) -> TaskID:
-        task_id = super().add_task(*arguments, **options)
-        self.start()
-        return task_id
-
-    def update(self, task_id: TaskID, **changes: Any) -> None:
-        super().update(task_id, **changes)
-        self._tell_now_and_then(task_id)
-
-    def advance(self, task_id: TaskID, advance: float = 1) -> None:
-        super().advance(task_id, advance)
-        self._tell_now_and_then(task_id)
-
-    def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
-        """Ctrl-C, which is not an `Exception`, leaves the bars to show how far the work got."""
-        failed = kind is not None and issubclass(kind, Exception)
-        self.live.transient = failed
-        self.stop()
-        if self.disable and not failed:
-            for task in self.tasks:
-                self._tell(task)
-
-    def _tell_now_and_then(self, task_id: TaskID) -> None:
-        now = self.get_time()
-        if self._file is not None:
-            task = self._tasks[task_id]
-            self._file.tell(task.description, task.completed, task.total, task.time_remaining)
-        if self.disable and now - self._told_at >= SECONDS_BETWEEN_LINES:
-            self._told_at = now
-            self._tell(self._tasks[task_id])
-
-    def _tell(self, task: Task) -> None:
-        line = _line(task)
-        if line != self._told:
-            self._told = line
-            self.console.print(line)
-
-
-def _line(task: Task) -> str:
-    """`stage 1: loss 3.33, 30/150, 0:02:10 left 0:03:02`."""
-    total = "?" if task.total is None else int(task.total)
-    line = f"{printable(task.description)}, {int(task.completed)}/{total}"
-    if task.finished_time is not None:
-        return f"{line}, {_clock(task.finished_time)}"
-    left = task.time_remaining
-    line = f"{line}, {_clock(task.elapsed or 0)}"
-    return line if left is None else f"{line} left {_clock(left)}"
-
-
-def _clock(seconds: float) -> str:
-    return str(timedelta(seconds=int(seconds)))
+    return bars_on(notes)

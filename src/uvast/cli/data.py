@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli import console
+from uvast.cli.commands import QuickGroup
 from uvast.cli.options import JsonOption, refresh_labels
 from uvast.errors import command
 
@@ -23,6 +24,8 @@ optionally `mapping.txt`, `splits/`, timestamps and `dataset.toml`.
 
 Examples: `uvast data generate demo-data`, `uvast data check demo-data`
 """,
+    cls=QuickGroup,
+    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )

@@ -21,7 +21,6 @@ from uvast.cli.convert import (
 )
 from uvast.cli.options import JsonOption
 from uvast.errors import ConfigError, UvastError, command
-from uvast.files.names import GROUND_TRUTH
 
 if TYPE_CHECKING:
     from uvast.exchange import VideoAnnotations
@@ -132,6 +131,7 @@ def import_command(
 
 
 def _opened(path: Path) -> Project:
+    from uvast.files.names import GROUND_TRUTH
     from uvast.projects import Project, is_project
 
     if not is_project(path) and (path / GROUND_TRUTH).is_dir():

@@ -1,4 +1,4 @@
-"""The table of commands, and the one place where errors become sentences."""
+"""The command line as a whole, and the one place where errors become sentences."""
 
 from __future__ import annotations
 
@@ -11,33 +11,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from uvast._version import __version__
-from uvast.cli import (
-    agree,
-    benchmark,
-    compare,
-    config,
-    convert,
-    data,
-    demo,
-    ensemble,
-    evaluate,
-    export,
-    extract,
-    import_labels,
-    init,
-    overlay,
-    pseudo_label,
-    report,
-    reproduce,
-    segment,
-    sweep,
-    train,
-)
-from uvast.cli import app as app_command
-from uvast.cli.console import note, notes
+from uvast.cli.commands import QuickGroup, add_commands
 from uvast.cli.start import INTERRUPTED, stop_at_once
 from uvast.errors import UvastError, printable
 
@@ -49,7 +25,7 @@ RESUMED = ("benchmark", "compare", "extract", "reproduce", "segment", "sweep")
 """Commands that continue where they were stopped when they are run again."""
 
 
-class Commands(TyperGroup):
+class Commands(QuickGroup):
     """Makes Ctrl-C print one line, with how to continue if possible; typer would say nothing."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -58,6 +34,8 @@ class Commands(TyperGroup):
             with _interruptible():
                 return super().invoke(ctx)
         except KeyboardInterrupt as stop:
+            from uvast.cli.console import note
+
             resumed = ctx.invoked_subcommand in RESUMED
             how = ("the same command does what is left",) if resumed else stop.args
             note("; ".join(("stopped", *how)))
@@ -72,27 +50,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(demo.demo)
-app.command("init")(init.init)
-app.add_typer(data.app, name="data")
-app.command("import")(import_labels.import_command)
-app.command("export")(export.export)
-app.command("convert")(convert.convert)
-app.command("agree")(agree.agree)
-app.command("pseudo-label")(pseudo_label.pseudo_label)
-app.command("config")(config.config)
-app.command("extract")(extract.extract)
-app.command("train")(train.train)
-app.command("ensemble")(ensemble.ensemble)
-app.command("segment")(segment.segment)
-app.command("overlay")(overlay.overlay)
-app.command("app")(app_command.app)
-app.command("evaluate")(evaluate.evaluate)
-app.command("report")(report.report)
-app.command("benchmark")(benchmark.benchmark)
-app.command("compare")(compare.compare)
-app.command("reproduce")(reproduce.reproduce)
-app.command("sweep")(sweep.sweep)
+add_commands(app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -158,6 +116,8 @@ def main() -> None:
     except SystemExit as end:
         sys.exit(end.code if _is_read() else 1)
     except (UvastError, OSError) as error:
+        from uvast.cli.console import notes
+
         if len(arguments) < len(sys.argv) - 1:
             notes.print(traceback.format_exc(), end="")
         notes.print(f"error: {_sentence(error)}", style="red")
