@@ -17,11 +17,11 @@ import numpy as np
 import uvast
 from uvast.data import Dataset
 from uvast.evaluation import expected_calibration_error
-from uvast.inference.temperature import tempered
+from uvast.inference.temperature import Temperature, tempered
 from uvast.runs import RunFolder
 
 
-def errors(run: Path, temperature: float | None) -> tuple[float, float]:
+def errors(run: Path, temperature: Temperature | None) -> tuple[float, float]:
     """The errors of frames and of segments; None takes the model's own temperature."""
     info = RunFolder.open(run).info
     model = uvast.load(run)
@@ -35,7 +35,8 @@ def errors(run: Path, temperature: float | None) -> tuple[float, float]:
         assert video.labels is not None, "test sides have labels"
         encoded = model.encode_batch([video])
         n_frames = min(len(video.labels), video.n_frames)
-        shown = np.exp(tempered(encoded.frames[0].log_probabilities, model.priors.temperature))
+        logs = encoded.frames[0].log_probabilities
+        shown = np.exp(tempered(logs, model.priors.temperature.of(logs)))
         right = shown.argmax(1)[:n_frames] == video.labels[:n_frames]
         frames.append((shown.max(1)[:n_frames].clip(0, 1), right))
         (found,) = model.decode_batch(encoded, model.options())
@@ -55,7 +56,7 @@ def main() -> None:
     """Prints one line per run."""
     print("frames  segments | without temperature")
     for run in map(Path, sys.argv[1:]):
-        own, plain = errors(run, None), errors(run, 1.0)
+        own, plain = errors(run, None), errors(run, Temperature())
         print(f"{own[0]:6.1f}  {own[1]:8.1f} | {plain[0]:6.1f} {plain[1]:8.1f}  {run}")
 
 

@@ -18,6 +18,7 @@ from uvast.inference.calibration import (
 )
 from uvast.inference.candidates import Candidates
 from uvast.inference.held_out import POWERS, Ballots, HeldOut, Truth, hold_out
+from uvast.inference.temperature import JudgedFrames
 from uvast.inference.weights import DecodingWeights
 from uvast.segments import Segmentation
 from uvast.vocabulary import Vocabulary
@@ -51,9 +52,9 @@ def planted(*, frames: bool, decoder: bool, order: bool = True, seed: int = 0) -
             always=np.array([True, True]),
             joint=np.full(N, found),
         ),
-        log_probabilities=np.log([[0.7, 0.3]]).astype(np.float32),
-        labels=np.array([0]),
-        weights=np.ones(1),
+        frames=JudgedFrames(
+            np.log([[0.7, 0.3]]).astype(np.float32), np.array([0]), np.ones(1), confidence=0.7
+        ),
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from uvast.errors import CheckpointError
 from uvast.inference.priors import Priors
+from uvast.inference.temperature import Temperature
 from uvast.inference.weights import DecodingWeights
 from uvast.segments import Segmentation
 
@@ -33,7 +34,8 @@ def test_priors_survive_json() -> None:
     ("place", "value", "sentence"),
     [
         (("momentum",), 3, "momentum is unknown"),
-        (("temperature",), 0, "temperature is 0, below 0.001"),
+        (("temperature",), 0, "temperature.usual is 0, below 0.001"),
+        (("temperature", "slope"), 9, "temperature.slope is 9, above 2"),
         (("weights", "alpha"), "0.2", "weights.alpha is '0.2', not a number"),
         (("weights", "alpha"), float("nan"), "alpha is nan, not a finite number"),
         (("weights", "decoder"), -1, "weights.decoder is -1, below 0"),
@@ -82,7 +84,7 @@ def test_cards_of_earlier_versions_mean_what_they_did() -> None:
     del values["transitions"]["final"]
     found = Priors.from_dict({**values, "alpha": 0.3, "decoder_weight": 2.0}, 3)
     assert found.weights == DecodingWeights(0.3, 0.3, 0.3, 2.0, 1.0)
-    assert found.temperature == 1
+    assert found.temperature == Temperature()
     assert found.transitions.final is None
     assert found.transcripts == ()
     with pytest.raises(CheckpointError, match="weights is missing"):

@@ -87,7 +87,7 @@ def test_the_model_has_the_weights_that_they_chose(whole: tuple[Path, Recorder])
     run, _ = whole
     found, model = read_calibration(run), uvast.load(run)
     assert (model.priors.weights, model.priors.temperature) == (found.weights, found.temperature)
-    assert found.temperature != 1
+    assert found.temperature.usual != 1
     assert found.n_videos == 4
     assert set(found.scores) == {"semi-markov", "decoder", "default", "best"}
 
@@ -153,7 +153,7 @@ def test_a_validation_part_does_without_them(
     train(tiny_path, tmp_path / "run", config=config.replaced(**settings), watcher=watcher)
     assert not (tmp_path / "run" / "folds").exists()
     assert watcher.plans[0].n_validation
-    assert uvast.load(tmp_path / "run").priors.temperature != 1
+    assert uvast.load(tmp_path / "run").priors.temperature.usual != 1
 
 
 def test_with_folds_every_video_is_trained_on(

@@ -14,7 +14,12 @@ from pydantic import Field
 
 from uvast.evaluation.confidence import reliability
 from uvast.inference.held_out import POWERS
-from uvast.inference.temperature import fit_temperature, tempered
+from uvast.inference.temperature import (
+    StoredTemperature,
+    Temperature,
+    fit_temperature,
+    tempered,
+)
 from uvast.inference.weight_grid import choose_cell, of_cell
 from uvast.inference.weights import ALONE, DecodingWeights
 
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
 
     from uvast.inference.held_out import HeldOut
     from uvast.inference.priors import Priors
+    from uvast.inference.temperature import JudgedFrames
 
 TRANSITION_WEIGHTS = (0.0, 0.5, 1.0)
 DECODER_WEIGHTS = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, ALONE)
@@ -48,7 +54,7 @@ class Calibration:
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = pydantic.ConfigDict(allow_inf_nan=False)
     weights: DecodingWeights
-    temperature: Annotated[float, Field(ge=1e-3, le=1e3)]
+    temperature: StoredTemperature
     n_videos: Annotated[int, Field(ge=0, le=10**9)]
     scores: dict[Annotated[str, Field(max_length=100)], _Percent]
     error: tuple[_Percent, _Percent]
@@ -79,19 +85,14 @@ def calibrate(videos: Sequence[HeldOut]) -> Calibration:
             "default": float(of_cell(grid, usual).mean()),
             "best": float(of_cell(grid, chosen).mean()),
         }
-    logs = np.concatenate([one.log_probabilities for one in videos])
-    labels = np.concatenate([one.labels for one in videos])
-    frame_weights = np.concatenate([one.weights for one in videos])
-    temperature = fit_temperature(logs, labels, frame_weights)
+    frames = [one.frames for one in videos]
+    temperature = fit_temperature(frames)
     return Calibration(
         weights=weights,
         temperature=temperature,
         n_videos=len(videos),
         scores={name: round(value, 4) for name, value in scores.items()},
-        error=(
-            _error(logs, labels, frame_weights, 1.0),
-            _error(logs, labels, frame_weights, temperature),
-        ),
+        error=(_error(frames, Temperature()), _error(frames, temperature)),
     )
 
 
@@ -135,16 +136,10 @@ def _written_score(videos: Sequence[HeldOut], alpha: int) -> float:
     return float(np.mean(found))
 
 
-def _error(
-    logs: NDArray[np.float32],
-    labels: NDArray[np.int64],
-    frame_weights: NDArray[np.float64],
-    temperature: float,
-) -> float:
-    """Expected calibration error of the likeliest class, in percent.
-
-    Takes log-probabilities `(N, C)`, labels `(N,)` and how many frames each stands for `(N,)`.
-    """
-    found = np.minimum(np.exp(tempered(logs, temperature)), 1.0)
-    right = found.argmax(1) == labels
-    return round(100 * reliability(found.max(1), right, weights=frame_weights).error, 4)
+def _error(videos: Sequence[JudgedFrames], temperature: Temperature) -> float:
+    """Expected calibration error of the likeliest class, in percent."""
+    logs = [tempered(one.log_probabilities, temperature.at(one.confidence)) for one in videos]
+    found = np.minimum(np.exp(np.concatenate(logs)), 1.0)
+    right = found.argmax(1) == np.concatenate([one.labels for one in videos])
+    weights = np.concatenate([one.weights for one in videos])
+    return round(100 * reliability(found.max(1), right, weights=weights).error, 4)

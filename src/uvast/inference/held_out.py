@@ -9,6 +9,7 @@ import numpy as np
 
 from uvast.evaluation.metrics import count
 from uvast.inference.decoder import Decoder
+from uvast.inference.temperature import JudgedFrames, mean_confidence
 from uvast.models.ensemble import writers
 
 if TYPE_CHECKING:
@@ -121,16 +122,12 @@ class HeldOut:
     Args:
         alone: scores of semi-Markov decoding at each of the `POWERS` `(P,)`.
         ballots: what `best` chooses from; None for a frame-wise model.
-        log_probabilities: of frames whose class is known `(N, C)`.
-        labels: their classes `(N,)`.
-        weights: how many frames each stands for `(N,)`.
+        frames: those whose class is known.
     """
 
     alone: NDArray[np.float64]
     ballots: Ballots | None
-    log_probabilities: NDArray[np.float32]
-    labels: IntArray
-    weights: NDArray[np.float64]
+    frames: JudgedFrames
 
     def best(self, alpha: int, durations: int, votes: NDArray[np.float64]) -> NDArray[np.float64]:
         """The scores `(G,)` of `best` for votes `(G, 4)`; the powers are indices into `POWERS`."""
@@ -155,12 +152,11 @@ def hold_out(segmenter: Segmenter, video: Video, truth: Truth) -> HeldOut:
         return np.array([truth.score(one, segmenter.vocabulary) for one in found])
 
     known = truth.known.some(MOST_FRAMES)
+    logs = encoded.frames[0].log_probabilities
     return HeldOut(
         alone=judged(joint),
         ballots=_ballots(decoder, job, joint, judged) if writes else None,
-        log_probabilities=encoded.frames[0].log_probabilities[known.frames],
-        labels=known.labels,
-        weights=known.weights,
+        frames=JudgedFrames(logs[known.frames], known.labels, known.weights, mean_confidence(logs)),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from uvast.durations import LengthModel, Transitions
 from uvast.inference.priors import Priors
+from uvast.inference.temperature import Temperature
 from uvast.inference.weights import DecodingWeights
 from uvast.models.ensemble import members_of
 from uvast.models.protocols import as_writer
@@ -43,7 +44,7 @@ def mean_priors(priors: Sequence[Priors], ensemble: nn.Module) -> Priors:
         ),
         chunk_fraction=writing[0].chunk_fraction,
         weights=_median_weights(priors, writing),
-        temperature=float(np.median([one.temperature for one in priors])),
+        temperature=Temperature(*_medians([astuple(one.temperature) for one in priors])),
         writer_chunks=tuple(one.chunk_fraction for one in writing),
         transcripts=max((one.transcripts for one in priors), key=len),
     )
@@ -60,10 +61,16 @@ def _median_weights(priors: Sequence[Priors], writing: Sequence[Priors]) -> Deco
     return replace(DecodingWeights(*votes), alpha=alpha)
 
 
+def _medians(rows: Sequence[Sequence[float]]) -> list[float]:
+    """The median of each column."""
+    found: list[float] = np.median(rows, axis=0).tolist()
+    return found
+
+
 def _median_lengths(models: Sequence[LengthModel]) -> LengthModel:
-    means = np.median([one.means for one in models], axis=0)
-    shapes = np.median([one.shapes for one in models], axis=0)
-    return LengthModel(models[0].kind, tuple(means.tolist()), tuple(shapes.tolist()))
+    means = _medians([one.means for one in models])
+    shapes = _medians([one.shapes for one in models])
+    return LengthModel(models[0].kind, tuple(means), tuple(shapes))
 
 
 def _mean_logarithms(tables: Sequence[FloatArray]) -> FloatArray:

@@ -18,6 +18,7 @@ from uvast.durations import CutEnds, LengthModel, Transitions
 from uvast.errors import CheckpointError
 from uvast.files import checked
 from uvast.inference.recipes import Actions, Recipe, fit_recipes
+from uvast.inference.temperature import StoredTemperature, Temperature
 from uvast.inference.weights import DecodingWeights
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Priors:
         transitions: which actions start a video, follow each other and end it.
         chunk_fraction: the longest chunk the decoder was trained on; 0 for whole segments.
         weights: how much each vote counts.
-        temperature: what the frame logits are divided by before they are shown as probabilities.
+        temperature: what log-probabilities are divided by before they are shown.
         writer_chunks: for an ensemble, the `chunk_fraction` of each member that writes.
         transcripts: of the training videos, for recipes; models of earlier versions have none.
     """
@@ -54,7 +55,7 @@ class Priors:
     transitions: Transitions
     chunk_fraction: float = 0.0
     weights: DecodingWeights = field(default_factory=DecodingWeights)
-    temperature: float = 1.0
+    temperature: Temperature = field(default_factory=Temperature)
     writer_chunks: tuple[float, ...] = ()
     transcripts: tuple[Actions, ...] = ()
 
@@ -182,7 +183,7 @@ class _Card:
     transitions: _Tables
     chunk_fraction: Annotated[float, Field(ge=0, le=1)]
     weights: DecodingWeights
-    temperature: Annotated[float, Field(ge=1e-3, le=1e3)] = 1.0
+    temperature: StoredTemperature = field(default_factory=Temperature)
     transcripts: Annotated[tuple[_Transcript, ...], Field(max_length=MOST_TRANSCRIPTS)] = ()
 
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from uvast.features import ExtractorRecord
     from uvast.inference.candidates import Candidates
     from uvast.inference.prediction import DecodedVideo
+    from uvast.inference.temperature import Temperature
     from uvast.models.checkpoint import ModelCard
     from uvast.segments import Segmentation
     from uvast.vocabulary import Vocabulary
@@ -243,21 +244,27 @@ class Segmenter:
         return tuple(map(decoder.candidates, jobs))
 
     def _prediction(
-        self, frames: FramePrediction, decoded: DecodedVideo, video: Video, *, temperature: float
+        self,
+        frames: FramePrediction,
+        decoded: DecodedVideo,
+        video: Video,
+        *,
+        temperature: Temperature,
     ) -> Prediction:
         segmentation, confidences, confidence = decoded.segmentation, np.zeros(0), None
         doubts, looks = None, None
         if segmentation is not None:
             labels = segmentation.labels[:, None]
-            shown = tempered(frames.log_probabilities, temperature)
+            logs = frames.log_probabilities
+            shown = tempered(logs, temperature.of(logs))
             chosen = np.exp(np.take_along_axis(shown, labels, 1)[:, 0])
             confidences = np.add.reduceat(chosen, segmentation.starts) / segmentation.durations
             confidence = float(chosen.mean())
             doubts = Doubts.of(shown, segmentation, frames.divergences)
             looks = self._looks(video, segmentation)
             segmentation = segmentation.upsampled(video.sampling_rate, video.source_frames)
-            if (logs := frames.source_log_probabilities) is not None:
-                segmentation = fine_cuts(segmentation, logs, video.sampling_rate)
+            if (fine := frames.source_log_probabilities) is not None:
+                segmentation = fine_cuts(segmentation, fine, video.sampling_rate)
         return Prediction(
             transcript=decoded.transcript,
             segmentation=segmentation,

@@ -13,6 +13,7 @@ from uvast.inference.inputs import DatasetVideo
 from uvast.inference.named_decodings import decodings_of, named_decodings
 from uvast.inference.option_checks import check_options
 from uvast.inference.pipeline import segment_with_decodings
+from uvast.inference.temperature import Temperature
 from uvast.inference.weights import DecodingWeights
 from uvast.models.ensemble import writers
 from uvast.models.protocols import gives_boundaries, gives_fractions, has_alignment
@@ -276,7 +277,7 @@ def _facts(run: Path, segmenter: Segmenter, dataset: Dataset, info: RunInfo) -> 
 def _decoding_facts(segmenter: Segmenter) -> dict[str, str]:
     """The decoding weights and temperature, unless they are the defaults."""
     weights, temperature = segmenter.priors.weights, segmenter.priors.temperature
-    if weights == DecodingWeights() and temperature == 1:
+    if weights == DecodingWeights() and temperature == Temperature():
         return {}
     named = {
         "power": weights.alpha,
@@ -284,6 +285,7 @@ def _decoding_facts(segmenter: Segmenter) -> dict[str, str]:
         "frames": weights.frames,
         "bigrams": weights.transitions,
         "decoder": weights.decoder,
-        "temperature": temperature,
+        "temperature": temperature.usual,
+        "its slope": temperature.slope,
     }
     return {"Decoding weights": ", ".join(f"{name} {value:g}" for name, value in named.items())}
