@@ -16,8 +16,10 @@ import pytest
 from benchmark_types import MakeCell
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from planted_ends import short_of_the_end, where_all_count
 
 import uvast
+from uvast.benchmark import decoded_scores
 from uvast.benchmark import run_cell as running
 from uvast.benchmark.cell import Cell, CellFold
 from uvast.benchmark.cell_scores import earlier_cells, finished_scores, is_finished
@@ -37,6 +39,10 @@ VITERBI = {"frames + viterbi": {"transcript": "frames", "durations": "viterbi"}}
 
 def times(folder: Path) -> dict[str, int]:
     return {str(p): p.stat().st_mtime_ns for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 def test_a_cell_survives_json(make_cell: MakeCell) -> None:
@@ -112,6 +118,76 @@ def test_a_new_decoding_needs_no_training_and_keeps_the_old_scores(
     assert is_finished(second, tmp_path)
 
 
+def test_another_protocol_needs_no_training_and_has_a_file_of_its_own(
+    make_cell: MakeCell, tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = Dataset.open(where_all_count(tiny_path, tmp_path / "data"))
+    out = tmp_path / "out"
+    truths = {name: dataset.source_segmentation(name) for name in dataset.side(1, "test")}
+    predicted = {name: short_of_the_end(one) for name, one in truths.items()}
+    monkeypatch.setattr(decoded_scores, "_decoded", lambda *_: {"frames": predicted})
+    standard = make_cell(dataset=dataset.path)
+    legacy = replace(standard, protocol="legacy")
+    first = run_cell(standard, out)
+    before = contents(out)
+    monkeypatch.setattr(running, "train", None)  # calling it would be an error
+    assert not is_finished(legacy, out)
+    assert finished_scores(legacy, out) == {}
+    found = run_cell(legacy, out)
+    after = contents(out)
+    assert after.keys() - before.keys() == {str(out / legacy.key / "scores-legacy.json")}
+    assert {name: after[name] for name in before} == before
+    assert is_finished(legacy, out)
+    assert finished_scores(standard, out) == first
+    pairs = [(predicted[name], truths[name]) for name in truths]
+    for scores, protocol in ((first, "standard"), (found, "legacy")):
+        expected = uvast.score(pairs, dataset.vocabulary, protocol=protocol)
+        assert scores["frames"] == pytest.approx(expected.columns())
+    assert first["frames"]["f1@10"] > found["frames"]["f1@10"]
+    assert [one.protocol for one in earlier_cells(out)] == ["standard"]
+    assert [one.protocol for one in earlier_cells(out, "legacy")] == ["legacy"]
+
+
+def test_scores_in_the_file_of_another_protocol_are_refused(
+    make_cell: MakeCell, tmp_path: Path
+) -> None:
+    standard = make_cell()
+    run_cell(standard, tmp_path)
+    (tmp_path / standard.key / "scores.json").rename(tmp_path / standard.key / "scores-legacy.json")
+    legacy = replace(standard, protocol="legacy")
+    sentence = "scores-legacy.json: has scores by the standard protocol, not by legacy; remove"
+    with pytest.raises(CorruptFileError, match=sentence):
+        is_finished(legacy, tmp_path)
+    assert finished_scores(legacy, tmp_path) == {}
+    assert earlier_cells(tmp_path, "legacy") == ()
+
+
+def test_scores_that_are_kept_without_weights_are_not_made_by_training_anew(
+    make_cell: MakeCell, tmp_path: Path
+) -> None:
+    standard = make_cell()
+    first = run_cell(standard, tmp_path)
+    for path in (tmp_path / standard.key).iterdir():
+        if path.name != "scores.json":
+            path.unlink() if path.is_file() else shutil.rmtree(path)
+    assert run_cell(standard, tmp_path) == first
+    sentence = "has scores by the standard protocol and no weights to score by legacy; pass --pr"
+    with pytest.raises(OutputError, match=sentence):
+        list(run_cells([replace(standard, protocol="legacy")], tmp_path, SerialEngine()))
+    assert [path.name for path in (tmp_path / standard.key).iterdir()] == ["scores.json"]
+
+
+def test_recorded_scores_of_earlier_versions_are_standard() -> None:
+    records = Path(__file__).parents[2] / "benchmarks" / "records" / "three"
+    cells = earlier_cells(records)
+    assert len(cells) == len(list(records.glob("*/*/*/scores.json"))) > 0
+    assert {one.protocol for one in cells} == {"standard"}
+    for cell in cells:
+        assert "protocol" not in (records / cell.key / "scores.json").read_text()
+        assert finished_scores(cell, records)
+        assert finished_scores(replace(cell, protocol="legacy"), records) == {}
+
+
 def test_a_decoding_that_changed_its_meaning_is_scored_again(
     make_cell: MakeCell, tmp_path: Path
 ) -> None:
@@ -145,9 +221,9 @@ def test_scores_are_kept_as_soon_as_they_are_there(
 ) -> None:
     real, asked = running.score_decodings, []
 
-    def breaks_after_the_first(model, dataset, names, decodings):
+    def breaks_after_the_first(model, dataset, names, decodings, **how):
         asked.append(set(decodings))
-        yield next(real(model, dataset, names, decodings))
+        yield next(real(model, dataset, names, decodings, **how))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(running, "score_decodings", breaks_after_the_first)

@@ -7,11 +7,13 @@ import inspect
 import json
 import re
 import shutil
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import Result
+from planted_ends import short_of_the_end, where_all_count
 from typer.testing import CliRunner
 
 from uvast.benchmark import paper_tables
@@ -26,6 +28,7 @@ from uvast.cli.reproduce import reproduce
 from uvast.config import Config, load_config
 from uvast.data import Dataset
 from uvast.errors import ConfigError
+from uvast.evaluation.scores import PROTOCOLS
 from uvast.segments import Segmentation
 from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
 
@@ -208,6 +211,26 @@ def test_pseudo_labels_are_scored_on_the_training_side(tiny: Dataset, tmp_path: 
     frames = sum(truths[n].n_frames for n in names)
     assert lines["Midpoint"].scores["acc"] == pytest.approx(100 * right / frames)
     assert isinstance(made[names[0]], Segmentation)
+
+
+def test_all_rows_of_a_table_are_scored_by_the_protocol_asked_for(
+    tiny_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = Dataset.open(where_all_count(tiny_path, tmp_path / "data"))
+
+    def made(dataset: Dataset, names: Iterable[str], _: object) -> dict[str, Segmentation]:
+        return {name: short_of_the_end(dataset.source_segmentation(name)) for name in names}
+
+    monkeypatch.setattr("uvast.benchmark.reproduce.make_pseudo_labels", made)
+    tasks = [Reproduction(find_table("k-medoids"), data, protocol=one) for one in PROTOCOLS]
+    standard, legacy = (task.layout(tmp_path) for task in tasks)
+    assert (standard.protocol, legacy.protocol) == PROTOCOLS
+    assert legacy.title == f"{standard.title}, legacy protocol"
+    for line, other in zip(standard.lines, legacy.lines, strict=True):
+        assert line.scores["f1@10"] > other.scores["f1@10"]
+        assert line.scores["acc"] == other.scores["acc"]
+    cells = Reproduction(find_table("encoders"), data, protocol="legacy").cells()
+    assert {cell.protocol for cell in cells} == {"legacy"}
 
 
 def test_a_row_that_failed_says_so(tiny: Dataset, tmp_path: Path) -> None:

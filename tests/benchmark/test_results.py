@@ -12,6 +12,7 @@ import pytest
 from benchmark_types import MakeCell
 
 from uvast.benchmark.cell import CellFold
+from uvast.benchmark.cell_scores import scores_file
 from uvast.benchmark.decoded_scores import COLUMNS
 from uvast.benchmark.layout import OURS, as_latex, as_markdown, as_text
 from uvast.benchmark.results import (
@@ -33,8 +34,10 @@ LATER = "published later, I3D features"
 def plant(out: Path, cell: object, value: float) -> None:
     scores = {name: dict.fromkeys(COLUMNS, value) for name in cell.decodings}
     folder = out / cell.key
-    folder.mkdir(parents=True)
-    (folder / "scores.json").write_text(json.dumps({"cell": asdict(cell), "scores": scores}))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / scores_file(cell.protocol)).write_text(
+        json.dumps({"cell": asdict(cell), "scores": scores})
+    )
 
 
 def row(dataset: str, kind: str, decoding: str, **changes: object) -> ResultRow:
@@ -118,6 +121,32 @@ def test_runs_of_other_settings_are_never_averaged(make_cell: MakeCell, tmp_path
         (90.0, 1, ""),
         (10.0, 1, "train.epochs=7"),
     ]
+
+
+def test_protocols_never_share_a_row_a_table_or_a_file(make_cell: MakeCell, tmp_path: Path) -> None:
+    cells = [make_cell(seed=seed) for seed in (0, 1)]
+    others = [replace(cell, protocol="legacy") for cell in (*cells, make_cell(model="other"))]
+    for number, cell in enumerate((*cells, *others)):
+        plant(tmp_path, cell, 10.0 * number)
+    both = collect((*cells, *others), tmp_path)
+    assert [(one.model, one.protocol, one.n_seeds, one.mean["acc"]) for one in both] == [
+        ("ms-tcn", "standard", 2, 5.0),
+        ("ms-tcn", "legacy", 2, 25.0),
+        ("other", "legacy", 1, 40.0),
+    ]
+    tables = layouts([replace(one, dataset="gtea") for one in both])
+    assert [table.title.endswith(", legacy protocol") for table in tables] == [False, True]
+    for table, protocol in zip(tables, ("standard", "legacy"), strict=True):
+        for text in (as_text(table), as_markdown(table), as_latex(table)):
+            assert f"Ours: {protocol} protocol." in text
+    assert [one.protocol for one in with_earlier(cells, tmp_path)] == ["standard"] * 2
+    assert len(with_earlier(others[:1], tmp_path, "legacy")) == 3
+    write_results(tmp_path, both[:1])
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("results*")}
+    names = write_results(tmp_path, both[1:], "legacy")
+    assert names == ("results-legacy.csv", "results-legacy.json", "results-legacy.md")
+    assert {one["protocol"] for one in json.loads((tmp_path / names[1]).read_text())} == {"legacy"}
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
 
 
 def test_inner_cross_validation_is_no_test_score(make_cell: MakeCell, tmp_path: Path) -> None:

@@ -77,6 +77,29 @@ def test_mean_and_spread_over_seeds_are_printed_beside_published_numbers(
     )
 
 
+def test_another_protocol_scores_the_same_runs_again(
+    uvast: Uvast, tiny_path: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(tiny_path, tmp_path / "gtea")
+    options = ("--models", "ms-tcn", "--seeds", "0,1", "--members", 2, "--splits", 1, *SMALL)
+    command = ("benchmark", tmp_path / "gtea", *options, "--out", tmp_path / "out")
+    assert uvast(*command).code == 0
+    standard = {path.name: path.read_bytes() for path in (tmp_path / "out").glob("results.*")}
+    finished = uvast(*command, "--protocol", "legacy")
+    assert finished.code == 0, finished.error
+    assert "2 runs, all of them trained already" in finished.error
+    assert "also in" in finished.error
+    assert "results-legacy.csv" in "".join(finished.error.split())
+    assert "1 split, 2 seeds, ± over seeds, legacy protocol" in finished.out
+    assert "Ours: legacy protocol." in finished.out
+    rows = json.loads(uvast(*command, "--protocol", "legacy", "--json").out)
+    assert {row["protocol"] for row in rows} == {"legacy"}
+    assert {row["model"] for row in rows} == {"ms-tcn", "ms-tcn x 2"}
+    now = {name: (tmp_path / "out" / name).read_bytes() for name in standard}
+    assert now == standard
+    assert len(list((tmp_path / "out").glob("results-legacy.*"))) == 3
+
+
 def test_a_failed_run_is_told_and_the_others_are_shown(
     uvast: Uvast, tiny_path: Path, tmp_path: Path
 ) -> None:
@@ -132,6 +155,10 @@ def test_a_table_is_computed_and_written(uvast: Uvast, tiny_path: Path, tmp_path
     assert [one["method"] for one in figure["series"]] == ["No Split-Segment", "With Split-Segment"]
     for run in (run for one in figure["series"] for run in one["runs"]):
         assert (tmp_path / run / "best.safetensors").exists()
+    (legacy,) = json.loads(uvast(*command, "--json", "--protocol", "legacy").out)
+    assert (figure["protocol"], legacy["protocol"]) == ("standard", "legacy")
+    assert [one["runs"] for one in legacy["series"]] == [one["runs"] for one in figure["series"]]
+    assert len(list(tmp_path.glob("split-segment-legacy.*"))) == 4
 
 
 @pytest.mark.parametrize(

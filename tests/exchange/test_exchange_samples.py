@@ -779,11 +779,12 @@ CVAT_PROJECT = """<annotations><meta><project><id>1</id><name>mice</name><tasks>
   <task><id>3</id><name>{}</name><size>100</size></task>
   <task><id>5</id><name>{}</name><size>50</size></task></tasks></project></meta>
   <track id="0" label="groom" task_id="3"><box frame="10" outside="0"/></track>
-  <track id="1" label="rear" task_id="{}"><box frame="20" outside="0"/></track></annotations>"""
+  <track id="1" label="rear" task_id="{}"><box frame="{}" outside="0"/></track></annotations>"""
 
 
 def test_cvat_tasks_of_a_project_are_videos_of_their_own():
-    text = CVAT_PROJECT.format("m1.mp4", "m2.mp4", 5)
+    """CVAT counts the frames of a project on from task to task."""
+    text = CVAT_PROJECT.format("m1.mp4", "m2.mp4", 5, 120)
     found = reading(text, "a.xml", "cvat", times=AT_25)
     assert [(v.video, spans(v), v.observed) for v in found.videos] == [
         ("m1.mp4", [("groom", 0.4, 4.0)], (Span(0.0, 4.0),)),
@@ -791,12 +792,67 @@ def test_cvat_tasks_of_a_project_are_videos_of_their_own():
     ]
 
 
+def test_cvat_tasks_of_a_project_have_spans_of_their_own():
+    """Each covers another part of its video; the numbers begin anew in another subset."""
+
+    def task(number: int, subset: str, size: int, first: int, last: int, step: str = "") -> str:
+        return (
+            f"<task><id>{number}</id><name>m{number}.mp4</name><size>{size}</size>"
+            f"<subset>{subset}</subset><start_frame>{first}</start_frame>"
+            f"<stop_frame>{last}</stop_frame><frame_filter>{step}</frame_filter></task>"
+        )
+
+    def track(task: int, frame: int, end: int) -> str:
+        return (
+            f'<track id="0" label="run" task_id="{task}"><box frame="{frame}" outside="0"/>'
+            f'<box frame="{end}" outside="1"/></track>'
+        )
+
+    tasks = (
+        task(1, "test", 100, 1000, 1099),
+        task(2, "test", 20, 50, 145, "step=5"),
+        task(3, "test", 25, 0, 24),
+        task(4, "train", 50, 25, 74),
+    )
+    shown = (
+        *(track(1, 1025, 1050), track(2, 1100 + 75, 1100 + 100)),
+        *(track(3, 1250 + 0, 1250 + 25), track(4, 50, 75)),
+    )
+    text = (
+        f"<annotations><meta><project><tasks>{''.join(tasks)}</tasks></project></meta>"
+        f"{''.join(shown)}</annotations>"
+    )
+    found = reading(text, "a.xml", "cvat", times=AT_25).videos
+    assert [(v.video, spans(v), v.observed) for v in found] == [
+        ("m1.mp4", [("run", 41.0, 42.0)], (Span(40.0, 44.0),)),
+        ("m2.mp4", [("run", 3.0, 4.0)], (Span(2.0, 5.84),)),
+        ("m3.mp4", [("run", 0.0, 1.0)], (Span(0.0, 1.0),)),
+        ("m4.mp4", [("run", 2.0, 3.0)], (Span(1.0, 3.0),)),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (CVAT_PROJECT.format("m.mp4", "m.mp4", 5), r"two tasks are called 'm.mp4'; export each"),
-        (CVAT_PROJECT.format("m1.mp4", "m2.mp4", 7), r"does not say which video each belongs to"),
-        (CVAT_PROJECT.format("m1.mp4", "", 5), r"a task has no name"),
+        (
+            CVAT_PROJECT.format("m.mp4", "m.mp4", 5, 120),
+            r"two tasks are called 'm.mp4'; export each",
+        ),
+        (
+            CVAT_PROJECT.format("m1.mp4", "m2.mp4", 7, 120),
+            r"does not say which video each belongs to",
+        ),
+        (CVAT_PROJECT.format("m1.mp4", "", 5, 120), r"a task has no name"),
+        (
+            CVAT_PROJECT.format("m1.mp4", "m2.mp4", 5, 20),
+            r"line 5: frame 20 is not among its task's frames in this project, 100 to 149; export",
+        ),
+        (
+            "<annotations><meta><task><id>3</id><name>m1.mp4</name><size>100</size></task>"
+            "<task><id>5</id><name>m2.mp4</name><size>50</size></task></meta>"
+            '<track id="0" label="rear"><box frame="10" outside="0"/></track></annotations>',
+            r"does not say which video each belongs to",
+        ),
     ],
 )
 def test_cvat_tasks_that_cannot_be_told_apart_are_refused(text, sentence):

@@ -38,6 +38,7 @@ from uvast.projects import Project, ProjectVideo
 from uvast.web.media import parse_range
 from uvast.web.overview import _Facts
 from uvast.web.pictures import strip_jpegs
+from uvast.web.routes import files
 from uvast.web.uploads import receive
 
 
@@ -664,6 +665,27 @@ def test_an_import_refuses_videos_with_labels_unless_it_is_told_what_to_do(clien
     kept = upload(client, "/api/import?existing=add&overlaps=first", "labels.csv", across).json()
     assert kept["notes"] == ["cup: intervals overlap, the first counts"]
     assert [(one["start"], one["end"]) for one in client.video("cup")["events"]] == [(0, 2), (2, 3)]
+
+
+def test_what_others_do_while_a_file_is_read_is_not_replaced(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.change("cup", click(1.0))
+    read = files.incoming
+
+    def slow(*what: Any, **how: Any) -> Any:
+        client.change("cup", click(3.0), author="ann")
+        return read(*what, **how)
+
+    monkeypatch.setattr(files, "incoming", slow)
+    ask = "/api/import?author=ben&existing=replace"
+    refused = upload(client, ask, "labels.csv", TABLE)
+    assert refused.status_code == 409
+    assert "at 3.00 s was changed by ann in the meantime" in refused.json()["error"]
+    assert [one["kind"] for one in client.video("cup")["events"]] == ["click", "click"]
+    assert client.video("tea")["events"] == []
+    monkeypatch.undo()
+    assert upload(client, ask, "labels.csv", TABLE).json()["changed"] == 2
 
 
 def test_an_import_leaves_videos_alone_that_it_has_no_labels_for(client: Client) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,10 @@ from uvast.data import Dataset
 from uvast.data.spec import read_spec
 from uvast.errors import CorruptFileError, OutputError, UvastError
 from uvast.exchange import Event, VideoAnnotations
-from uvast.projects import Project
+from uvast.exchange.records import merged
+from uvast.projects import Project, imports
+from uvast.projects.imports import Existing, import_labels
+from uvast.projects.incoming import Incoming
 from uvast.web.changes import Change
 from uvast.web.classes import ClassChange
 from uvast.web.documents import ConflictError, Document
@@ -233,7 +237,7 @@ def test_classes_are_renamed_everywhere_as_one_change(project: Project) -> None:
     store = Store(project)
     change(store, click(1.0), click(2.0, "pour"))
     found = [VideoAnnotations("tea", (Event("pour", 1.0),))]
-    store.take_in(found, "ben", lambda _before, new: new)
+    store.take_in(found, "ben", lambda _before, new: new, seen=store.documents)
     store.change_classes(ClassChange(do="merge", name="pour", to="reach"), "anna")
     assert {e.label for one in store.documents.values() for e in one.annotations.events} == {
         "reach"
@@ -333,6 +337,114 @@ def test_what_was_not_saved_survives_another_program(project: Project) -> None:
     found = project.annotations("cup")
     assert found is not None
     assert [event.label for event in found.events] == ["reach", "pour", "drink"]
+
+
+def segment(start: float, end: float, label: str = "reach") -> dict[str, object]:
+    return {"do": "add", "kind": "segment", "label": label, "start": start, "end": end}
+
+
+def import_cup(project: Project, existing: Existing) -> None:
+    """What `uvast import` does with a file that says: cup, 3 to 4 s, drink."""
+    found = (VideoAnnotations("cup", (Event("drink", 3.0, 4.0),)),)
+    import_labels(project, Incoming(found, ()), existing=existing)
+
+
+def labels_in(project: Project, name: str = "cup") -> list[str]:
+    found = project.annotations(name)
+    return [] if found is None else [event.label for event in found.events]
+
+
+def test_what_people_label_while_a_command_imports_stays(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both stay: what is saved after the import has read the file, and the import."""
+    store = Store(project)
+    change(store, click(1.0))
+    store.save()
+    swap = imports.swap
+    saving = threading.Thread(target=store.save)
+
+    def late(new: Path, old: Path) -> None:
+        change(store, click(2.0, "pour"))
+        saving.start()
+        saving.join(0.3)  # it waits for the import
+        swap(new, old)
+
+    monkeypatch.setattr(imports, "swap", late)
+    import_cup(project, "add")
+    saving.join()
+    store.save()
+    assert labels_in(project) == ["reach", "pour", "drink"]
+    assert [one.event.label for one in store.document("cup").ordered] == labels_in(project)
+
+
+def test_an_import_waits_for_the_app_to_save(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(project)
+    change(store, click(1.0))
+    write = store._shelf.save
+    importing = threading.Thread(target=import_cup, args=(project, "add"))
+
+    def late(*what: object) -> None:
+        importing.start()
+        importing.join(0.3)
+        write(*what)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store._shelf, "save", late)
+    store.save()
+    importing.join()
+    assert labels_in(project) == ["reach", "drink"]
+    assert [one.event.label for one in store.document("cup").ordered] == ["reach", "drink"]
+
+
+@pytest.mark.parametrize("existing", ["add", "replace"])
+def test_what_does_not_fit_beside_an_import_is_kept_and_told(
+    existing: Existing, project: Project
+) -> None:
+    heard: list[Note] = []
+    store = Store(project, heard.append)
+    change(store, segment(0.0, 1.0))
+    store.save()
+    mine = segment(3.5, 4.5, "pour") if existing == "add" else {"do": "relabel", "label": "pour"}
+    change(store, mine | ({"id": "e1"} if existing == "replace" else {}))
+    import_cup(project, existing)
+    store.save()
+    assert labels_in(project) == (["reach", "drink"] if existing == "add" else ["drink"])
+    assert heard[-1].sentence == (
+        "another program changed annotations/cup.json; "
+        "what you had labelled there is in app/backups/cup"
+    )
+    (copy,) = (project.path / "app" / "backups" / "cup").iterdir()
+    assert "pour" in copy.read_text()
+
+
+def test_one_import_after_the_other_replaces_nobodys_work(project: Project) -> None:
+    """Although the first is not saved with ids when the second comes."""
+    heard: list[Note] = []
+    store = Store(project, heard.append)
+    for label in ("drink", "rest"):
+        found = (VideoAnnotations("cup", (Event(label, float(len(label)), 6.0),)),)
+        import_labels(project, Incoming(found, ()), existing="replace")
+        store.refresh()
+    assert [one.event.label for one in store.document("cup").ordered] == ["rest"]
+    assert {one.sentence for one in heard} == {"another program changed annotations/cup.json"}
+
+
+def test_an_import_in_the_app_replaces_only_what_its_author_saw(project: Project) -> None:
+    store = Store(project)
+    change(store, click(1.0))
+    seen = store.documents
+    change(store, click(2.0, "pour"), author="ben")
+    found = [VideoAnnotations("cup", (Event("drink", 3.0),))]
+    before = state(store)
+    sentence = "cup: 'pour' at 2.00 s was changed by ben in the meantime; look at it, then try ag"
+    with pytest.raises(ConflictError, match=sentence):
+        store.take_in(found, "anna", lambda _before, new: new, seen=seen)
+    assert state(store) == before
+    assert store.take_in(found, "anna", lambda *both: merged(both)[0], seen=seen) == 1
+    assert store.take_in(found, "anna", lambda _before, new: new, seen=store.documents) == 1
+    assert [one.event.label for one in store.document("cup").ordered] == ["drink"]
 
 
 def test_a_broken_file_of_another_program_is_left_alone(project: Project) -> None:

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from uvast.benchmark.tables import single_settings
 from uvast.config import Config  # noqa: TC001 - a record's field types are read
+from uvast.evaluation.scores import ScoreProtocol  # noqa: TC001 - the same
 
 if TYPE_CHECKING:
     from uvast.runs import RunInfo
@@ -59,6 +60,7 @@ class Cell:
             never seen.
         calibrated_by: the key of the cell whose inner runs also choose how this one decodes; None
             for inner runs of its own.
+        protocol: how it is scored; cells that differ only in this share a run, but no scores.
     """
 
     model: str
@@ -70,6 +72,7 @@ class Cell:
     timestamps: str | None = None
     fold: CellFold | None = None
     calibrated_by: str | None = None
+    protocol: ScoreProtocol = "standard"
 
     @property
     def key(self) -> str:

@@ -9,15 +9,26 @@ from typing import TYPE_CHECKING
 from uvast.benchmark.cell import Cell  # noqa: TC001 - a record's field types are read
 from uvast.benchmark.decoded_scores import ScoreColumns  # noqa: TC001 - the same
 from uvast.data.label_digest import has_changed
-from uvast.errors import DataError
+from uvast.errors import CorruptFileError, DataError
 from uvast.files import is_present, read_record, write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from uvast.data import Dataset
+    from uvast.evaluation.scores import ScoreProtocol
 
-SCORES_FILE = "scores.json"
+_REMEDY = "remove this file: the run is scored again, without training"
+
+
+def file_suffix(protocol: ScoreProtocol) -> str:
+    """Sets files of scores by one protocol apart from another's; empty for the standard one."""
+    return "" if protocol == "standard" else f"-{protocol}"
+
+
+def scores_file(protocol: ScoreProtocol) -> str:
+    """The name of a run's file of scores by one protocol."""
+    return f"scores{file_suffix(protocol)}.json"
 
 
 @dataclass(frozen=True)
@@ -57,16 +68,22 @@ class CellScores:
         write_json(path, asdict(self))
 
 
-def _read(path: Path) -> CellScores:
-    return read_record(
-        path, CellScores, remedy="remove this file: the run is scored again, without training"
-    )
+def _read(path: Path, protocol: ScoreProtocol) -> CellScores:
+    """Files of earlier versions do not name the protocol: they have standard scores."""
+    record = read_record(path, CellScores, remedy=_REMEDY)
+    if record.cell.protocol != protocol:
+        raise CorruptFileError(
+            f"has scores by the {record.cell.protocol} protocol, not by {protocol}",
+            where=path,
+            remedy=_REMEDY,
+        )
+    return record
 
 
 def read_scores(cell: Cell, out: Path) -> CellScores | None:
     """The content of a cell's scores file; None if there is none."""
-    path = out / cell.key / SCORES_FILE
-    return _read(path) if is_present(path) else None
+    path = out / cell.key / scores_file(cell.protocol)
+    return _read(path, cell.protocol) if is_present(path) else None
 
 
 def is_finished(cell: Cell, out: Path) -> bool:
@@ -83,10 +100,13 @@ def finished_scores(cell: Cell, out: Path) -> dict[str, ScoreColumns]:
     return {}
 
 
-def earlier_cells(out: Path) -> tuple[Cell, ...]:
-    """The cells of a benchmark's folder that have scores; files that cannot be read have none."""
+def earlier_cells(out: Path, protocol: ScoreProtocol = "standard") -> tuple[Cell, ...]:
+    """The cells of a benchmark's folder that have scores by a protocol.
+
+    Files that cannot be read have none.
+    """
     found = []
-    for path in sorted(out.glob(f"*/*/*/{SCORES_FILE}")):
+    for path in sorted(out.glob(f"*/*/*/{scores_file(protocol)}")):
         with suppress(DataError):
-            found.append(_read(path).cell)
+            found.append(_read(path, protocol).cell)
     return tuple(found)

@@ -99,7 +99,7 @@ class ComparedTable:
 
     title: str
     rows: tuple[ComparedRow, ...]
-    citation: str = ""
+    sources: str = ""
     texts = ("decoding", "settings")
 
     @property

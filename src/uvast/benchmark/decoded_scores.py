@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from uvast.data import Dataset
+    from uvast.evaluation.scores import ScoreProtocol
     from uvast.inference import Segmenter
     from uvast.segments import IntArray, Segmentation
 
@@ -38,6 +39,8 @@ def score_decodings(
     dataset: Dataset,
     names: Sequence[str],
     decodings: Mapping[str, Mapping[str, Any]],
+    *,
+    protocol: ScoreProtocol = "standard",
 ) -> Iterator[tuple[str, ScoreColumns | UvastError]]:
     """Scores videos with several decodings; each video is encoded once.
 
@@ -55,12 +58,19 @@ def score_decodings(
             if len(decodings) == 1:
                 yield name, error
             else:  # alone, to see which one fails
-                yield from score_decodings(model, dataset, names, {name: changes})
+                alone = {name: changes}
+                yield from score_decodings(model, dataset, names, alone, protocol=protocol)
         return
     side = tuple(sorted(truths))
     for name, predictions in found.items():
         try:
-            scored = score_sides(truths, {None: predictions}, {None: side}, dataset.vocabulary)
+            scored = score_sides(
+                truths,
+                {None: predictions},
+                {None: side},
+                dataset.vocabulary,
+                protocol=protocol,
+            )
         except InputError as error:  # a bare transcript of a partly labelled video
             yield name, error
         else:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from uvast.benchmark.tables import Table
+    from uvast.evaluation.scores import ScoreProtocol
 
 OURS = "ours"
 DASH = "–"
@@ -45,8 +46,8 @@ class Printed(Protocol):
         ...
 
     @property
-    def citation(self) -> str:
-        """Where published numbers come from; empty if there are none."""
+    def sources(self) -> str:
+        """Where published numbers come from, and how ours are scored; empty if all are ours."""
         ...
 
     def cells(self) -> list[list[str]]:
@@ -97,6 +98,7 @@ class Layout:
         columns: the scores it shows.
         lines: in the order of the paper, ours below the published line of the same method.
         citation: where published numbers come from; empty if there are none.
+        protocol: by which our numbers are scored.
     """
 
     title: str
@@ -104,6 +106,14 @@ class Layout:
     columns: tuple[str, ...]
     lines: tuple[Line, ...]
     citation: str
+    protocol: ScoreProtocol = "standard"
+
+    @property
+    def sources(self) -> str:
+        """Where the numbers come from; some published scores end the last segment a frame early."""
+        if not self.citation:
+            return ""
+        return f"Published numbers: {self.citation}. Ours: {self.protocol} protocol."
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -146,6 +156,7 @@ class Layout:
             "title": self.title,
             "dataset": self.dataset,
             "columns": list(self.columns),
+            "protocol": self.protocol,
             "citation": self.citation,
             "series": [
                 {
@@ -167,10 +178,12 @@ def laid_out(
     table: Table,
     dataset: str,
     ours: Mapping[str, Sequence[Line]],
+    protocol: ScoreProtocol = "standard",
 ) -> Layout:
     """Puts our lines below published ones, which appear if `dataset` names a published dataset.
 
-    `ours` maps a row of the paper's table to our lines for it; lines of other rows come last.
+    `ours` maps a row of the paper's table to our lines for it; lines of other rows come last. The
+    title names a `protocol` other than the standard one.
     """
     name = dataset.lower()
     lines: list[Line] = []
@@ -181,9 +194,10 @@ def laid_out(
     known = {row.name for row in table.rows}
     lines += [line for row, mine in ours.items() if row not in known for line in mine]
     cited = any(line.source != OURS for line in lines)
-    return Layout(
-        printable(title), dataset, tuple(columns), tuple(lines), table.source if cited else ""
-    )
+    source = table.source if cited else ""
+    if protocol != "standard":
+        title = f"{title}, {protocol} protocol"
+    return Layout(printable(title), dataset, tuple(columns), tuple(lines), source, protocol)
 
 
 def as_text(layout: Printed) -> str:
@@ -198,8 +212,8 @@ def as_text(layout: Printed) -> str:
             for place, (one, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
-    if layout.citation:
-        lines.append(_sources(layout))
+    if layout.sources:
+        lines.append(layout.sources)
     return "\n".join([*lines, ""])
 
 
@@ -207,7 +221,7 @@ def as_markdown(layout: Printed) -> str:
     """A table for documents."""
     rows = [layout.header, ["---"] * len(layout.header), *layout.cells()]
     body = "\n".join(f"| {' | '.join(one.replace('|', '/') for one in row)} |" for row in rows)
-    cited = f"\n{_sources(layout)}\n" if layout.citation else ""
+    cited = f"\n{layout.sources}\n" if layout.sources else ""
     return f"**{layout.title}**\n\n{body}\n{cited}"
 
 
@@ -217,7 +231,7 @@ def as_latex(layout: Layout) -> str:
         " & ".join(one.translate(LATEX) for one in row) + r" \\"
         for row in (layout.header, *layout.cells())
     )
-    cited = f" {_sources(layout)}" if layout.citation else ""
+    cited = f" {layout.sources}" if layout.sources else ""
     return "\n".join(
         [
             r"\begin{table}",
@@ -233,8 +247,3 @@ def as_latex(layout: Layout) -> str:
             "",
         ]
     )
-
-
-def _sources(layout: Printed) -> str:
-    """Where the numbers come from; some published scores end the last segment a frame early."""
-    return f"Published numbers: {layout.citation}. Ours: standard protocol."

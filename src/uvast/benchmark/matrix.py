@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from uvast.config import Config
+    from uvast.evaluation.scores import ScoreProtocol
 
 AUTO = "auto"
 """As a base: the preset with the dataset's name, if there is one."""
@@ -51,6 +52,7 @@ class Matrix:
         settings: further settings of every cell, `train.epochs=50`, or of one model's cells,
             `asformer:train.epochs=50`.
         timestamps: the timestamps file; None finds each dataset's own.
+        protocol: how the test sides are scored.
     """
 
     datasets: Sequence[Path]
@@ -63,6 +65,7 @@ class Matrix:
     epochs: int | None = None
     settings: Sequence[str] = ()
     timestamps: Path | None = None
+    protocol: ScoreProtocol = "standard"
 
     def cells(self) -> tuple[Cell, ...]:
         """Every cell, the splits of one model together."""
@@ -99,6 +102,7 @@ class Matrix:
                         config=config,
                         decodings=decodings,
                         timestamps=resolved(self.timestamps),
+                        protocol=self.protocol,
                     )
 
     def _config(self, dataset: Dataset, preset: str, supervision: str) -> Config:

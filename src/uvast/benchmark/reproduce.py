@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from uvast.benchmark.tables import Row, Table
     from uvast.config import Config
     from uvast.data import Dataset, Timestamps
+    from uvast.evaluation.scores import ScoreProtocol
     from uvast.supervision import PseudoLabelOptions
 
 Budget = Literal["quick", "paper"]
@@ -68,6 +69,7 @@ class Reproduction:
         timestamps: the timestamps file; None finds the dataset's own.
         settings: further settings of every row, such as `train.epochs=50`, but none that defines
             a row of the table.
+        protocol: how all rows are scored.
     """
 
     table: Table
@@ -78,6 +80,7 @@ class Reproduction:
     seeds: Sequence[int] = (0,)
     timestamps: Path | None = None
     settings: Sequence[str] = ()
+    protocol: ScoreProtocol = "standard"
 
     def __post_init__(self) -> None:
         check_once("seeds", self.seeds)
@@ -113,6 +116,7 @@ class Reproduction:
                 config=config,
                 decodings={_decoding_name(row): dict(row.decode)},
                 timestamps=resolved(self.timestamps),
+                protocol=self.protocol,
             )
 
     def run(self, out: Path, engine: Engine) -> Iterator[CellOutcome]:
@@ -124,7 +128,9 @@ class Reproduction:
         ours = {row.name: [self._line(row, out)] for row in self.table.runnable}
         size = size_of(len(self._splits), len(self.seeds))
         title = f"{self.table.name} on {self.dataset.name}, budget {self.budget}: {size}"
-        return laid_out(title, self.table.columns, self.table, self.dataset.name, ours)
+        return laid_out(
+            title, self.table.columns, self.table, self.dataset.name, ours, self.protocol
+        )
 
     @cached_property
     def pseudo_labels(self) -> Mapping[str, ScoreColumns | UvastError]:
@@ -181,7 +187,7 @@ class Reproduction:
         try:
             timestamps = self.dataset.timestamps(self.timestamps)
             splits = [
-                pseudo_label_scores(self.dataset, split, timestamps, options)
+                pseudo_label_scores(self.dataset, split, timestamps, options, self.protocol)
                 for split in self._splits
             ]
         except UvastError as error:  # one row that fails must not stop the others
@@ -190,14 +196,18 @@ class Reproduction:
 
 
 def pseudo_label_scores(
-    dataset: Dataset, split: int, timestamps: Mapping[str, Timestamps], options: PseudoLabelOptions
+    dataset: Dataset,
+    split: int,
+    timestamps: Mapping[str, Timestamps],
+    options: PseudoLabelOptions,
+    protocol: ScoreProtocol = "standard",
 ) -> ScoreColumns:
     """Pseudo-labels of a split's training side against its true labels, where it has both."""
     side = [name for name in dataset.side(split, "train") if dataset.has_labels(name)]
     samples = [sample for name in side for sample in dataset.samples(name)]
     clicks = {name: timestamps[name] for name in samples if name in timestamps}
     made = make_pseudo_labels(dataset, clicks, options)
-    return score_pseudo_labels(dataset, made).scores.columns()
+    return score_pseudo_labels(dataset, made, protocol=protocol).scores.columns()
 
 
 def write_table(out: Path, name: str, layouts: Sequence[Layout]) -> None:

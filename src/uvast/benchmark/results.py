@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from uvast.benchmark.cell import Cell, with_decodings
-from uvast.benchmark.cell_scores import earlier_cells, finished_scores
+from uvast.benchmark.cell_scores import earlier_cells, file_suffix, finished_scores
 from uvast.benchmark.decoded_scores import COLUMNS, ScoreColumns
 from uvast.benchmark.layout import Layout, Line, as_markdown, laid_out
 from uvast.benchmark.paper_tables import find_table
@@ -21,6 +21,8 @@ from uvast.files import write_json, write_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from uvast.evaluation.scores import ScoreProtocol
 
     Key = tuple[str, str, str, str]
     """Dataset, model, kind of network, supervision."""
@@ -44,6 +46,7 @@ class ResultRow:
         mean: column to mean.
         spread: column to standard deviation over seeds; empty for one seed.
         note: what a reader must know about the model, such as `transductive`.
+        protocol: by which all of them are scored.
     """
 
     dataset: str
@@ -58,6 +61,7 @@ class ResultRow:
     mean: ScoreColumns
     spread: ScoreColumns
     note: str = ""
+    protocol: ScoreProtocol = "standard"
 
     @property
     def remark(self) -> str:
@@ -78,6 +82,7 @@ class ResultRow:
             "supervision": self.supervision,
             "decoding": self.decoding,
             "note": self.remark,
+            "protocol": self.protocol,
             "splits": self.n_splits,
             "splits wanted": self.n_splits_wanted,
             "seeds": self.n_seeds,
@@ -103,17 +108,21 @@ def collect(cells: Sequence[Cell], out: Path) -> tuple[ResultRow, ...]:
                     seeds[cell.seed][cell.split] = scores[name]
             if any(seeds.values()):
                 row = _row(key, name, len({cell.split for cell in group}), seeds)
-                rows.append(replace(row, note=note))
+                rows.append(replace(row, note=note, protocol=group[0].protocol))
     return tuple(rows)
 
 
 def _alike(cells: Sequence[Cell]) -> Iterator[tuple[Key, Sequence[Cell], str]]:
-    """Cells that differ only in split and seed, and how they differ from others of their name."""
+    """Cells that differ only in split and seed, and how they differ from others of their name.
+
+    All cells of a group are scored by one protocol.
+    """
     groups: dict[Key, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
         config = cell.config
         key: Key = (cell.data, cell.model, config.model.kind, config.supervision.kind)
-        groups[key][json.dumps(cell.settings, sort_keys=True, default=str)].append(cell)
+        same = json.dumps([cell.protocol, cell.settings], sort_keys=True, default=str)
+        groups[key][same].append(cell)
     for name_of, variants in groups.items():
         usual, *_ = (group[0].settings for group in variants.values())
         for group in variants.values():
@@ -159,17 +168,17 @@ def _mean(scores: Sequence[ScoreColumns]) -> ScoreColumns:
 
 
 def layouts(rows: Sequence[ResultRow]) -> tuple[Layout, ...]:
-    """One table per dataset and kind of supervision.
+    """One table per dataset, kind of supervision and protocol.
 
     If the dataset's folder has a published dataset's name, results appear in the paper's order,
     below the published numbers, and a model's other rows follow its last one there. Otherwise rows
     are listed model by model.
     """
-    tables: dict[tuple[str, str], list[ResultRow]] = defaultdict(list)
+    tables: dict[tuple[str, str, ScoreProtocol], list[ResultRow]] = defaultdict(list)
     for row in rows:
-        tables[row.dataset, row.supervision].append(row)
+        tables[row.dataset, row.supervision, row.protocol].append(row)
     found = []
-    for (dataset, supervision), mine in tables.items():
+    for (dataset, supervision, protocol), mine in tables.items():
         table = find_table(PAPER_TABLES[supervision])
         ours: dict[str, list[Line]] = defaultdict(list)
         rank = {
@@ -184,7 +193,7 @@ def layouts(rows: Sequence[ResultRow]) -> tuple[Layout, ...]:
         size = size_of(max(row.n_splits_wanted for row in mine), n_seeds)
         spread = ", ± over seeds" * (n_seeds > 1)
         title = f"{dataset}, {supervision} supervision: mean of {size}{spread}"
-        found.append(laid_out(title, COLUMNS, table, dataset, ours))
+        found.append(laid_out(title, COLUMNS, table, dataset, ours, protocol))
     return tuple(found)
 
 
@@ -209,22 +218,31 @@ def size_of(n_splits: int, n_seeds: int) -> str:
     return f"{n_splits} split{'s' * (n_splits > 1)}, {n_seeds} seed{'s' * (n_seeds > 1)}"
 
 
-def with_earlier(cells: Sequence[Cell], out: Path) -> tuple[Cell, ...]:
+def with_earlier(
+    cells: Sequence[Cell], out: Path, protocol: ScoreProtocol = "standard"
+) -> tuple[Cell, ...]:
     """The cells with the decodings of earlier commands, then the other cells of those commands.
 
-    Cells of inner cross-validation are left out: no test side was scored.
+    Only what was scored by this protocol counts. Cells of inner cross-validation are left out: no
+    test side was scored.
     """
-    earlier = {cell.key: cell for cell in earlier_cells(out) if cell.fold is None}
+    earlier = {cell.key: cell for cell in earlier_cells(out, protocol) if cell.fold is None}
     asked = [with_decodings(cell, earlier.pop(cell.key, cell)) for cell in cells]
     return (*asked, *earlier.values())
 
 
-def write_results(out: Path, rows: Sequence[ResultRow]) -> None:
-    """Writes `results.csv`, `results.json` and `results.md`."""
+def write_results(
+    out: Path, rows: Sequence[ResultRow], protocol: ScoreProtocol = "standard"
+) -> tuple[str, ...]:
+    """Writes rows of one protocol: `results.csv`, `.json` and `.md`; returns the files' names."""
     values = [row.as_dict() for row in rows]
-    write_text(out / "results.csv", as_csv(values))
-    write_json(out / "results.json", values)
-    write_text(out / "results.md", "\n".join(map(as_markdown, layouts(rows))))
+    table, records, text = (
+        f"results{file_suffix(protocol)}.{kind}" for kind in ("csv", "json", "md")
+    )
+    write_text(out / table, as_csv(values))
+    write_json(out / records, values)
+    write_text(out / text, "\n".join(map(as_markdown, layouts(rows))))
+    return table, records, text
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:

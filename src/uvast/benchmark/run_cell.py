@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING
 
 from uvast.benchmark.cell import Cell, settings_of, with_decodings
 from uvast.benchmark.cell_scores import (
-    SCORES_FILE,
     CellScores,
     finished_scores,
     is_finished,
     read_scores,
+    scores_file,
 )
 from uvast.benchmark.decoded_scores import ScoreColumns, score_decodings
 from uvast.data import Dataset
 from uvast.data.label_digest import has_changed, label_digest
 from uvast.errors import OutputError, UvastError
+from uvast.evaluation.scores import PROTOCOLS
+from uvast.files import is_present
 from uvast.inference import load
 from uvast.runs import RunFolder, is_run
 from uvast.training import resume, train
@@ -51,19 +53,20 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreC
         label_digest(dataset, videos),
         dataset.vocabulary.background,
     )
+    path = folder / scores_file(cell.protocol)
     failed: dict[str, UvastError] = {}
     scored: Iterable[tuple[str, ScoreColumns | UvastError]] = ()
     missing = {name: one for name, one in cell.decodings.items() if name not in record.scores}
     if missing:
         model = load(folder, device=device)
-        scored = score_decodings(model, dataset, videos, missing)
+        scored = score_decodings(model, dataset, videos, missing, protocol=cell.protocol)
     for name, found in scored:
         if isinstance(found, UvastError):
             failed[name] = found
         else:
             record.scores[name] = found
-            record.write(folder / SCORES_FILE)
-    record.write(folder / SCORES_FILE)
+            record.write(path)
+    record.write(path)
     if failed:
         raise _together(failed)
     return record.of(cell)
@@ -107,6 +110,7 @@ def check_cell(cell: Cell, out: Path) -> None:
     """Refuses a folder that holds a run with other settings, finished or not."""
     folder = out / cell.key
     if not is_run(folder):
+        _check_can_be_scored(cell, folder)
         return
     _, config, info = RunFolder.open(folder)
     theirs, ours = settings_of(info, config), settings_of(cell, cell.training)
@@ -119,6 +123,22 @@ def check_cell(cell: Cell, out: Path) -> None:
             remedy="choose another --out",
         )
     _check_videos(cell, info, out)
+
+
+def _check_can_be_scored(cell: Cell, folder: Path) -> None:
+    """Refuses to train anew where only the scores of a finished run are left, by another protocol.
+
+    By the cell's own, they would count as finished.
+    """
+    if is_present(folder / scores_file(cell.protocol)):
+        return
+    for other in PROTOCOLS:
+        if is_present(folder / scores_file(other)):
+            raise OutputError(
+                f"has scores by the {other} protocol and no weights to score by {cell.protocol}",
+                where=folder,
+                remedy=f"pass --protocol {other}, or choose another --out to train anew",
+            )
 
 
 def _check_videos(cell: Cell, info: RunInfo, out: Path) -> None:
@@ -151,7 +171,7 @@ def _check_videos(cell: Cell, info: RunInfo, out: Path) -> None:
     if record is not None and record.videos and not record.is_of(dataset, scored):
         raise OutputError(
             "has scores of other videos, labels or background classes than are to be scored now",
-            where=folder / SCORES_FILE,
+            where=folder / scores_file(cell.protocol),
             remedy="remove this file: the run is scored again, without training",
         )
 

@@ -61,6 +61,7 @@ def benchmark(
     epochs: options.EpochsOption = None,
     settings: options.SettingsOption = None,
     timestamps: options.TimestampsOption = None,
+    protocol: options.ProtocolOption = options.ProtocolName.standard,
     engine: options.EngineOption = options.EngineName.local,
     jobs: options.JobsOption = 1,
     address: options.AddressOption = "auto",
@@ -73,7 +74,8 @@ def benchmark(
 
     After a break, run the same command again: it does what is left and keeps finished runs. Each
     run is an ordinary run folder below --out. Several commands may share one --out: its
-    results.csv, results.json and results.md hold the results of all of them.
+    results.csv, results.json and results.md hold the results of all of them. Those of --protocol
+    legacy have files of their own, and finished runs are only scored again.
 
     Example: `uvast benchmark data/gtea --models uvast,asformer --out bench --epochs 50`
 
@@ -106,6 +108,7 @@ def benchmark(
         epochs=epochs,
         settings=settings or (),
         timestamps=timestamps,
+        protocol=protocol.value,
     )
     cells = matrix.cells()
     groups = ensemble_cells(cells, members)
@@ -118,8 +121,9 @@ def benchmark(
     if engine is options.EngineName.local:
         say_cost(cells, out, device, jobs)
 
-    def write_all() -> None:
-        write_results(out, collect(with_earlier(cells, out), out))
+    def write_all() -> tuple[str, ...]:
+        known = collect(with_earlier(cells, out, protocol.value), out)
+        return write_results(out, known, protocol.value)
 
     def outcomes() -> Iterable[CellOutcome]:
         written = time.monotonic()
@@ -135,13 +139,13 @@ def benchmark(
         note(fault)
     n_failed += follow(run_cells(joined, out, chosen), len(joined))
     cells = (*cells, *joined)
-    write_all()
+    table, records, text = write_all()
     rows = collect(cells, out)
     if as_json:
         print_json([row.as_dict() for row in rows])
     else:
         print_layouts(layouts(rows))
-    note(f"also in {out}/results.csv, results.json and results.md")
+    note(f"also in {out}/{table}, {records} and {text}")
     end(n_failed, len(cells))
 
 

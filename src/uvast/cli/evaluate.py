@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from uvast.cli.console import note, print_json, print_table
-from uvast.cli.options import JsonOption, refresh_labels
+from uvast.cli.options import JsonOption, ProtocolName, ProtocolOption, refresh_labels
 
 if TYPE_CHECKING:
     from uvast.data import Dataset
@@ -18,13 +17,6 @@ if TYPE_CHECKING:
     from uvast.evaluation.segment_errors import SegmentErrors
     from uvast.segments import IntArray
     from uvast.vocabulary import Vocabulary
-
-
-class ProtocolName(str, Enum):
-    """How the last segment ends."""
-
-    standard = "standard"
-    legacy = "legacy"
 
 
 def evaluate(
@@ -40,12 +32,7 @@ def evaluate(
             show_default="the one that was predicted, or the mean over all",
         ),
     ] = None,
-    protocol: Annotated[
-        ProtocolName,
-        typer.Option(
-            help="`legacy` ends the last segment one frame early, as published code does."
-        ),
-    ] = ProtocolName.standard,
+    protocol: ProtocolOption = ProtocolName.standard,
     per_class: Annotated[bool, typer.Option("--per-class", help="Also show F1 per class.")] = False,
     per_video: Annotated[
         bool, typer.Option("--per-video", help="Also show each video's scores, worst first.")

@@ -25,6 +25,13 @@ class EngineName(str, Enum):
     ray = "ray"
 
 
+class ProtocolName(str, Enum):
+    """How the last segment ends."""
+
+    standard = "standard"
+    legacy = "legacy"
+
+
 DatasetsArgument = Annotated[
     list[Path], typer.Argument(help="Folders of datasets.", show_default=False)
 ]
@@ -43,6 +50,13 @@ SettingsOption = Annotated[
         "--set",
         metavar="NAME=VALUE",
         help="Change a setting, such as train.epochs=50; may be given several times.",
+    ),
+]
+ProtocolOption = Annotated[
+    ProtocolName,
+    typer.Option(
+        "--protocol",
+        help="`legacy` ends the last segment one frame early, as published code does.",
     ),
 ]
 SeedsOption = Annotated[str, typer.Option("--seeds", help="Random seeds, separated by commas.")]

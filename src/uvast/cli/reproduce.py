@@ -60,6 +60,7 @@ def reproduce(
     seeds: options.SeedsOption = "0",
     settings: options.SettingsOption = None,
     timestamps: options.TimestampsOption = None,
+    protocol: options.ProtocolOption = options.ProtocolName.standard,
     engine: options.EngineOption = options.EngineName.local,
     jobs: options.JobsOption = 1,
     address: options.AddressOption = "auto",
@@ -90,6 +91,7 @@ def reproduce(
             remedy="see uvast reproduce --list and --help",
         )
 
+    from uvast.benchmark.cell_scores import file_suffix
     from uvast.benchmark.engine import SerialEngine
     from uvast.benchmark.reproduce import Reproduction, write_table
     from uvast.data import Dataset
@@ -113,25 +115,28 @@ def reproduce(
             options.numbers_of(seeds, "--seeds"),
             timestamps,
             settings or (),
+            protocol.value,
         )
         for one in wanted
         for dataset in opened
     ]
     # for all tables before the first run, so that mistakes show while they cost nothing
     n_cells = [len(task.cells()) for task in tasks]
-    n_failed = 0
+    n_failed, suffix = 0, file_suffix(protocol.value)
     layouts: dict[str, list[Layout]] = {one.name: [] for one in wanted}
     for task, n_mine in zip(tasks, n_cells, strict=True):
         n_failed += follow(task.run(out, chosen), n_mine) + _tell_failures(task)
         finished = layouts[task.table.name]
         finished.append(task.layout(out))
-        write_table(out, task.table.name, finished)
+        write_table(out, f"{task.table.name}{suffix}", finished)
     shown = [layout for every in layouts.values() for layout in every]
     if as_json:
         print_json([layout.figure() for layout in shown])
     else:
         print_layouts(shown)
-    note(f"tables in {out}: {', '.join(f'{name}.md' for name in layouts)}, .tex, .csv, .json")
+    note(
+        f"tables in {out}: {', '.join(f'{name}{suffix}.md' for name in layouts)}, .tex, .csv, .json"
+    )
     end(n_failed, sum(n_cells) + sum(len(task.pseudo_labels) for task in tasks))
 
 

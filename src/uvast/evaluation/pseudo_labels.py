@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from uvast.data import Dataset, Timestamps
+    from uvast.evaluation.scores import ScoreProtocol
     from uvast.evaluation.scoring import Evaluation
     from uvast.segments import Segmentation
     from uvast.supervision import PseudoLabelOptions
@@ -61,7 +62,14 @@ def make_pseudo_labels(
     return {name: made[name].upsampled(rate, dataset.source_frames(name)) for name in wanted}
 
 
-def score_pseudo_labels(dataset: Dataset, labelled: Mapping[str, Segmentation]) -> Evaluation:
+def score_pseudo_labels(
+    dataset: Dataset,
+    labelled: Mapping[str, Segmentation],
+    *,
+    protocol: ScoreProtocol = "standard",
+) -> Evaluation:
     """Scores pseudo-segmentations at the source rate; every sample needs its true labels."""
     truths = {name: dataset.source_segmentation(name) for name in labelled}
-    return score_sides(truths, {None: labelled}, {None: list(labelled)}, dataset.vocabulary)
+    return score_sides(
+        truths, {None: labelled}, {None: list(labelled)}, dataset.vocabulary, protocol=protocol
+    )

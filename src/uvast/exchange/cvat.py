@@ -48,17 +48,26 @@ def read(source: Source) -> Reading:
 
 
 class _Part(NamedTuple):
-    """What a file says about one video."""
+    """What a file says about one video.
+
+    Args:
+        path: of the video.
+        task: what the file's head says about it.
+        tracks: what was annotated.
+        offset: the frames of other tasks that come before this one's frame 0 in the numbers of a
+            project; None if all numbers are of this video.
+    """
 
     path: str
     task: Element | None
     tracks: Sequence[Element]
+    offset: int | None = None
 
 
 def _parts(source: Source, root: Element, tracks: Sequence[Element]) -> list[_Part]:
     """The tracks by video: a project has several tasks, each with its own video."""
-    project = _project(root)
-    tasks = [] if project is None else [one for one in project.walk() if one.tag == "task"]
+    meta = root.first("meta")
+    tasks = [] if meta is None else [one for one in meta.walk() if one.tag == "task"]
     of_task: dict[str, list[Element]] = {}
     for track in tracks:
         of_task.setdefault(track.get("task_id"), []).append(track)
@@ -72,14 +81,30 @@ def _parts(source: Source, root: Element, tracks: Sequence[Element]) -> list[_Pa
             None,
             _ONE_BY_ONE,
         )
+    is_project = meta is not None and meta.first("project") is not None
+    offsets: Sequence[int | None] = _offsets(tasks) if is_project else [None] * len(tasks)
     parts: dict[str, _Part] = {}
-    for task in tasks:
+    for task, offset in zip(tasks, offsets, strict=True):
         path = _text(task, "source") or _text(task, "name")
         if not file_name(path) or path in parts:
             what = f"two tasks are called {path!r}" if file_name(path) else "a task has no name"
             raise source.fault(what, f"line {task.line}", _ONE_BY_ONE)
-        parts[path] = _Part(path, task, of_task.get(_text(task, "id"), []))
+        parts[path] = _Part(path, task, of_task.get(_text(task, "id"), []), offset)
     return list(parts.values())
+
+
+def _offsets(tasks: Sequence[Element]) -> list[int]:
+    """Where each task's frames begin: a project counts on from task to task of one subset."""
+    offsets = []
+    n_before: dict[str, int] = {}
+    for task in tasks:
+        subset = _text(task, "subset")
+        offsets.append(n_before.get(subset, 0))
+        step = whole_number(_text(task, "frame_filter").partition("=")[2].strip()) or 1
+        n_frames = step * (whole_number(_text(task, "size")) or 0)
+        first = whole_number(_text(task, "start_frame")) or 0
+        n_before[subset] = offsets[-1] + first + n_frames
+    return offsets
 
 
 def _record(source: Source, video: str, part: _Part) -> VideoAnnotations:
@@ -88,7 +113,7 @@ def _record(source: Source, video: str, part: _Part) -> VideoAnnotations:
     events = []
     for track in part.tracks:
         name = f"track {track.get('id')}"
-        for start, end, values in _visible(source, track, seen.stop if seen else 0):
+        for start, end, values in _visible(source, track, part.offset, seen):
             first, last = times.edges([start, end]).tolist()
             spot = f"line {track.line}, {name}"
             events.append(
@@ -111,18 +136,14 @@ def _seen(task: Element) -> range | None:
 
 
 def _visible(
-    source: Source, track: Element, end: int
+    source: Source, track: Element, offset: int | None, seen: range | None
 ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Stretches `[start, end)` in which a track is on and its attributes stay the same."""
     start: int | None = None
     values: tuple[str, ...] = ()
     last = 0
     for shape in track.children:
-        frame = whole_number(shape.get("frame"))
-        if frame is None:
-            raise source.fault(
-                f"{shape.get('frame')[:60]!r} is not a frame number", f"line {shape.line}"
-            )
+        frame = _frame(source, shape, offset, seen)
         now = tuple(one.text for one in shape.all("attribute") if one.text)
         is_off = shape.get("outside") == "1"
         if start is not None and (is_off or now != values):
@@ -133,12 +154,24 @@ def _visible(
             start, values = frame, now
         last = frame
     if start is not None:
-        yield start, max(end, last + 1), values
+        yield start, max(seen.stop if seen else 0, last + 1), values
 
 
-def _project(root: Element) -> Element | None:
-    meta = root.first("meta")
-    return None if meta is None else meta.first("project")
+def _frame(source: Source, shape: Element, offset: int | None, seen: range | None) -> int:
+    """The video's frame that a shape is on."""
+    frame = whole_number(shape.get("frame"))
+    if frame is None:
+        raise source.fault(
+            f"{shape.get('frame')[:60]!r} is not a frame number", f"line {shape.line}"
+        )
+    if offset is None:
+        return frame
+    own = range(frame) if seen is None else seen
+    if not own.start <= frame - offset <= own.stop:  # a track may end after the last frame
+        first, last = offset + own.start, offset + own.stop - 1
+        what = f"frame {frame} is not among its task's frames in this project, {first} to {last}"
+        raise source.fault(what, f"line {shape.line}", _ONE_BY_ONE)
+    return frame - offset
 
 
 def _task(root: Element) -> Element | None:

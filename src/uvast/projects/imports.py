@@ -12,13 +12,11 @@ effect, the annotations are still those from before.
 from __future__ import annotations
 
 import shutil
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from filelock import FileLock
 from pydantic import Field
 
 from uvast.errors import LabelError, OutputError
@@ -30,23 +28,22 @@ from uvast.files import (
     is_present,
     read_bytes,
     read_record,
-    recover,
     swap,
     temporary_folder,
-    unwritable,
     write_bytes,
     write_json,
 )
+from uvast.projects.one_writer import ANNOTATIONS, one_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from uvast.exchange.overlaps import Overlaps
     from uvast.exchange.records import VideoAnnotations
     from uvast.projects.incoming import Incoming
     from uvast.projects.project import Project
 
-ANNOTATIONS, IMPORTS = "annotations", "imports"
+IMPORTS = "imports"
 _RECORD = "import.json"
 _State = tuple[int, int, int]
 """A file's inode number, time and size; replacing the file changes the first."""
@@ -107,7 +104,7 @@ def import_labels(
             or the new ones replace them.
         overlaps: which of several intervals counts.
     """
-    with _locked(project):
+    with one_writer(project):
         wanted = [_wanted(project, video, existing) for video in incoming.videos]
         ruled = without_overlaps(wanted, overlaps)
         new = {video.video: _content(project, video) for video in ruled.videos}
@@ -133,7 +130,7 @@ def undo_import(project: Project, *, drop_changes: bool = False) -> tuple[int, I
     Returns:
         its number and record.
     """
-    with _locked(project):
+    with one_writer(project):
         numbers = _numbers(project)
         if not numbers:
             raise LabelError(
@@ -301,14 +298,3 @@ def _bytes(path: Path) -> bytes | None:
 
 def _content(project: Project, video: VideoAnnotations) -> bytes:
     return native.write((video,), Target(str(project.path))).content
-
-
-@contextmanager
-def _locked(project: Project) -> Iterator[None]:
-    """Allows one import at a time; first repairs a swap that was killed halfway."""
-    try:
-        with FileLock(project.path / ".imports.lock"):
-            recover(project.path / ANNOTATIONS)
-            yield
-    except OSError as error:
-        raise unwritable(project.path, error) from error

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Spans = tuple[Span, ...]
 
+_LOOKED = "what counts as looked at"
+
 
 class ConflictError(UvastError):
     """Somebody else changed the same thing in the meantime."""
@@ -170,9 +172,7 @@ class Document:
                 items[id_] = Item(id_, after, version, author)
                 n_ids = max(n_ids, id_number(id_))
         if edit.looked_at is not None and edit.looked_at.before != self.looked_at:
-            raise ConflictError(
-                "what counts as looked at was changed in the meantime", where=self.video
-            )
+            raise ConflictError(f"{_LOOKED} was changed in the meantime", where=self.video)
         if edit.reviewed is not None and edit.reviewed.before != self.reviewed:
             raise ConflictError("its review was changed in the meantime", where=self.video)
         stays = edit.looked_at is None
@@ -189,6 +189,20 @@ class Document:
             self.looked_by if stays else author,
         )
 
+    def check_seen(self, edit: Edit, author: str, seen: int) -> None:
+        """A `ConflictError` if an edit touches what others changed after the version `seen`."""
+        found = [self.items[one.id] for one in edit.items if one.id in self.items]
+        changed = [(one.changed, one.by, _words(one.event)) for one in found]
+        if edit.looked_at is not None:
+            changed.append((self.looked_changed, self.looked_by, _LOOKED))
+        for version, by, what in changed:
+            if version > seen and by != author:
+                raise ConflictError(
+                    f"{what} was changed by {by or 'somebody'} in the meantime",
+                    where=self.video,
+                    remedy="look at it, then try again",
+                )
+
     def changed_since(self, before: Document) -> tuple[list[Item], list[str]]:
         """The items that are new or changed since an earlier version, and the ids that are gone."""
         is_next = self.version == before.version + 1
@@ -198,11 +212,15 @@ class Document:
         return changed, [id_ for id_ in ids if id_ in old and id_ not in new]
 
     def _conflict(self, present: Item | None, event: Event | None) -> ConflictError:
-        what = "an event" if event is None else f"{event.label!r} at {event.start:.2f} s"
+        what = "an event" if event is None else _words(event)
         if present is None:
             return ConflictError(f"{what} was deleted in the meantime", where=self.video)
         who = f" by {present.by}" if present.by else ""
         return ConflictError(f"{what} was changed{who} in the meantime", where=self.video)
+
+
+def _words(event: Event) -> str:
+    return f"{event.label!r} at {event.start:.2f} s"
 
 
 def _named(ids: Iterable[str], items: Mapping[str, Item]) -> list[Item]:

@@ -26,11 +26,12 @@ from uvast.web.classes import background_of
 from uvast.web.page_words import page_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from uvast.exchange import Format, FrameTimes, Overlaps, VideoAnnotations
     from uvast.projects.imports import Existing
     from uvast.web.app import App
+    from uvast.web.documents import Document
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,7 @@ def take_in_labels(
     found: Incoming,
     author: str,
     *,
+    seen: Mapping[str, Document],
     existing: Existing = "refuse",
     overlaps: Overlaps = "error",
 ) -> Taken:
@@ -126,6 +128,7 @@ def take_in_labels(
         app: the project.
         found: what the file says.
         author: who does it.
+        seen: the documents when the author asked for it; see `Store.take_in`.
         existing: what happens to videos that have labels, see `uvast.projects.imports`.
         overlaps: which of several intervals at one time counts.
     """
@@ -138,7 +141,8 @@ def take_in_labels(
         native.check(video, Target(found.name))  # else the journal keeps what cannot be saved
         return video
 
-    return Taken(app.store.take_in(found.videos, author, wanted), tuple(notes))
+    n_changed = app.store.take_in(found.videos, author, wanted, seen=seen)
+    return Taken(n_changed, tuple(notes))
 
 
 def outgoing(app: App, format_name: str, what: str, names: Sequence[str]) -> Outgoing:

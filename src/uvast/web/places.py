@@ -6,7 +6,7 @@ import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from uvast.errors import InputError, UvastError
 from uvast.exchange import VideoAnnotations
@@ -59,6 +59,27 @@ class Place:
         return not rested or at_rest or now - self.dirty_at > LONGEST_UNSAVED
 
 
+class Outside(NamedTuple):
+    """What other programs wrote.
+
+    Args:
+        edits: by video; they make the documents say the same.
+        overruled: the videos whose unsaved changes did not fit and are kept as a backup.
+    """
+
+    edits: Mapping[str, Edit]
+    overruled: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What to tell people."""
+        first = next(iter(self.edits))
+        more = f" and {len(self.edits) - 1} more" if len(self.edits) > 1 else ""
+        told = f"another program changed annotations/{first}.json{more}"
+        places = ", ".join(f"app/backups/{name}" for name in self.overruled)
+        return f"{told}; what you had labelled there is in {places}" if places else told
+
+
 class Places:
     """The places of all videos.
 
@@ -101,14 +122,14 @@ class Places:
             place.hash, place.dirty = present, True  # a save that was cut short
         return saved.document(name), saved.number
 
-    def written_outside(
-        self, names: Iterable[str], documents: Mapping[str, Document]
-    ) -> dict[str, Edit]:
+    def written_outside(self, names: Iterable[str], documents: Mapping[str, Document]) -> Outside:
         """The edits that make documents say what other programs wrote.
 
-        Unsaved changes are kept, unless both changed the same event.
+        Unsaved changes stay, unless both changed the same event or two segments would overlap: then
+        the file counts, and what it replaces is backed up.
         """
         edits: dict[str, Edit] = {}
+        overruled: list[str] = []
         for name in names:
             place = self[name]
             if (stat := self.stat(name)) == place.stat:
@@ -116,12 +137,13 @@ class Places:
             try:
                 present = self._shelf.present(name)
                 if present not in (place.hash, place.coming):
-                    edits[name] = self._outside(name, documents.get(name) or Document(name))
+                    edits[name], fits = self._outside(name, documents.get(name) or Document(name))
+                    overruled += [name] * (not fits)
             except UvastError as error:
                 place.fault, place.stat = error, stat
             else:
                 place.hash, place.stat, place.fault = present, stat, None
-        return {name: edit for name, edit in edits.items() if edit}
+        return Outside({name: edit for name, edit in edits.items() if edit}, tuple(overruled))
 
     def stat(self, name: str) -> tuple[int, ...]:
         """Changes with the annotations file of a known video; empty without one."""
@@ -131,17 +153,25 @@ class Places:
             return ()
         return now.st_mtime_ns, now.st_size, now.st_ino
 
-    def _outside(self, name: str, document: Document) -> Edit:
+    def _outside(self, name: str, document: Document) -> tuple[Edit, bool]:
+        """The edit of one document, and whether what people changed since the last save stays."""
         found = self._project.annotations(name)
         if found is None:
             self._shelf.back_up_document(document)
             found = VideoAnnotations(name)
-        if self[name].dirty:
+        if not self[name].dirty:
+            return from_annotations(found, document), True
+        saved = self._shelf.load(name)
+        base = Document(name) if saved is None else saved.document(name)
+        edit = from_annotations(found, replace(base, n_ids=document.n_ids))
+        with suppress(ConflictError, InputError):
+            check(document.edited(edit, ""), edit.moved, None)
             self._shelf.back_up(name, now=True)
-            saved = self._shelf.load(name)
-            base = Document(name) if saved is None else saved.document(name)
-            edit = from_annotations(found, replace(base, n_ids=document.n_ids))
-            with suppress(ConflictError, InputError):
-                check(document.edited(edit, ""), edit.moved, None)
-                return edit
-        return from_annotations(found, document)
+            return edit, True
+        edit = from_annotations(found, document)
+        try:
+            document.check_seen(edit, "", base.version)
+        except ConflictError:
+            self._shelf.back_up_document(document)
+            return edit, False
+        return edit, True

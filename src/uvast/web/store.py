@@ -11,6 +11,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
+from uvast.projects.one_writer import one_writer
 from uvast.web.answered import Answered
 from uvast.web.classes import Classes, ClassesEdit, changed, with_background, with_labels
 from uvast.web.documents import ConflictError, Document, Edit, imported, relabelled
@@ -134,19 +135,31 @@ class Store:
                 self._commit("change", author, edit, edited, key=key, ids=made.ids)
             return made
 
-    def take_in(self, found: Sequence[VideoAnnotations], author: str, joined: Joined) -> int:
+    def take_in(
+        self,
+        found: Sequence[VideoAnnotations],
+        author: str,
+        joined: Joined,
+        *,
+        seen: Mapping[str, Document],
+    ) -> int:
         """Imports annotations as one entry; returns how many videos changed.
 
         Args:
             found: one record per video.
             author: who does it.
             joined: what a video should have, given what it has and what was found.
+            seen: the documents when the author began; replacing what others changed since is a
+                `ConflictError`.
         """
         with self._writing():
             edits = {}
             for one in found:
                 document = self._present(one.video)
-                edits[one.video] = imported(joined(document.annotations, one), document)
+                edit = imported(joined(document.annotations, one), document)
+                before = seen.get(document.video)
+                document.check_seen(edit, author, 0 if before is None else before.version)
+                edits[one.video] = edit
             edits = {name: edit for name, edit in edits.items() if edit}
             if edits:
                 self._commit("import", author, edits, self._edited(edits, author))
@@ -185,12 +198,13 @@ class Store:
     def save(self, *, rested: bool = False) -> None:
         """Brings `annotations/` up to date with all that was acknowledged.
 
-        Changes go on meanwhile: documents are written as they were at the start.
+        Changes go on meanwhile: documents are written as they were at the start. An import by a
+        command comes before or after, so that neither overwrites the other.
 
         Args:
             rested: leaves out, for a while, videos that somebody is changing right now.
         """
-        with self._saving:
+        with self._saving, one_writer(self.project):
             with self._writing():
                 self._read_outside(self._places.due(rested=rested))
                 due = [self._documents[name] for name in self._places.due(rested=rested)]
@@ -312,8 +326,6 @@ class Store:
     def _read_outside(self, names: Iterable[str]) -> None:
         """Reads annotations that another program wrote, all of them as one entry."""
         found = self._places.written_outside(names, self._documents)
-        if found:
-            first = next(iter(found))
-            more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-            sentence = f"another program changed annotations/{first}.json{more}"
-            self._commit("outside", "", found, self._edited(found, ""), sentence=sentence)
+        if edits := found.edits:
+            edited = self._edited(edits, "")
+            self._commit("outside", "", edits, edited, sentence=found.sentence)

@@ -84,6 +84,7 @@ async def post_import(request: Request) -> Response:
     """Imports an annotation file, as one change that can be undone."""
     app, wanted = app_of(request), query(request, ImportQuery)
     name = _file_name(request)
+    seen = await in_thread(lambda: app.store.documents)
     content = await read_body(request, LARGEST_ANNOTATIONS)
 
     def import_it() -> dict[str, object]:
@@ -100,6 +101,7 @@ async def post_import(request: Request) -> Response:
                 app,
                 found,
                 author_of(app, wanted.author),
+                seen=seen,
                 existing=wanted.existing,
                 overlaps=wanted.overlaps,
             )
