@@ -97,7 +97,7 @@ def test_checkpoints_keep_them_and_old_ones_have_none(kind: str, tmp_path: Path)
             "uvast",
             A,
             {},
-            "model.dilations: uvast has no dilations to set; choose ms-tcn or another",
+            "model.dilations: uvast has no dilations to set; choose ms-tcn, ms-tcn++",
         ),
         ("asformer", A, {}, "asformer has no dilations to set"),
     ],

@@ -71,7 +71,7 @@ def test_the_published_sizes():
 
 
 def test_an_odd_width_is_refused():
-    with pytest.raises(ConfigError, match="width is 7; an LSTM of two directions needs an even"):
+    with pytest.raises(ConfigError, match="width is 7; choose an even width"):
         MuconDimensions(5, 3, width=7)
 
 

@@ -189,5 +189,5 @@ def test_a_run_on_stretches_goes_on_where_it_was_stopped(
     resume(tmp_path / "run")
     assert_equal_models(tmp_path / "whole", tmp_path / "run")
     (copied / "labelled.json").write_text(json.dumps({name: []}))
-    with pytest.raises(LabelError, match=f"no labels of video {name} any more"):
+    with pytest.raises(LabelError, match=f"no longer has labels of video {name}"):
         resume(tmp_path / "run")
