@@ -1,6 +1,6 @@
 """The members of one run folder: each is a run of its own below `RUN/members`.
 
-The inner runs of the first member choose how all of them decode.
+The inner runs of the first member choose how all of them decode, and predict with them.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ class MemberRuns:
         self._folder = folder
         self._config = config
         self._info = info
+        self._records = tuple(one for one in info.members if not one.inner)
         self._device = device
         self._watcher = watcher
         self._calibrated_by = calibrated_by
@@ -63,16 +64,16 @@ class MemberRuns:
 
     def has_work_left(self) -> bool:
         """Whether any member that still exists has more to learn, or has learned more."""
-        places = map(self._place, range(len(self._info.members)))
+        places = map(self._place, range(len(self._records)))
         return any(
             is_run(place) and (self._goes_on(place) or not self._has_hash(place, record.sha256))
-            for place, record in zip(places, self._info.members, strict=True)
+            for place, record in zip(places, self._records, strict=True)
         )
 
     def train(self, dataset: Dataset) -> None:
         """Continues from whatever exists; the first member's inner runs choose for the others."""
         self.train_member(0, dataset)
-        others = range(1, len(self._info.members))
+        others = range(1, len(self._records))
         if self._jobs > 1:
             self._train_side_by_side([index for index in others if self._is_left(index)])
         else:
@@ -89,7 +90,7 @@ class MemberRuns:
 
     def train_member(self, index: int, dataset: Dataset) -> None:
         """Trains one member to its end, from wherever it stands."""
-        place, n_members = self._place(index), len(self._info.members)
+        place, n_members = self._place(index), len(self._records)
         n_epochs = sum(self._epochs.values())
         watcher = MemberWatcher(self._watcher, index, n_members, n_epochs, self._begin)
         first = self._place(0) if index else self._calibrated_by
@@ -169,10 +170,9 @@ class MemberRuns:
         )
 
     def _finish(self) -> None:
-        records = self._info.members
         members = [
             member
-            for index, record in enumerate(records)
+            for index, record in enumerate(self._records)
             for member in read_members(self._place(index), record.source)
         ]
         check_members(members)
@@ -193,4 +193,4 @@ class MemberRuns:
         return self._folder.path / MEMBERS_FOLDER / str(index + 1)
 
     def _seeded(self, index: int) -> Config:
-        return self._config.replaced(**{"train.seed": self._info.members[index].seed})
+        return self._config.replaced(**{"train.seed": self._records[index].seed})
