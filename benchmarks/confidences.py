@@ -20,7 +20,7 @@ import numpy as np
 import uvast
 from uvast.data import Dataset
 from uvast.evaluation import expected_calibration_error
-from uvast.inference.temperature import Temperature, tempered
+from uvast.inference.temperature import Temperature
 from uvast.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ def judged(run: Path, temperature: Temperature | None) -> tuple[Pairs, Pairs]:
     info = RunFolder.open(run).info
     model = uvast.load(run)
     if temperature is not None:
-        model = replace(model, priors=replace(model.priors, temperature=temperature))
+        priors = replace(model.priors, temperature=temperature, member_temperatures=())
+        model = replace(model, priors=priors)
     dataset = Dataset.open(info.dataset).at_rate(model.sampling_rate)
     frames: Pairs = []
     segments: Pairs = []
@@ -44,8 +45,7 @@ def judged(run: Path, temperature: Temperature | None) -> tuple[Pairs, Pairs]:
         assert video.labels is not None, "test sides have labels"
         encoded = model.encode_batch([video])
         n_frames = min(len(video.labels), video.n_frames)
-        logs = encoded.frames[0].log_probabilities
-        shown = np.exp(tempered(logs, model.priors.temperature.of(logs)))
+        shown = np.exp(model.tempered(encoded.frames[0]))
         right = shown.argmax(1)[:n_frames] == video.labels[:n_frames]
         frames.append((shown.max(1)[:n_frames].clip(0, 1), right))
         (found,) = model.decode_batch(encoded, model.options())

@@ -23,7 +23,6 @@ from uvast.data import Dataset
 from uvast.evaluation import expected_calibration_error
 from uvast.evaluation.scoring import score
 from uvast.inference.ensemble import make_ensemble
-from uvast.inference.temperature import tempered
 from uvast.runs import RunFolder, checkpoint_path
 
 
@@ -36,10 +35,10 @@ def judged(model_path: Path, dataset: Dataset, names: list[str]) -> np.ndarray:
         video = at_rate.video(name)
         assert video.labels is not None, "the videos to score have labels"
         encoded = model.encode_batch([video])
-        logs = encoded.frames[0].log_probabilities[: len(video.labels)]
-        shown = np.exp(tempered(logs, model.priors.temperature.of(logs)))
+        n_frames = min(len(video.labels), video.n_frames)
+        shown = np.exp(model.tempered(encoded.frames[0]))[:n_frames]
         sure.append(shown.max(1).clip(0, 1))
-        right.append(shown.argmax(1) == video.labels[: len(logs)])
+        right.append(shown.argmax(1) == video.labels[:n_frames])
         (found,) = model.decode_batch(encoded, model.options(transcript="best"))
         assert found.segmentation is not None, "`best` finds durations"
         pairs.append((found.segmentation, at_rate.source_segmentation(name)))

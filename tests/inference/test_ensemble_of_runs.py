@@ -27,6 +27,7 @@ from uvast.inference.search import (
     greedy_transcripts,
     transcript_log_probabilities,
 )
+from uvast.inference.temperature import Temperature, tempered
 from uvast.inference.weights import DecodingWeights
 from uvast.models.checkpoint import ModelCard, read_checkpoint, write_checkpoint
 from uvast.models.ensemble import writers_of
@@ -226,6 +227,34 @@ def test_weights_are_the_members_median_and_equal_priors_stay(run: Path, mixed: 
     assert (found.poisson, found.gamma) == (own.poisson, own.gamma)
     np.testing.assert_array_equal(found.transitions.initial, own.transitions.initial)
     np.testing.assert_array_equal(found.transitions.bigram, own.transitions.bigram)
+
+
+def test_each_member_shows_its_confidences_at_its_own_temperature(
+    runs: dict[str, Path], tiny: Dataset, tmp_path: Path
+) -> None:
+    paths = []
+    for name, temperature in (
+        ("run", Temperature(3.0)),
+        ("other", Temperature(1.5, 0.4, 0.6, 0.1)),
+    ):
+        priors = replace(uvast.load(runs[name]).priors, temperature=temperature)
+        paths.append(with_card(runs[name], tmp_path / name, decoding=priors.as_dict()))
+    alone = [uvast.load(path) for path in paths]
+    both = uvast.load(make_ensemble(paths, tmp_path / "both").path)
+    video = tiny.video(tiny.names[0])
+    own = [np.exp(one.tempered(one.encode_batch([video]).frames[0])) for one in alone]
+    encoded = both.encode_batch([video])
+    shown = np.exp(both.tempered(encoded.frames[0]))
+    np.testing.assert_allclose(shown, np.mean(own, axis=0), rtol=1e-5)
+    (found,) = both.decode_batch(encoded, both.options(transcript="semi-markov"))
+    labels = found.segmentation.labels[:: both.sampling_rate]
+    assert found.confidence == pytest.approx(shown[np.arange(len(shown)), labels].mean())
+    # several looks at a video leave one mean, which has the usual temperature
+    options = both.options(rates=(0.5, 1.0))
+    (again,) = both.encode_batch([video], options).frames
+    logs = again.log_probabilities
+    expected = tempered(logs, both.priors.temperature.of(logs))
+    np.testing.assert_array_equal(both.tempered(again), expected)
 
 
 def _extractor(rate: float) -> ExtractorRecord:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from uvast.inference.doubts import member_divergences
 from uvast.inference.prediction import FramePrediction
 
@@ -32,12 +34,14 @@ def frame_predictions(encoded: Encoded, lengths: Sequence[int]) -> tuple[FramePr
     features, logs = (one.cpu().numpy() for one in (encoded.features, encoded.log_probabilities))
     optional = (encoded.boundaries, member_divergences(encoded))
     starts, divergences = (None if one is None else one.cpu().numpy() for one in optional)
+    members = [one.log_probabilities.cpu().numpy() for one in encoded.members]
     return tuple(
         FramePrediction(
             features[i, :n],
             logs[i, :n],
             None if starts is None else starts[i, :n],
             None if divergences is None else divergences[i, :n],
+            member_log_probabilities=np.stack([one[i, :n] for one in members]) if members else None,
         )
         for i, n in enumerate(lengths)
     )

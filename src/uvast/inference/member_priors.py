@@ -46,6 +46,7 @@ def mean_priors(priors: Sequence[Priors], ensemble: nn.Module) -> Priors:
         weights=_median_weights(priors, writing),
         temperature=Temperature(*_medians([astuple(one.temperature) for one in priors])),
         writer_chunks=tuple(one.chunk_fraction for one in writing),
+        member_temperatures=tuple(one.temperature for one in priors),
         transcripts=max((one.transcripts for one in priors), key=len),
     )
 

@@ -25,6 +25,8 @@ class FramePrediction:
         boundaries: log-odds that a segment starts at a frame `(T,)`; None if the model has none.
         divergences: how much an ensemble's members disagree, 0 to 1 `(T,)`; None for one model.
         source_log_probabilities: of every source frame `(source_frames, C)`, if all were seen.
+        member_log_probabilities: of an ensemble's members `(N, T, C)`; None for one model, and
+            after several looks at the video.
     """
 
     features: NDArray[np.float32]
@@ -32,6 +34,7 @@ class FramePrediction:
     boundaries: NDArray[np.float32] | None = None
     divergences: NDArray[np.float32] | None = None
     source_log_probabilities: NDArray[np.float32] | None = None
+    member_log_probabilities: NDArray[np.float32] | None = None
 
     @property
     def is_sound(self) -> bool:

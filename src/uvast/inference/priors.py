@@ -47,6 +47,7 @@ class Priors:
         weights: how much each vote counts.
         temperature: what log-probabilities are divided by before they are shown.
         writer_chunks: for an ensemble, the `chunk_fraction` of each member that writes.
+        member_temperatures: for an ensemble, the `temperature` of each member.
         transcripts: of the training videos, for recipes; models of earlier versions have none.
     """
 
@@ -57,6 +58,7 @@ class Priors:
     weights: DecodingWeights = field(default_factory=DecodingWeights)
     temperature: Temperature = field(default_factory=Temperature)
     writer_chunks: tuple[float, ...] = ()
+    member_temperatures: tuple[Temperature, ...] = ()
     transcripts: tuple[Actions, ...] = ()
 
     @classmethod
@@ -114,7 +116,8 @@ class Priors:
         if (final := self.transitions.final) is not None:
             plain["final"] = _without_infinity(final)
         values = {**asdict(self), "transitions": plain}
-        values.pop("writer_chunks")  # an ensemble finds them in its members' cards
+        for name in ("writer_chunks", "member_temperatures"):
+            values.pop(name)  # an ensemble finds them in its members' cards
         return values
 
     @classmethod

@@ -27,7 +27,7 @@ from uvast.inference.priors import Priors
 from uvast.inference.temperature import tempered
 from uvast.inference.views import averaged_frames, fine_cuts
 from uvast.models.checkpoint import load_model, read_scaling
-from uvast.models.ensemble import scalings_of
+from uvast.models.ensemble import mean_probabilities, scalings_of
 from uvast.models.protocols import as_frame_model
 from uvast.proposals import segment_looks
 from uvast.runs import checkpoint_path
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from uvast.features import ExtractorRecord
     from uvast.inference.candidates import Candidates
     from uvast.inference.prediction import DecodedVideo
-    from uvast.inference.temperature import Temperature
     from uvast.models.checkpoint import ModelCard
     from uvast.segments import Segmentation
     from uvast.vocabulary import Vocabulary
@@ -76,6 +75,17 @@ def _priors(model: nn.Module, card: ModelCard, checkpoint: Path) -> Priors:
         for one in card.members or (card,)
     ]
     return mean_priors(found, model) if card.members else found[0]
+
+
+def _tempered(frames: FramePrediction, priors: Priors) -> NDArray[np.float64]:
+    members, logs = frames.member_log_probabilities, frames.log_probabilities
+    if members is None or len(members) != len(priors.member_temperatures):
+        return tempered(logs, priors.temperature.of(logs))
+    # A temperature fits the confidences of one model; their mean is less sure than each of them.
+    pairs = zip(members, priors.member_temperatures, strict=True)
+    shown = [torch.from_numpy(tempered(own, one.of(own))) for own, one in pairs]
+    mean: NDArray[np.float64] = mean_probabilities(shown).numpy()
+    return mean
 
 
 def _origin(card: ModelCard) -> str:
@@ -234,8 +244,12 @@ class Segmenter:
         jobs = decoder.jobs(batch.encoded, batch.mask, batch.frames)
         with ThreadPoolExecutor(max(1, workers)) as pool:
             decoded = list(pool.map(decoder.decode, jobs))
-        shown = partial(self._prediction, temperature=decoder.priors.temperature)
+        shown = partial(self._prediction, priors=decoder.priors)
         return tuple(map(shown, batch.frames, decoded, batch.videos))
+
+    def tempered(self, frames: FramePrediction) -> NDArray[np.float64]:
+        """Log-probabilities `(T, C)` as confidences show them; decoding takes them as they are."""
+        return _tempered(frames, self.priors)
 
     def candidates(self, batch: EncodedVideos, options: DecodeConfig) -> tuple[Candidates, ...]:
         """What `best` chooses from, at the model's rate."""
@@ -249,14 +263,13 @@ class Segmenter:
         decoded: DecodedVideo,
         video: Video,
         *,
-        temperature: Temperature,
+        priors: Priors,
     ) -> Prediction:
         segmentation, confidences, confidence = decoded.segmentation, np.zeros(0), None
         doubts, looks = None, None
         if segmentation is not None:
             labels = segmentation.labels[:, None]
-            logs = frames.log_probabilities
-            shown = tempered(logs, temperature.of(logs))
+            shown = _tempered(frames, priors)
             chosen = np.exp(np.take_along_axis(shown, labels, 1)[:, 0])
             confidences = np.add.reduceat(chosen, segmentation.starts) / segmentation.durations
             confidence = float(chosen.mean())

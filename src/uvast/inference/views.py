@@ -101,6 +101,7 @@ def _at_rates(
             one,
             log_probabilities=mean_probabilities([*map(torch.from_numpy, mine)]).numpy(),
             boundaries=np.mean(starts, axis=0) if starts else None,
+            member_log_probabilities=None,
         )
         for one, mine, starts in zip(own, logs, boundaries, strict=True)
     ]
@@ -144,7 +145,13 @@ def _interleaved(phases: Sequence[FramePrediction], video: Video) -> FramePredic
         means = highest + np.log(shares / counts[:, None].astype(np.float32))
     if starts is not None:
         starts = (np.add.reduceat(starts, places) / counts).astype(np.float32)
-    return replace(own, log_probabilities=means, boundaries=starts, source_log_probabilities=logs)
+    return replace(
+        own,
+        log_probabilities=means,
+        boundaries=starts,
+        source_log_probabilities=logs,
+        member_log_probabilities=None,
+    )
 
 
 def _places(n_before: int, n_after: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
