@@ -13,8 +13,6 @@ from uvast.errors import ConfigError
 from uvast.features.extractor import Request
 from uvast.features.onnx_model import make
 
-REQUEST = Request(15.0, 30.0, "cpu")
-
 
 def write_model(path: Path, shape: list[int | str], axes: list[int], settings: str) -> Request:
     """A model that gives the mean over `axes`, what is left being (1, colours)."""

@@ -51,9 +51,7 @@ class DemoResult:
     scores: dict[tuple[str, str], ScoreColumns]
 
 
-def steps_to_predictions(
-    place: DemoPlace, *, seed: int = 0, fast: bool = False, device: str = "auto"
-) -> Iterator[Step]:
+def steps_to_predictions(place: DemoPlace, *, seed: int, fast: bool, device: str) -> Iterator[Step]:
     """From video files to the actions of new ones; `fast` trains less, for tests."""
     project = str(place.project)
     options = [word for setting in FAST_TRAINING * fast for word in ("--set", setting)]
@@ -78,7 +76,7 @@ def steps_to_predictions(
     )
 
 
-def steps_to_look(place: DemoPlace, run: Path, *, device: str = "auto") -> Iterator[Step]:
+def steps_to_look(place: DemoPlace, run: Path, *, device: str) -> Iterator[Step]:
     """The commands whose output a person looks at; they need the truth."""
     video = min(place.new_videos.iterdir())
     prediction = place.predictions / f"{video.stem}.json"
@@ -101,9 +99,9 @@ def compare_models(
     run: Path,
     watch: Callable[[str], Watcher],
     *,
-    seed: int = 0,
-    fast: bool = False,
-    device: str = "auto",
+    seed: int,
+    fast: bool,
+    device: str,
 ) -> DemoResult:
     """Scores the run against the truth, beside models trained on every frame's label.
 

@@ -178,7 +178,7 @@ def laid_out(
     table: Table,
     dataset: str,
     ours: Mapping[str, Sequence[Line]],
-    protocol: ScoreProtocol = "standard",
+    protocol: ScoreProtocol,
 ) -> Layout:
     """Puts our lines below published ones, which appear if `dataset` names a published dataset.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from uvast.benchmark.cell import Cell
     from uvast.benchmark.engine import CellOutcome
-    from uvast.benchmark.layout import Layout
+    from uvast.benchmark.layout import Printed
 
 SECONDS_BETWEEN_TABLES = 5.0
 """While runs finish, the results files are rewritten at most this often."""
@@ -197,7 +197,7 @@ def follow(outcomes: Iterable[CellOutcome], n_cells: int) -> int:
     return n_failed
 
 
-def print_layouts(layouts: Sequence[Layout]) -> None:
+def print_layouts(layouts: Sequence[Printed]) -> None:
     """Prints tables on stdout."""
     from uvast.benchmark.layout import as_text
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from uvast.cli import options
-from uvast.cli.benchmark import end, follow, say_cost
-from uvast.cli.console import note, print_json, results
+from uvast.cli.benchmark import end, follow, print_layouts, say_cost
+from uvast.cli.console import note, print_json
 
 
 def compare(
@@ -83,7 +83,6 @@ def compare(
     )
     from uvast.benchmark.comparison import Comparison
     from uvast.benchmark.engine import run_cells
-    from uvast.benchmark.layout import as_text
     from uvast.benchmark.matrix import Matrix
 
     for dataset in datasets:
@@ -116,8 +115,7 @@ def compare(
     if as_json:
         print_json([row.as_dict() for row in rows])
     else:
-        for table in compared_tables(rows):
-            results.print(as_text(table))
+        print_layouts(compared_tables(rows))
     if (warning := few_pairs(rows)) is not None:
         note(warning)
     drawn = " (and .png, .svg)" if figures else ""

@@ -13,6 +13,9 @@ from uvast.segments import Segmentation
 if TYPE_CHECKING:
     from uvast.data.video import Video
 
+LEAST, MOST = 10, 200
+"""How many frames are dropped from a video."""
+
 
 def drop_frames(
     video: Video,
@@ -20,22 +23,20 @@ def drop_frames(
     generator: np.random.Generator,
     *,
     probability: float = 0.5,
-    least: int = 10,
-    most: int = 200,
 ) -> tuple[Video, Segmentation]:
-    """With `probability`, drops `least` to `min(most, T / 2)` frames, never a whole segment.
+    """With `probability`, drops `LEAST` to `min(MOST, T / 2)` frames, never a whole segment.
 
-    Annotated frames are never dropped. A video too short to lose `least` frames stays as it is.
+    Annotated frames are never dropped. A video too short to lose `LEAST` frames stays as it is.
     Pure: the arguments do not change.
     """
     if segmentation.n_frames != video.n_frames:
         raise InputError(
             f"a segmentation of {segmentation.n_frames} frames", where=f"video {video.name}"
         )
-    largest = min(most, video.n_frames // 2)
-    if generator.random() >= probability or largest < least:
+    largest = min(MOST, video.n_frames // 2)
+    if generator.random() >= probability or largest < LEAST:
         return video, segmentation
-    n_dropped = int(generator.integers(least, largest + 1))
+    n_dropped = int(generator.integers(LEAST, largest + 1))
     # one frame of every segment is safe, so that no segment and no class is lost
     droppable = np.ones(video.n_frames, dtype=bool)
     droppable[segmentation.sampled_timestamps(generator)] = False

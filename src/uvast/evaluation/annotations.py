@@ -95,17 +95,7 @@ def compare_annotations(
         overlaps: which interval counts if several cover a frame.
     """
     pairs, notes = _paired(first, second)
-    labels = sorted({e.label for pair in pairs for video in pair for e in video.intervals})
-    if not labels:
-        raise LabelError("there are no intervals to compare", remedy=_INTERVALS)
-    for one in (video for pair in pairs for video in pair):
-        if one.events and not one.intervals:
-            raise LabelError(
-                "one side has points and no intervals", where=one.video, remedy=_INTERVALS
-            )
-    classes = Vocabulary(
-        (background, *(label for label in labels if label != background)), (background,)
-    )
+    classes = _classes([video for pair in pairs for video in pair], background)
     parts: dict[str, list[Pair]] = {}
     labelled: dict[str, Labelled] = {}
     for one, other in pairs:
@@ -137,6 +127,21 @@ def compare_annotations(
         classes,
         tuple(notes),
         labelled,
+    )
+
+
+def _classes(videos: Sequence[VideoAnnotations], background: str) -> Vocabulary:
+    """The background and all labels of intervals; refuses videos that have only points."""
+    labels = sorted({event.label for video in videos for event in video.intervals})
+    if not labels:
+        raise LabelError("there are no intervals to compare", remedy=_INTERVALS)
+    for one in videos:
+        if one.events and not one.intervals:
+            raise LabelError(
+                "one side has points and no intervals", where=one.video, remedy=_INTERVALS
+            )
+    return Vocabulary(
+        (background, *(label for label in labels if label != background)), (background,)
     )
 
 

@@ -73,14 +73,14 @@ class Observation:
             )
         return seconds
 
-    def toggle(self, spot: str, key: Key, time: float, comment: str = "") -> None:
+    def toggle(self, spot: str, key: Key, time: float, comment: str) -> None:
         """Starts a state, or stops it if it is on."""
         if key in self._open:
             self.stop(spot, key, time, comment)
         else:
             self.start(spot, key, time, comment)
 
-    def start(self, spot: str, key: Key, time: float, comment: str = "") -> None:
+    def start(self, spot: str, key: Key, time: float, comment: str) -> None:
         """Starts a state; one that is already on stays on."""
         self._last = max(self._last, time)
         if key in self._open:
@@ -88,7 +88,7 @@ class Observation:
         else:
             self._open[key] = spot, time, comment
 
-    def stop(self, spot: str, key: Key, time: float, comment: str = "") -> None:
+    def stop(self, spot: str, key: Key, time: float, comment: str) -> None:
         """Stops a state."""
         self._last = max(self._last, time)
         if key not in self._open:
@@ -99,7 +99,7 @@ class Observation:
             raise self.source.fault(f"{key.behavior!r} stops before it starts ({began})", spot)
         self.interval(spot, key, start, time, said or comment)
 
-    def interval(self, spot: str, key: Key, start: float, end: float, comment: str = "") -> None:
+    def interval(self, spot: str, key: Key, start: float, end: float, comment: str) -> None:
         """Adds an event with its times on the time line, cut where one video follows another.
 
         In the last video it is never cut short: the length in the file may be too small.
@@ -121,7 +121,7 @@ class Observation:
                 comment,
             )
 
-    def point(self, spot: str, key: Key, time: float, comment: str = "") -> None:
+    def point(self, spot: str, key: Key, time: float, comment: str) -> None:
         """Adds a moment on the time line."""
         self._last = max(self._last, time)
         medium = self._at(time)

@@ -18,7 +18,7 @@ def read_time(text: str) -> float | None:
         return None
 
 
-def format_clock(seconds: float, point: str = ".") -> str:
+def format_clock(seconds: float, point: str) -> str:
     """`HH:MM:SS.mmm`, rounded to a millisecond."""
     milliseconds = round(seconds * 1000)
     minutes, milliseconds = divmod(milliseconds, 60_000)

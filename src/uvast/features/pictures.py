@@ -42,7 +42,7 @@ def film_strip(path: Path, times: Sequence[float], width: int = WIDTH) -> list[b
 
 
 def film_pictures(
-    path: Path, times: Sequence[float], width: int = WIDTH, n_shared: int | None = None
+    path: Path, times: Sequence[float], width: int, n_shared: int | None = None
 ) -> Iterator[Pictures]:
     """What a player shows at each of the times, each `(H, W, 3)`.
 

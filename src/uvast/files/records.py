@@ -65,13 +65,7 @@ def read_record(
     return checked(value, record, where=path, error=error, remedy=remedy)
 
 
-def read_rows(
-    path: Path,
-    record: type[Record],
-    *,
-    error: type[UvastError] = CorruptFileError,
-    remedy: str = RESTORE,
-) -> list[Record]:
+def read_rows(path: Path, record: type[Record], *, remedy: str = RESTORE) -> list[Record]:
     """The rows of a CSV table with a header.
 
     A cell that is empty, or that a killed process did not write, leaves its field at the default.
@@ -83,13 +77,13 @@ def read_rows(
         for row in table:
             place = f"{path}, line {table.line_num}"
             if None in row:
-                raise error("has more cells than the header", where=place, remedy=remedy)
+                raise CorruptFileError("has more cells than the header", where=place, remedy=remedy)
             filled = {name: cell for name, cell in row.items() if cell}
             rows.append(adapter(record).validate_strings(filled))
     except csv.Error as fault:
-        raise error(f"is not valid CSV ({fault})", where=path, remedy=remedy) from None
+        raise CorruptFileError(f"is not valid CSV ({fault})", where=path, remedy=remedy) from None
     except pydantic.ValidationError as fault:
-        raise error(first_fault(fault), where=place, remedy=remedy) from None
+        raise CorruptFileError(first_fault(fault), where=place, remedy=remedy) from None
     return rows
 
 

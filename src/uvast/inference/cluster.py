@@ -115,8 +115,8 @@ def segment_on_cluster(
     options: DecodeConfig,
     *,
     cluster: Cluster,
-    batch_size: int = 8,
-    device: str = "auto",
+    batch_size: int,
+    device: str,
 ) -> Iterator[Outcome]:
     """Like `segment_all`, with the batches spread over a cluster.
 

@@ -100,7 +100,7 @@ def find_inputs(
     *,
     n_features: int,
     sampling_rate: int,
-    split: int | None = None,
+    split: int | None,
 ) -> Inputs:
     """Like `uvast.inference.inputs.find_sources`, but paths may also be recordings."""
     orders = extraction.orders([path for path in paths if is_recording(path)])
@@ -115,9 +115,7 @@ def find_inputs(
 
 
 @contextmanager
-def extracted(
-    path: Path, extractor: ExtractorRecord | None, *, device: str = "auto"
-) -> Iterator[Path]:
+def extracted(path: Path, extractor: ExtractorRecord | None, *, device: str) -> Iterator[Path]:
     """The features of a recording, while the block lasts; a path to features stays as it is."""
     if not is_recording(path):
         yield path

@@ -20,13 +20,9 @@ class SelfAttention(nn.Module):
 
     def __init__(self, width: int, n_heads: int, rate: float) -> None:
         super().__init__()
-        self.project = nn.Linear(width, 3 * width)
-        self.restore = nn.Linear(width, width)
+        self.project, self.restore = _projections(width)
         self.n_heads = n_heads
         self.rate = rate
-        nn.init.xavier_uniform_(self.project.weight)
-        nn.init.zeros_(self.project.bias)
-        nn.init.zeros_(self.restore.bias)
 
     def forward(self, x: Tensor, mask: Tensor | None = None, *, causal: bool = False) -> Tensor:
         """Sequence `(B, L, D)`, valid entries `(B, L)` or None -> `(B, L, D)`."""
@@ -63,13 +59,9 @@ class CrossAttention(nn.Module):
 
     def __init__(self, width: int, n_heads: int, rate: float) -> None:
         super().__init__()
-        self.project = nn.Linear(width, 3 * width)  # queries, keys, values
-        self.restore = nn.Linear(width, width)
+        self.project, self.restore = _projections(width)
         self.n_heads = n_heads
         self.rate = rate
-        nn.init.xavier_uniform_(self.project.weight)
-        nn.init.zeros_(self.project.bias)
-        nn.init.zeros_(self.restore.bias)
 
     def forward(
         self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
@@ -95,6 +87,15 @@ class CrossAttention(nn.Module):
         out = averages @ value_weight.view(self.n_heads, depth, width).transpose(1, 2)
         out = out + dropped.sum(-1, keepdim=True) * value_bias.view(self.n_heads, 1, depth)
         return self.restore(out.transpose(1, 2).flatten(2)), weights
+
+
+def _projections(width: int) -> tuple[nn.Linear, nn.Linear]:
+    """To queries, keys and values, and back from the heads."""
+    project, restore = nn.Linear(width, 3 * width), nn.Linear(width, width)
+    nn.init.xavier_uniform_(project.weight)
+    nn.init.zeros_(project.bias)
+    nn.init.zeros_(restore.bias)
+    return project, restore
 
 
 def _shared_product(x: Tensor, memory: Tensor) -> Tensor:

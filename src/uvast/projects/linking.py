@@ -66,7 +66,7 @@ def found_files(source: Path, project: Path) -> list[Path]:
 
 
 def read_sources(
-    sources: Sequence[Path], project: Path, on_progress: OnProgress | None = None
+    sources: Sequence[Path], project: Path, on_progress: OnProgress | None
 ) -> tuple[list[ProjectVideo], list[UvastError]]:
     """Reads each file once; returns videos, named by their stems for now, and errors."""
     paths: dict[Path, None] = {}

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from uvast.projects.project import Project
 
 
-def times_by_name(
-    project: Project, rate: Fraction | None = None
-) -> Callable[[str], FrameTimes | None]:
+def times_by_name(project: Project, rate: Fraction | None) -> Callable[[str], FrameTimes | None]:
     """A function from a video's name in the project to its frame times, each looked up once.
 
     Args:

@@ -264,8 +264,8 @@ def videos_in_words(comparison: Comparison, split: int | None) -> str:
 
 def notes_of(
     comparison: Comparison,
-    dataset: Dataset | None = None,
-    unfamiliar: Sequence[str] = (),
+    dataset: Dataset | None,
+    unfamiliar: Sequence[str],
     seen: Mapping[int | None, Collection[str]] | None = None,
 ) -> tuple[str, ...]:
     """Sentences about scores that are not results, unfamiliar files, and what was cut or left out.

@@ -87,13 +87,7 @@ def report_run(
     """
     folder, _, info = RunFolder.open(run)
     segmenter = load(run, device=device)
-    data = Dataset.open(dataset or info.dataset).at_rate(segmenter.sampling_rate)
-    if data.vocabulary.names != segmenter.vocabulary.names:
-        raise ConfigError(
-            "does not have the same classes as the model",
-            where=data.path,
-            remedy="choose a dataset with the same mapping.txt",
-        )
+    data = _opened(dataset or info.dataset, segmenter)
     split = info.split if split is None else split
     names = data.side(split, "test")
     truths = {name: data.source_segmentation(name) for name in names if data.has_labels(name)}
@@ -139,6 +133,18 @@ def report_run(
         charts=run_charts(folder, info),
         files=folder.texts(),
     )
+
+
+def _opened(dataset: Path | str, segmenter: Segmenter) -> Dataset:
+    """The dataset at the model's rate; it must have the model's classes."""
+    data = Dataset.open(dataset).at_rate(segmenter.sampling_rate)
+    if data.vocabulary.names != segmenter.vocabulary.names:
+        raise ConfigError(
+            "does not have the same classes as the model",
+            where=data.path,
+            remedy="choose a dataset with the same mapping.txt",
+        )
+    return data
 
 
 def _chosen(decodings: Decodings, only: Sequence[str]) -> Decodings:

@@ -224,9 +224,7 @@ def best_cut(
     return first + _first_least(costs, tie)
 
 
-def cut_costs(
-    difference: FloatArray, prior: float, *, tie: float, share: float = 0.5
-) -> FloatArray:
+def cut_costs(difference: FloatArray, prior: float, *, tie: float, share: float) -> FloatArray:
     """The cost of each cut of a gap `(gap,)`, from one frame on the left up; see `best_cut`."""
     gap = len(difference)
     costs: FloatArray = np.cumsum(difference)

@@ -62,7 +62,7 @@ def find_samples(
     videos: Sequence[str],
     timestamps: Mapping[str, Timestamps] | None,
     *,
-    bare_stay_out: bool = True,
+    bare_stay_out: bool,
 ) -> Samples:
     """The samples of some videos; an error if there are none at all.
 

@@ -18,7 +18,7 @@ class Answered:
     Keys are in the journal, so they survive a restart.
     """
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+    def __init__(self, entries: Iterable[Entry]) -> None:
         self._entries: dict[str, Entry] = {}
         for entry in entries:
             self.note(entry)

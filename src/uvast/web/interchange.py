@@ -71,9 +71,9 @@ def incoming(
     content: bytes,
     name: str,
     *,
-    format_name: str | None = None,
-    rate: str | None = None,
-    video: str | None = None,
+    format_name: str | None,
+    rate: str | None,
+    video: str | None,
 ) -> Incoming:
     """Reads a file that somebody sent.
 
@@ -119,8 +119,8 @@ def take_in_labels(
     author: str,
     *,
     seen: Mapping[str, Document],
-    existing: Existing = "refuse",
-    overlaps: Overlaps = "error",
+    existing: Existing,
+    overlaps: Overlaps,
 ) -> Taken:
     """Imports what a file says, as one change that can be undone.
 

@@ -190,7 +190,7 @@ def parse_range(header: str | None, n_bytes: int) -> tuple[int, int] | None:
     return (start, end) if start < n_bytes else (n_bytes, n_bytes)
 
 
-def file_answer(path: Path, header: str | None, *, head: bool = False) -> Response:
+def file_answer(path: Path, header: str | None, *, head: bool) -> Response:
     """A file, or a part of it, piece by piece.
 
     Args:

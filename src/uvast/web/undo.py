@@ -17,7 +17,7 @@ DEEPEST = 1000
 class History:
     """What each author did and undid, newest last."""
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+    def __init__(self, entries: Iterable[Entry]) -> None:
         self._done: dict[str, deque[Entry]] = {}
         self._undone: dict[str, deque[Entry]] = {}
         for entry in entries:
