@@ -64,7 +64,7 @@ def test_runs_are_joined(run, tmp_path):
     ("words", "sentence"),
     [
         (("train", "--resume", "run", "--members", 2), "leave out DATASET, --out, --preset"),
-        (("ensemble", "run", "--out", "out"), "an ensemble needs at least two models; name more"),
+        (("ensemble", "run", "--out", "out"), "an ensemble needs at least two runs; name more of"),
         (("ensemble", "nowhere", "run", "--out", "out"), "nowhere: does not exist; name a run"),
     ],
     ids=["resume", "one", "nowhere"],

@@ -14,7 +14,7 @@ from uvast.cli.options import run_of
 def ensemble(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Finished runs.", show_default=False),
+        typer.Argument(metavar="RUN...", help="Two or more finished runs.", show_default=False),
     ],
     out: Annotated[Path, typer.Option(help="The run folder to make.")],
 ) -> None:
@@ -25,9 +25,7 @@ def ensemble(
     moved, and the original runs can be deleted.
 
     The models may be of different kinds (uvast, asformer, ms-tcn, …). They need the same classes,
-    the same features and the same sampling rate. An ensemble among them adds its members, and a
-    run its inner runs, which it trained to choose how to decode; name `RUN/best.safetensors` to
-    leave these out.
+    the same features and the same sampling rate. An ensemble among them adds its members.
 
     Example: `uvast ensemble runs/1 runs/2 runs/3 --out runs/together`, then
     `uvast segment runs/together videos --out predictions`
