@@ -7,7 +7,6 @@ RUN/last.safetensors     the newest state: weights, optimiser, averages, targets
 RUN/best.safetensors     the model to use
 RUN/run.lock             held by the process that trains
 RUN/members/1, 2, …      runs of their own, where one run trains several models
-RUN/folds/1, 2, …        inner runs, each trained on a part of the videos; they keep their models
 
 An ensemble's `best` holds all its members: its folder can be moved without them.
 """
@@ -52,15 +51,11 @@ if TYPE_CHECKING:
 CONFIG_FILE = "config.toml"
 
 MOST_MEMBERS = 100
-MOST_MODELS = 2 * MOST_MEMBERS
-"""Members, and the inner runs of the first."""
 
 LOCK_SECONDS = 10.0
 """How long a run waits for a process that is about to end, such as one on a lost node."""
 
 MEMBERS_FOLDER = "members"
-
-FOLDS_FOLDER = "folds"
 
 BEGINNINGS = (CONFIG_FILE, "log.csv", "run.lock", "error.txt", MEMBERS_FOLDER)
 """What remains of a run that was killed as it began, or of a benchmark's cell that crashed."""
@@ -86,13 +81,11 @@ class MemberInfo:
         source: its run folder or checkpoint; relative to the ensemble's folder if it lies inside.
         seed: of its training.
         sha256: of its checkpoint; None until it is trained.
-        inner: whether it is an inner run of another member.
     """
 
     source: Annotated[str, Field(max_length=10_000)]
     seed: Annotated[int, Field(ge=0, lt=2**63)]
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
-    inner: bool = False
 
     @property
     def is_inside(self) -> bool:
@@ -121,7 +114,7 @@ class RunInfo:
     validation: tuple[str, ...]
     versions: dict[str, str]
     extractor: ExtractorRecord | None = None
-    members: Annotated[tuple[MemberInfo, ...], Field(max_length=MOST_MODELS)] = ()
+    members: Annotated[tuple[MemberInfo, ...], Field(max_length=MOST_MEMBERS)] = ()
     unlabelled: tuple[str, ...] = ()
     transductive: bool = False
     jobs: Annotated[int, Field(ge=1)] = 1
@@ -204,12 +197,6 @@ class RunFolder:
     def log(self) -> Path:
         """One row per epoch."""
         return self.path / "log.csv"
-
-    def inner(self) -> tuple[Path, ...]:
-        """The inner runs whose models are kept, in order."""
-        places = (self.path / FOLDS_FOLDER).glob("*/best.safetensors")
-        found = sorted((one.parent for one in places), key=lambda one: (len(one.name), one.name))
-        return tuple(one for one in found if RunFolder(one).is_finished())
 
     def is_finished(self) -> bool:
         """Whether nothing is left to train, by its newest state; an ensemble's is `best`."""

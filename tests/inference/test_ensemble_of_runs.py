@@ -313,7 +313,7 @@ def test_places_and_runs_that_cannot_be_used(
     runs: dict[str, Path], mixed: Path, tiny_path: Path, tmp_path: Path
 ) -> None:
     pair = [runs["run"], runs["other"]]
-    with pytest.raises(ConfigError, match="an ensemble needs at least two models; name more runs"):
+    with pytest.raises(ConfigError, match="an ensemble needs at least two runs; name more of them"):
         make_ensemble(pair[:1], tmp_path / "out")
     with pytest.raises(OutputError, match="already holds a run"):
         make_ensemble(pair, mixed)
@@ -400,4 +400,4 @@ def test_the_record_says_what_is_inside(mixed: Path) -> None:
     assert "model.scalers.1.mean" in weights
     assert "model.scalers.0.mean" not in weights  # it takes features as they are
     text = json.loads((mixed / "run.json").read_text())
-    assert [sorted(one) for one in text["members"]] == [["inner", "seed", "sha256", "source"]] * 3
+    assert [sorted(one) for one in text["members"]] == [["seed", "sha256", "source"]] * 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -93,31 +92,10 @@ def test_the_model_has_the_weights_that_they_chose(whole: tuple[Path, Recorder])
     assert set(found.scores) == {"semi-markov", "decoder", "default", "best"}
 
 
-def test_they_keep_their_models_which_decode_as_was_chosen(whole: tuple[Path, Recorder]) -> None:
+def test_nothing_large_is_left_of_them(whole: tuple[Path, Recorder]) -> None:
     run, _ = whole
-    kept = RunFolder(run).inner()
-    assert kept == (run / "folds" / "1", run / "folds" / "2")
-    found, own = read_calibration(run), uvast.load(run).priors
-    for place in kept:
-        assert not RunFolder(place).last.exists()
-        priors = uvast.load(place).priors
-        assert (priors.weights, priors.temperature) == (found.weights, found.temperature)
-        assert priors.gamma != own.gamma, "lengths are those of its own videos"
-
-
-def test_weights_that_were_removed_are_chosen_again_without_training(
-    whole: tuple[Path, Recorder], tmp_path: Path
-) -> None:
-    run, watcher = shutil.copytree(whole[0], tmp_path / "run"), Recorder()
-    weights = run / "folds" / "weights.json"
-    chosen = weights.read_bytes()
-    for path in (weights, run / "last.safetensors", run / "best.safetensors"):
-        path.unlink()
-    resume(run, watcher=watcher)
-    assert weights.read_bytes() == chosen
-    assert watcher.plans[0].folds == {}
-    assert {fold for fold, _ in watcher.seen} == {0}
-    assert contents(run / "best.safetensors") == contents(whole[0] / "best.safetensors")
+    assert not list((run / "folds").rglob("*.safetensors"))
+    assert sum(one.stat().st_size for one in (run / "folds").rglob("*") if one.is_file()) < 30_000
 
 
 def test_a_watcher_is_told_of_them_first(whole: tuple[Path, Recorder]) -> None:
@@ -145,9 +123,8 @@ def test_a_run_that_is_killed_anywhere_ends_the_same(
     assert watcher.seen[0] == ((2, 1) if stop_in == (1, 2) else (stop_in[0], stop_in[1] + 1))
     weights = "folds/weights.json"
     assert (run / weights).read_bytes() == (whole[0] / weights).read_bytes()
-    for name in ("best.safetensors", "last.safetensors", "folds/2/best.safetensors"):
+    for name in ("best.safetensors", "last.safetensors"):
         assert contents(run / name) == contents(whole[0] / name), name
-    assert not list((run / "folds").rglob("last.safetensors"))
 
 
 def test_resuming_counts_what_is_left(tiny_path: Path, config: Config, tmp_path: Path) -> None:

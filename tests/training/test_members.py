@@ -17,7 +17,6 @@ from uvast.config import Config
 from uvast.data import Dataset
 from uvast.errors import CheckpointError, ConfigError, OutputError
 from uvast.inference.ensemble import make_ensemble
-from uvast.models.ensemble import members_of
 from uvast.report.sources import run_charts, training_charts
 from uvast.runs import RunFolder, is_run
 from uvast.training import EpochReport, Plan, resume, train
@@ -219,12 +218,7 @@ def test_the_inner_runs_of_the_first_member_serve_all(
     for number in (2, 3):
         folds = out / "members" / str(number) / "folds"
         assert [one.name for one in folds.iterdir()] == ["weights.json"]
-    inner = [f"members/1/folds/{number}" for number in (1, 2)]
-    members = RunFolder.open(out).info.members
-    assert [one.source for one in members if one.inner] == inner
-    assert [one.seed for one in members if not one.inner] == [5, 6, 7]
     model = uvast.load(out)
-    assert len(members_of(model.module)) == len(members) == 5
     assert (model.priors.weights, model.priors.temperature) == (
         found[0].weights,
         found[0].temperature,
@@ -271,25 +265,6 @@ def test_a_member_killed_before_it_was_told_is_told_when_it_goes_on(
     resume(out, watcher=follower)
     assert [plan.folds for plan in follower.plans] == [{}, {}]
     assert_equal_weights(out, calibrated[0])
-
-
-def test_a_run_brings_its_inner_runs_and_a_checkpoint_comes_alone(
-    calibrated: tuple[Path, Follower], tmp_path: Path
-) -> None:
-    first, second = (calibrated[0] / "members" / number for number in ("1", "2"))
-    alone = make_ensemble([first], tmp_path / "alone")
-    sources = [Path(one.source) for one in RunFolder.open(alone.path).info.members]
-    assert sources == [first, first / "folds" / "1", first / "folds" / "2"]
-    models = [uvast.load(one) for one in (first, *sources[1:])]
-    features = np.random.default_rng(0).normal(size=(40, models[0].n_features))
-    expected = np.mean([np.exp(one.frames(features).log_probabilities) for one in models], axis=0)
-    found = np.exp(uvast.load(alone.path).frames(features).log_probabilities)
-    np.testing.assert_allclose(found, expected, atol=1e-6)
-    checkpoints = [first / "best.safetensors", second]
-    pair = make_ensemble(checkpoints, tmp_path / "pair")
-    assert len(RunFolder.open(pair.path).info.members) == 2
-    with pytest.raises(ConfigError, match="at least two models"):
-        make_ensemble(checkpoints[:1], tmp_path / "one")
 
 
 def test_the_report_has_the_curves_of_all_members(calibrated: tuple[Path, Follower]) -> None:

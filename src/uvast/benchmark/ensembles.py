@@ -91,7 +91,7 @@ def _form(group: EnsembleCell, out: Path) -> None:
         return
     info = RunFolder.open(folder).info
     hashes = [checkpoint_hash(checkpoint_path(run)) for run in runs]
-    if [one.sha256 for one in info.members if not one.inner] != hashes:
+    if [one.sha256 for one in info.members] != hashes:
         raise OutputError(
             "was made of runs that have changed since", where=folder, remedy="remove this folder"
         )

@@ -24,7 +24,6 @@ from uvast.models.checkpoint import (
 )
 from uvast.models.ensemble import Ensemble, members_of, scalings_of, writers
 from uvast.runs import (
-    FOLDS_FOLDER,
     MOST_MEMBERS,
     MemberInfo,
     RunFolder,
@@ -72,18 +71,17 @@ def make_ensemble(runs: Sequence[Path | str], out: Path | str) -> RunFolder:
     """Makes one run folder from finished runs, whose models then work as one.
 
     They may be of different kinds, but must agree in their classes, the width of their features,
-    their sampling rate and what made the features. An ensemble among them brings its members, and
-    a run its inner runs.
+    their sampling rate and what made the features. An ensemble among them brings its members.
 
     Args:
-        runs: run folders, or checkpoints in them, which bring nothing with them.
+        runs: run folders, or checkpoints in them; two or more.
         out: the run folder to make.
     """
     folder = RunFolder(Path(out))
     folder.check_free()
+    if len(runs) < 2:
+        raise ConfigError("an ensemble needs at least two runs", remedy="name more of them")
     members = [member for run in runs for member in read_members(Path(run))]
-    if len(members) < 2:
-        raise ConfigError("an ensemble needs at least two models", remedy="name more runs")
     if len(members) > MOST_MEMBERS:
         raise ConfigError(
             f"{len(members)} members are more than {MOST_MEMBERS}", remedy="name fewer runs"
@@ -98,7 +96,7 @@ def make_ensemble(runs: Sequence[Path | str], out: Path | str) -> RunFolder:
 
 
 def read_members(run: Path, source: str | None = None) -> list[Member]:
-    """The model of a finished run with those of its inner runs, or all those of an ensemble.
+    """The model of a finished run, or all those of an ensemble.
 
     Args:
         run: a run folder, or a checkpoint in one.
@@ -116,8 +114,7 @@ def read_members(run: Path, source: str | None = None) -> list[Member]:
     source = str(run.resolve()) if source is None else source
     if not card.members:
         record = MemberInfo(source, info.seed, checkpoint_hash(checkpoint))
-        own = Member(run, info, record, model, card, read_scaling(checkpoint))
-        return [own, *([] if run.is_file() else _inner_members(folder, source))]
+        return [Member(run, info, record, model, card, read_scaling(checkpoint))]
     records = info.members
     if len(records) != len(card.members):
         raise CheckpointError(
@@ -125,19 +122,8 @@ def read_members(run: Path, source: str | None = None) -> list[Member]:
             where=run,
             remedy="restore its files, or name the runs it was made of",
         )
-    parts = zip(records, members_of(model), card.members, scalings_of(model), strict=True)
-    return [Member(run, info, *one) for one in parts]
-
-
-def _inner_members(folder: RunFolder, source: str) -> list[Member]:
-    """The models that the inner runs of a run have kept."""
-    found = []
-    for place in folder.inner():
-        (member,) = read_members(place, f"{source}/{FOLDS_FOLDER}/{place.name}")
-        found.append(
-            dataclasses.replace(member, record=dataclasses.replace(member.record, inner=True))
-        )
-    return found
+    own = zip(records, members_of(model), card.members, scalings_of(model), strict=True)
+    return [Member(run, info, *one) for one in own]
 
 
 def check_members(members: Sequence[Member]) -> None:

@@ -38,7 +38,7 @@ def report_kind(path: Path) -> Kind:
 
 def run_charts(run: RunFolder, info: RunInfo) -> tuple[Chart, ...]:
     """How a run was trained; for an ensemble, the first member that still exists, others behind."""
-    places = [run.path / one.source for one in info.members if not one.inner]
+    places = [run.path / one.source for one in info.members]
     logs = [run.read_log(), *(RunFolder(one).read_log() for one in places if is_run(one))]
     first, *others = [training_charts(log) for log in logs if log] or [()]
     by_title = [{one.title: one for one in charts} for charts in others]

@@ -1,6 +1,6 @@
 """Inner runs choose the weights of decoding out of fold, before the run learns from all videos.
 
-    RUN/folds/1, 2, …        an ordinary run each; keeps its model when the weights are chosen
+    RUN/folds/1, 2, …        an ordinary run each; its checkpoints go when the weights are chosen
     RUN/folds/weights.json   what the held-out videos of all of them chose
 
 An interrupted inner run is resumed with the run, and a finished one is not trained again:
@@ -16,11 +16,8 @@ from typing import TYPE_CHECKING
 from uvast.errors import CheckpointError
 from uvast.files import is_present, read_record, write_json
 from uvast.inference.calibration import Calibration, calibrate
-from uvast.inference.ensemble import FINISHED
-from uvast.inference.priors import Priors
 from uvast.inference.segmenter import load
-from uvast.models.checkpoint import read_checkpoint, write_checkpoint
-from uvast.runs import FOLDS_FOLDER, RunFolder, is_run
+from uvast.runs import RunFolder, is_run
 from uvast.training.folds import LEAST_FOR_FOLDS, folds_of
 from uvast.training.preparing import held_alone, open_session
 from uvast.training.resuming import read_state
@@ -43,13 +40,14 @@ if TYPE_CHECKING:
     from uvast.training.samples import Samples
     from uvast.training.watching import EpochReport, Plan, Step, Watcher
 
+FOLDS = "folds"
 WEIGHTS_FILE = "weights.json"
-CHOOSE_AGAIN = "remove the file: the inner runs choose again"
+CHOOSE_AGAIN = "remove the file: the inner runs are trained again"
 
 
 def read_calibration(run: Path) -> Calibration | None:
     """What the inner runs of a run chose; None if it has none, or not yet."""
-    path = run / FOLDS_FOLDER / WEIGHTS_FILE
+    path = run / FOLDS / WEIGHTS_FILE
     if not is_present(path):
         return None
     return read_record(path, Calibration, error=CheckpointError, remedy=CHOOSE_AGAIN)
@@ -87,7 +85,7 @@ class InnerRuns:
 
     def take_over(self, other: Path) -> None:
         """Copies what another run's inner runs chose, before any of this run's are trained."""
-        path = self.run.path / FOLDS_FOLDER / WEIGHTS_FILE
+        path = self.run.path / FOLDS / WEIGHTS_FILE
         found = read_calibration(other)
         if found is None or not self.folds or not self.processes.is_first or is_present(path):
             return
@@ -96,7 +94,7 @@ class InnerRuns:
 
     def left(self) -> dict[int, int]:
         """The epochs left for each unfinished inner run, by its number."""
-        if is_present(self.run.path / FOLDS_FOLDER / WEIGHTS_FILE):
+        if is_present(self.run.path / FOLDS / WEIGHTS_FILE):
             return {}
         epochs = self.config.train.epochs_of_fold
         found = {fold.number: epochs - self._n_trained(fold) for fold in self.folds}
@@ -110,7 +108,7 @@ class InnerRuns:
         if not self.folds:
             return None
         watcher = self.watcher if self.watcher and self.processes.is_first else Silent()
-        path = self.run.path / FOLDS_FOLDER / WEIGHTS_FILE
+        path = self.run.path / FOLDS / WEIGHTS_FILE
         if not self.processes.from_first(is_present(path)):
             self._train_all(watcher)
             if self.processes.is_first:
@@ -119,18 +117,15 @@ class InnerRuns:
         calibration = None
         if self.processes.is_first:
             calibration = read_calibration(self.run.path)
-            assert calibration is not None, "it was written just now, or is there"
-            self._keep_models(calibration)
+            self._remove_checkpoints()
         return self.processes.from_first(calibration)
 
     def _place(self, fold: Fold) -> RunFolder:
-        return RunFolder(self.run.path / FOLDS_FOLDER / str(fold.number))
+        return RunFolder(self.run.path / FOLDS / str(fold.number))
 
     def _n_trained(self, fold: Fold) -> int:
-        place = self._place(fold)
-        if place.is_finished():
-            return self.config.train.epochs_of_fold
-        return read_state(place.last)[0].epoch if is_present(place.last) else 0
+        last = self._place(fold).last
+        return read_state(last)[0].epoch if is_present(last) else 0
 
     def _train_all(self, watcher: Watcher) -> None:
         """Trains the unfinished inner runs, one after the other or side by side."""
@@ -192,20 +187,12 @@ class InnerRuns:
         part = ValidationPart(self.dataset, names, data.segmentations, data.timestamps)
         return part.held_out(load(place.path, device=str(self.device)))
 
-    def _keep_models(self, calibration: Calibration) -> None:
-        """Leaves the model of each inner run, which decodes as was chosen, and nothing to resume.
-
-        An ensemble of the run takes them in (`uvast.inference.ensemble`).
-        """
-        n_classes = len(self.dataset.vocabulary)
-        for place in map(self._place, self.folds):
-            if not is_present(place.last):
-                continue  # kept before; or by an earlier version, which removed the model, too
-            contents = read_checkpoint(place.best)
-            priors = Priors.from_dict(contents.card.decoding, n_classes, where=place.best)
-            card = replace(contents.card, decoding=calibration.applied(priors).as_dict())
-            write_checkpoint(place.best, contents.tensors, card, extra=FINISHED)
-            place.last.unlink()
+    def _remove_checkpoints(self) -> None:
+        """Leaves a few kilobytes of each inner run: its settings, its videos, its log."""
+        for fold in self.folds:
+            place = self._place(fold)
+            for path in (place.last, place.best):
+                path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)

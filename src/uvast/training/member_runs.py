@@ -1,6 +1,6 @@
 """The members of one run folder: each is a run of its own below `RUN/members`.
 
-The inner runs of the first member choose how all of them decode, and predict with them.
+The inner runs of the first member choose how all of them decode.
 """
 
 from __future__ import annotations
@@ -56,7 +56,6 @@ class MemberRuns:
         self._folder = folder
         self._config = config
         self._info = info
-        self._records = tuple(one for one in info.members if not one.inner)
         self._device = device
         self._watcher = watcher
         self._calibrated_by = calibrated_by
@@ -64,16 +63,16 @@ class MemberRuns:
 
     def has_work_left(self) -> bool:
         """Whether any member that still exists has more to learn, or has learned more."""
-        places = map(self._place, range(len(self._records)))
+        places = map(self._place, range(len(self._info.members)))
         return any(
             is_run(place) and (self._goes_on(place) or not self._has_hash(place, record.sha256))
-            for place, record in zip(places, self._records, strict=True)
+            for place, record in zip(places, self._info.members, strict=True)
         )
 
     def train(self, dataset: Dataset) -> None:
         """Continues from whatever exists; the first member's inner runs choose for the others."""
         self.train_member(0, dataset)
-        others = range(1, len(self._records))
+        others = range(1, len(self._info.members))
         if self._jobs > 1:
             self._train_side_by_side([index for index in others if self._is_left(index)])
         else:
@@ -90,7 +89,7 @@ class MemberRuns:
 
     def train_member(self, index: int, dataset: Dataset) -> None:
         """Trains one member to its end, from wherever it stands."""
-        place, n_members = self._place(index), len(self._records)
+        place, n_members = self._place(index), len(self._info.members)
         n_epochs = sum(self._epochs.values())
         watcher = MemberWatcher(self._watcher, index, n_members, n_epochs, self._begin)
         first = self._place(0) if index else self._calibrated_by
@@ -170,9 +169,10 @@ class MemberRuns:
         )
 
     def _finish(self) -> None:
+        records = self._info.members
         members = [
             member
-            for index, record in enumerate(self._records)
+            for index, record in enumerate(records)
             for member in read_members(self._place(index), record.source)
         ]
         check_members(members)
@@ -193,4 +193,4 @@ class MemberRuns:
         return self._folder.path / MEMBERS_FOLDER / str(index + 1)
 
     def _seeded(self, index: int) -> Config:
-        return self._config.replaced(**{"train.seed": self._records[index].seed})
+        return self._config.replaced(**{"train.seed": self._info.members[index].seed})

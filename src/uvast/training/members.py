@@ -2,7 +2,7 @@
 
 Several models are members of one run folder: each is a run of its own below `RUN/members`, with
 its own seed, and the folder's checkpoint combines theirs. The inner runs of the first member
-choose how all of them decode, and predict with them.
+choose how all of them decode.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def resume(
         )
     if trains_them:
         check_resumable(run, settings)
-        _check_number(sum(not one.inner for one in info.members))
+        _check_number(len(info.members))
         config = load_config(file=folder.path / CONFIG_FILE, settings=settings, of_run=True)
     watcher = watcher or Silent()
     runs = MemberRuns(folder, config, info, device, watcher, calibrated_by, jobs)
