@@ -6,6 +6,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 MINUTES ?= 10
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
+# tests start Python hundreds of times: compiled modules are kept, even if the shell asks for none
+export PYTHONDONTWRITEBYTECODE =
 # where there is a roomy RAM disk, tests write there: thousands of small files wait for no disk
 RAM_DISK := $(shell df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 {print "PYTEST_DEBUG_TEMPROOT=/dev/shm"}')
 .DEFAULT_GOAL := help
