@@ -44,7 +44,7 @@ check: $(TOOLS) ## formatting, lint, types, layers and docs: what CI runs beside
 	@$(BIN)/mypy
 	@MYPYPATH=benchmarks $(BIN)/mypy --disable-error-code no-any-return --disable-error-code no-untyped-call benchmarks
 	@$(BIN)/lint-imports
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir build/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir build/site
 
 format: $(TOOLS) ## format and fix what can be fixed
 	@$(BIN)/ruff format .

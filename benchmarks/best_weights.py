@@ -50,7 +50,8 @@ def show(found: Calibration) -> None:
     print(found.weights)
     print(", ".join(f"{name} {value:.1f}" for name, value in found.scores.items()))
     before, after = found.error
-    print(f"temperature {found.temperature:.2f}: calibration error {before:.1f} -> {after:.1f} %")
+    usual = found.temperature.usual
+    print(f"temperature {usual:.2f}: calibration error {before:.1f} -> {after:.1f} %")
 
 
 def main() -> None:

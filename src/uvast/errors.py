@@ -6,6 +6,7 @@
     │   ├── CorruptFileError       a file exists but cannot be read
     │   ├── FeatureError           features of a wrong shape or type, NaN or infinite values
     │   ├── LabelError             an unknown label, or labels that do not fit their video
+    │   │   └── UnknownVideoError      labels of a video that is not among those at hand
     │   ├── SplitError             a split that names absent videos, or one on both sides
     │   └── TimestampError         unreadable, unordered or out-of-range timestamps
     ├── ConfigError            a setting with an unknown name or an impossible value
@@ -55,6 +56,11 @@ def printable(text: str, longest: int = LONGEST_NAME) -> str:
 def command(*words: object) -> str:
     """A command for people to copy: `uvast` and its words, quoted where a shell needs it."""
     return shlex.join(("uvast", *map(str, words)))
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 video`, `2 videos`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _escaped(character: str) -> str:
@@ -108,6 +114,10 @@ class FeatureError(DataError):
 
 class LabelError(DataError):
     """An unknown label, or labels that do not fit their video."""
+
+
+class UnknownVideoError(LabelError):
+    """Labels of a video that is not among those at hand."""
 
 
 class SplitError(DataError):

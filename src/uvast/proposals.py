@@ -3,7 +3,7 @@
 A person clicks through whole videos, once in each action: models learn most from that, order and
 lengths included. So a proposal is a video first: one already begun, until it is done; then a new
 one that the model is unsure of and that looks like nothing known. Within it, the proposal is the
-least certain segment that nobody has labelled. docs/annotating.md says what was measured, and what
+least certain segment that nobody has labelled. docs/label-next.md says what was measured, and what
 else was tried.
 
 Whoever labels only that segment and goes on to another video labels its middle half and no more:

@@ -22,10 +22,11 @@ import uvast
 from uvast.benchmark import decoded_scores
 from uvast.benchmark import run_cell as running
 from uvast.benchmark.cell import Cell, CellFold
-from uvast.benchmark.cell_scores import earlier_cells, finished_scores, is_finished
+from uvast.benchmark.cell_scores import earlier_scores, finished_scores, is_finished
 from uvast.benchmark.decoded_scores import COLUMNS
+from uvast.benchmark.earlier import with_earlier
 from uvast.benchmark.engine import SerialEngine, run_cells
-from uvast.benchmark.results import collect, with_earlier
+from uvast.benchmark.results import collect
 from uvast.benchmark.run_cell import check_cell, run_cell
 from uvast.config import DecodeConfig
 from uvast.data import Dataset, Video, write_labelled
@@ -144,8 +145,8 @@ def test_another_protocol_needs_no_training_and_has_a_file_of_its_own(
         expected = uvast.score(pairs, dataset.vocabulary, protocol=protocol)
         assert scores["frames"] == pytest.approx(expected.columns())
     assert first["frames"]["f1@10"] > found["frames"]["f1@10"]
-    assert [one.protocol for one in earlier_cells(out)] == ["standard"]
-    assert [one.protocol for one in earlier_cells(out, "legacy")] == ["legacy"]
+    assert [one.cell.protocol for one in earlier_scores(out)] == ["standard"]
+    assert [one.cell.protocol for one in earlier_scores(out, "legacy")] == ["legacy"]
 
 
 def test_scores_in_the_file_of_another_protocol_are_refused(
@@ -159,7 +160,13 @@ def test_scores_in_the_file_of_another_protocol_are_refused(
     with pytest.raises(CorruptFileError, match=sentence):
         is_finished(legacy, tmp_path)
     assert finished_scores(legacy, tmp_path) == {}
-    assert earlier_cells(tmp_path, "legacy") == ()
+    assert earlier_scores(tmp_path, "legacy") == ()
+
+
+def keep_only_scores(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.name != "scores.json":
+            path.unlink() if path.is_file() else shutil.rmtree(path)
 
 
 def test_scores_that_are_kept_without_weights_are_not_made_by_training_anew(
@@ -167,9 +174,7 @@ def test_scores_that_are_kept_without_weights_are_not_made_by_training_anew(
 ) -> None:
     standard = make_cell()
     first = run_cell(standard, tmp_path)
-    for path in (tmp_path / standard.key).iterdir():
-        if path.name != "scores.json":
-            path.unlink() if path.is_file() else shutil.rmtree(path)
+    keep_only_scores(tmp_path / standard.key)
     assert run_cell(standard, tmp_path) == first
     sentence = "has scores by the standard protocol and no weights to score by legacy; pass --pr"
     with pytest.raises(OutputError, match=sentence):
@@ -177,13 +182,52 @@ def test_scores_that_are_kept_without_weights_are_not_made_by_training_anew(
     assert [path.name for path in (tmp_path / standard.key).iterdir()] == ["scores.json"]
 
 
+def test_kept_scores_count_only_for_their_settings_videos_and_labels(
+    make_cell: MakeCell, tiny_path: Path, tmp_path: Path
+) -> None:
+    out, here, there = (tmp_path / name for name in ("out", "here/data", "there/data"))
+    for place in (here, there):
+        shutil.copytree(tiny_path, place)
+    one, moved = make_cell(dataset=here), make_cell(dataset=there)
+    first = run_cell(one, out)
+    keep_only_scores(out / one.key)
+    path = out / one.key / "scores.json"
+    record = json.loads(path.read_text())
+    del record["cell"]["config"]["train"]["time_warp"]  # as if an earlier version had no such thing
+    path.write_text(json.dumps(record))
+    assert run_cell(one, out) == run_cell(moved, out) == first
+
+    changed = make_cell(dataset=here, train__time_warp=1.2)
+    clicks = [replace(one, timestamps=f"/{place}/timestamps.csv") for place in "ab"]
+    for other, difference in (
+        (changed, "train.time_warp is 1.0 there, 1.2 here"),
+        (clicks[0], "timestamps is None there, /a/timestamps.csv here"),
+    ):
+        with pytest.raises(OutputError, match=f"settings .{difference}.; choose another --out"):
+            check_cell(other, out)
+    record["cell"]["timestamps"] = clicks[0].timestamps
+    path.write_text(json.dumps(record))
+    check_cell(clicks[1], out)
+    path.write_text(json.dumps({**record, "cell": asdict(one), "videos": []}))
+    check_cell(one, out)
+    with pytest.raises(OutputError, match=r"dataset is .*here/data there, .*there/data here"):
+        check_cell(moved, out)
+    path.write_text(json.dumps({**record, "cell": asdict(one)}))
+    labels = there / "groundTruth" / f"{record['videos'][0]}.txt"
+    labels.write_text("\n".join(sorted(labels.read_text().splitlines())) + "\n")
+    check_cell(one, out)
+    with pytest.raises(OutputError, match=r"other videos, labels .*; choose another --out, or"):
+        check_cell(moved, out)
+
+
 def test_recorded_scores_of_earlier_versions_are_standard() -> None:
     records = Path(__file__).parents[2] / "benchmarks" / "records" / "three"
-    cells = earlier_cells(records)
+    cells = [one.cell for one in earlier_scores(records)]
     assert len(cells) == len(list(records.glob("*/*/*/scores.json"))) > 0
     assert {one.protocol for one in cells} == {"standard"}
+    texts = [(records / cell.key / "scores.json").read_text() for cell in cells]
+    assert any("protocol" not in text for text in texts)  # earlier versions did not write it
     for cell in cells:
-        assert "protocol" not in (records / cell.key / "scores.json").read_text()
         assert finished_scores(cell, records)
         assert finished_scores(replace(cell, protocol="legacy"), records) == {}
 
@@ -354,7 +398,7 @@ def test_a_broken_file_of_scores_is_named(
         is_finished(one, tmp_path)
     assert reason in str(found.value)
     assert "remove this file: the run is scored again, without training" in str(found.value)
-    assert earlier_cells(tmp_path) == ()
+    assert earlier_scores(tmp_path) == ()
 
 
 JSON = st.recursive(
@@ -391,7 +435,7 @@ def test_whatever_a_file_of_scores_holds_is_scores_or_one_sentence(
         is_finished(one, tmp_path)
     found = finished_scores(one, tmp_path)
     assert all(tuple(scores) in (COLUMNS, ("edit",)) for scores in found.values())
-    collect(with_earlier([one], tmp_path), tmp_path)
+    collect(with_earlier([one], tmp_path)[0], tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["fifo", "folder", "device"])
@@ -408,7 +452,7 @@ def test_what_is_no_file_of_scores_never_stops_a_benchmark(
     }[kind]()
     with pytest.raises(DataError, match=r"scores\.json"):
         is_finished(one, tmp_path)
-    assert earlier_cells(tmp_path) == ()
+    assert earlier_scores(tmp_path) == ()
     (outcome,) = run_cells([one], tmp_path, SerialEngine())
     assert "scores.json" in outcome.error
 

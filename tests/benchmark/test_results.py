@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -14,15 +15,17 @@ from benchmark_types import MakeCell
 from uvast.benchmark.cell import CellFold
 from uvast.benchmark.cell_scores import scores_file
 from uvast.benchmark.decoded_scores import COLUMNS
+from uvast.benchmark.earlier import with_earlier
 from uvast.benchmark.layout import OURS, as_latex, as_markdown, as_text
 from uvast.benchmark.results import (
     ResultRow,
     collect,
     layouts,
     summary,
-    with_earlier,
     write_results,
 )
+from uvast.data import Dataset
+from uvast.data.label_digest import label_digest
 from uvast.inference.named_decodings import DECODINGS
 from uvast.report.fragments import benchmark_table
 from uvast.report.of_benchmark import report_benchmark
@@ -31,13 +34,19 @@ MARK = "published, I3D features"
 LATER = "published later, I3D features"
 
 
-def plant(out: Path, cell: object, value: float) -> None:
+def plant(out: Path, cell: object, value: float, of: Dataset | None = None) -> None:
     scores = {name: dict.fromkeys(COLUMNS, value) for name in cell.decodings}
     folder = out / cell.key
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / scores_file(cell.protocol)).write_text(
-        json.dumps({"cell": asdict(cell), "scores": scores})
-    )
+    record = {"cell": asdict(cell), "scores": scores}
+    if of is not None:
+        videos = of.side(cell.split, "test")
+        record |= {
+            "videos": videos,
+            "labels": label_digest(of, videos),
+            "background": of.vocabulary.background,
+        }
+    (folder / scores_file(cell.protocol)).write_text(json.dumps(record))
 
 
 def row(dataset: str, kind: str, decoding: str, **changes: object) -> ResultRow:
@@ -105,11 +114,66 @@ def test_results_hold_what_earlier_commands_left_in_the_folder(
         plant(tmp_path, cell, 50.0)
     (tmp_path / earlier[2].key / "scores.json").write_text("{")  # a broken one is no result
     asked = make_cell()
-    rows = collect(with_earlier([asked], tmp_path), tmp_path)
+    rows = collect(with_earlier([asked], tmp_path)[0], tmp_path)
     assert [(one.model, one.decoding) for one in rows] == [
         ("ms-tcn", "frames + viterbi"),
         ("other", "frames"),
     ]
+
+
+def test_earlier_scores_of_other_labels_or_datasets_are_left_out(
+    make_cell: MakeCell, tiny_path: Path, tmp_path: Path
+) -> None:
+    out, here, there = (tmp_path / name for name in ("out", "here/data", "there/data"))
+    for place in (here, there):
+        shutil.copytree(tiny_path, place)
+    asked = make_cell(dataset=here)
+    elsewhere = [make_cell(model="moved", dataset=there, split=split) for split in (1, 2)]
+    for cell in elsewhere:
+        plant(out, cell, 50.0, of=Dataset.open(there))
+    gone = make_cell(model="gone", dataset=tmp_path / "nowhere" / "other")
+    plant(out, gone, 50.0, of=Dataset.open(there))
+    cells, notes = with_earlier([asked], out)  # the same labels in another folder
+    assert [(cell.model, cell.dataset) for cell in cells] == [
+        ("ms-tcn", str(here)),
+        ("moved", str(here)),
+        ("moved", str(here)),
+        ("gone", gone.dataset),
+    ]
+    assert notes == ()
+
+    labels = here / "groundTruth" / f"{Dataset.open(here).side(1, 'test')[0]}.txt"
+    labels.write_text("\n".join(sorted(labels.read_text().splitlines())) + "\n")
+    cells, notes = with_earlier([asked], out)
+    assert [(cell.model, cell.split) for cell in cells[:-1]] == [("ms-tcn", 1), ("moved", 2)]
+    assert notes == (
+        f"the results leave out 1 earlier run in {out}/data/moved-full, scored on other videos, "
+        f"labels or background classes than {here} has",
+    )
+    other = make_cell(model="other")  # it is not asked for: its own dataset counts
+    cells, notes = with_earlier([other], out)
+    assert (len(cells), notes) == (4, ())
+    (there / "splits" / "test.split2.bundle").unlink()
+    (there / "splits" / "train.split2.bundle").unlink()
+    assert [cell.split for cell in with_earlier([other], out)[0]] == [1, 1, 1]
+    assert with_earlier([other], out, without=[elsewhere[0].key])[0] == (other, gone)
+
+    plant(out, elsewhere[0], 50.0)  # by an earlier version, which did not say what it scored
+    assert with_earlier([asked], out)[1] != ()
+    assert with_earlier([other], out)[1] != ()  # that of split 2
+
+
+def test_datasets_of_one_name_are_told_apart_in_the_whole_table(
+    make_cell: MakeCell, tmp_path: Path
+) -> None:
+    cells = [
+        make_cell(model=model, dataset=tmp_path / place / "data")
+        for model, place in (("one", "a"), ("two", "b"), ("three", "a"))
+    ]
+    for cell in cells:
+        plant(tmp_path, cell, 50.0)
+    notes = [one.note for one in collect(cells, tmp_path)]
+    assert notes == ["", f"dataset={tmp_path}/b/data", ""]
 
 
 def test_runs_of_other_settings_are_never_averaged(make_cell: MakeCell, tmp_path: Path) -> None:
@@ -139,8 +203,8 @@ def test_protocols_never_share_a_row_a_table_or_a_file(make_cell: MakeCell, tmp_
     for table, protocol in zip(tables, ("standard", "legacy"), strict=True):
         for text in (as_text(table), as_markdown(table), as_latex(table)):
             assert f"Ours: {protocol} protocol." in text
-    assert [one.protocol for one in with_earlier(cells, tmp_path)] == ["standard"] * 2
-    assert len(with_earlier(others[:1], tmp_path, "legacy")) == 3
+    assert [one.protocol for one in with_earlier(cells, tmp_path)[0]] == ["standard"] * 2
+    assert len(with_earlier(others[:1], tmp_path, "legacy")[0]) == 3
     write_results(tmp_path, both[:1])
     before = {path.name: path.read_bytes() for path in tmp_path.glob("results*")}
     names = write_results(tmp_path, both[1:], "legacy")
@@ -153,7 +217,7 @@ def test_inner_cross_validation_is_no_test_score(make_cell: MakeCell, tmp_path: 
     fold = CellFold(1, 2, ("a",), ("b",))
     plant(tmp_path, replace(make_cell(model="changed"), fold=fold), 20.0)
     asked = make_cell()
-    assert with_earlier([asked], tmp_path) == (asked,)
+    assert with_earlier([asked], tmp_path) == ((asked,), ())
 
 
 def test_a_row_that_lacks_splits_is_not_the_best_of_a_page(tmp_path: Path) -> None:

@@ -135,3 +135,17 @@ def test_a_project_is_a_side(tmp_path, sides):
         assert values["segments"] == {"first": 1, "second": 1, "matched": 1}
     chosen = run(*pair, "--fps", "10", "--json", "--background", "nothing")
     assert json.loads(chosen.stdout)["labels"] == ["nothing", "cut", "stir"]
+
+
+def test_a_project_is_compared_at_the_rate_and_up_to_the_end_of_its_videos(tmp_path):
+    from uvast.exchange import Event, VideoAnnotations
+    from uvast.projects import Project, ProjectVideo
+    from uvast.projects.videos import write_videos
+
+    video = ProjectVideo("v", tmp_path / "v.mp4", 1, "x", seconds=5.0, frames_per_second=30.0)
+    write_videos(tmp_path / "p", [video])
+    project = Project.open(tmp_path / "p")
+    project.write_annotations(VideoAnnotations("v", (Event("cut", 0.0, 1.0),)))
+    (tmp_path / "b.csv").write_text("video,start,end,label\nv.mp4,0,1,cut\n", encoding="utf-8")
+    values = json.loads(run(project.path, tmp_path / "b.csv", "--json").stdout)
+    assert (values["notes"], values["frames"]) == ([], 150)

@@ -100,6 +100,24 @@ def test_another_protocol_scores_the_same_runs_again(
     assert len(list((tmp_path / "out").glob("results-legacy.*"))) == 3
 
 
+def test_an_ensemble_that_cannot_be_formed_is_a_failure_and_leaves_the_results(
+    uvast: Uvast, tiny_path: Path, tmp_path: Path
+) -> None:
+    options = ("--models", "ms-tcn", "--members", 2, "--splits", 1, "--durations", "none", *SMALL)
+    command = ("benchmark", tiny_path, *options, "--out", tmp_path / "out")
+    assert uvast(*command, "--seeds", "0,1").code == 0
+    results = tmp_path / "out" / "results.json"
+    assert {row["model"] for row in json.loads(results.read_text())} == {"ms-tcn", "ms-tcn x 2"}
+    runs = tmp_path / "out" / "tiny" / "ms-tcn-full"
+    shutil.copy(*(runs / f"split1-seed{seed}" / "best.safetensors" for seed in (0, 1)))
+    finished = uvast(*command, "--seeds", "0,1")
+    assert finished.code == 1
+    told = " ".join(finished.error.split())
+    assert "was made of runs that have changed since; remove this folder" in told
+    assert "1 of 3 runs failed" in told
+    assert {row["model"] for row in json.loads(results.read_text())} == {"ms-tcn"}
+
+
 def test_a_failed_run_is_told_and_the_others_are_shown(
     uvast: Uvast, tiny_path: Path, tmp_path: Path
 ) -> None:

@@ -47,7 +47,7 @@ def test_the_help_names_every_format():
 def test_a_table_to_elan_lists_what_is_lost(table, tmp_path):
     result = run(table, tmp_path / "out", "--to", "elan")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.eaf", "b.eaf"]
-    assert result.stdout == f"wrote {tmp_path / 'out'} (2 files): 2 videos, 2 intervals, 1 points\n"
+    assert result.stdout == f"wrote {tmp_path / 'out'} (2 files): 2 videos, 2 intervals, 1 point\n"
     assert result.stderr.splitlines() == [
         "note: ELAN has no place for modifiers (1)",
         "note: ELAN has no place for points, which are left out (1)",
@@ -64,7 +64,7 @@ def test_rules_on_the_way_say_what_they_do(table, tmp_path):
     mapping.write_text("cut fast,chop\n", encoding="utf-8")
     options = ["--tier", "left", "--label-from", "label+modifier", "--mapping", mapping]
     result = run(table, tmp_path / "x.csv", *options)
-    assert "1 annotations are on other tiers and are left out" in result.stderr
+    assert "1 annotation left out: on other tiers" in result.stderr
     assert (tmp_path / "x.csv").read_text("utf-8").splitlines()[1:] == [
         "a.mp4,0,1,chop,left,fast", "b.mp4,1,,look,left,",
     ]  # fmt: skip

@@ -155,11 +155,11 @@ def test_generate_into_a_full_folder(run, dataset: Path) -> None:
 def test_every_help_has_an_example(run, command: str) -> None:
     code, output, _ = run("data", command, "--help")
     assert code == 0
-    assert f"Example: uvast data {command}" in output
+    assert f"\n  uvast data {command} " in output
 
 
 def test_help_of_data(run) -> None:
     code, output, _ = run("data", "--help")
     assert code == 0
-    for word in ("check", "split", "generate", "groundTruth", "Examples"):
+    for word in ("check", "split", "generate", "groundTruth", "For example"):
         assert word in output

@@ -99,6 +99,14 @@ def test_only_an_earlier_demo_is_replaced(tmp_path: Path) -> None:
     assert not tmp_path.exists()
 
 
+def test_a_seed_is_not_negative(tmp_path: Path) -> None:
+    ended = uvast("demo", "--seed", "-1", "--out", tmp_path / "demo")
+    assert ended.returncode == 2
+    assert "--seed" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not (tmp_path / "demo").exists()
+
+
 def test_without_its_extra_the_demo_says_which_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

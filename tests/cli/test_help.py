@@ -84,25 +84,39 @@ def test_every_help_works(path):
     assert short.output == result.output
 
 
+def examples_of(path):
+    """The block of examples in a help text, line by line."""
+    _, block, _ = COMMANDS[path].help.split("```")
+    return [line for line in block.splitlines() if line]
+
+
+def commands_in(lines):
+    """The words of every command; a line that ends in a backslash goes on in the next."""
+    text = "\n".join(lines).replace("\\\n", "")
+    found = (shlex.split(line.partition(">")[0], comments=True) for line in text.splitlines())
+    return [words for words in found if words]
+
+
 @pytest.mark.parametrize("path", list(COMMANDS), ids=" ".join)
 def test_every_command_shows_an_example_of_itself(path):
-    text = COMMANDS[path].help or ""
-    assert " ".join(["`uvast", *path]) in text
+    own = ["uvast", *path]
+    assert any(words[: len(own)] == own for words in commands_in(examples_of(path)))
 
 
-def examples_of(path):
-    """The arguments of every command in a help text, one after the other if joined by `&&`."""
-    for text in COMMANDS[path].help.split("`")[1::2]:
-        for part in text.split("&&"):
-            words = shlex.split(part.partition(">")[0])
-            if words[:1] == ["uvast"]:
-                yield words[1:]
+@pytest.mark.parametrize("path", list(COMMANDS), ids=" ".join)
+def test_examples_can_be_copied_from_a_terminal(path):
+    shown = CliRunner().invoke(app, [*path, "--help"], prog_name="uvast").output  # 80 columns
+    lines = {line.rstrip() for line in shown.splitlines()}
+    for line in examples_of(path):
+        assert f"  {line}" in lines
 
 
 @pytest.mark.parametrize("path", list(COMMANDS), ids=" ".join)
 def test_examples_are_commands_that_can_be_typed(path):
-    examples = list(examples_of(path))
-    assert examples
+    examples = commands_in(examples_of(path))
     for words in examples:
-        place = max((one for one in LEAVES if words[: len(one)] == list(one)), key=len)
-        COMMANDS[place].make_context("uvast", words[len(place) :])
+        if words[0] == "uvast":
+            place = max((one for one in LEAVES if words[1:][: len(one)] == list(one)), key=len)
+            COMMANDS[place].make_context("uvast", words[1 + len(place) :])
+        else:
+            assert words[0] in ("ssh", "torchrun")

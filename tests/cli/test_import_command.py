@@ -62,7 +62,7 @@ def test_in_and_back_again(project, table):
     out = project.parent / "back.csv"
     ended = uvast("export", project, "--out", out)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout == f"wrote {out}: 2 videos, 2 intervals, 1 points\n"
+    assert ended.stdout == f"wrote {out}: 2 videos, 2 intervals, 1 point\n"
     assert out.read_text().splitlines()[1] == f"{first}.mp4,0.5,1,cut"
 
     undone = uvast("import", project, "--undo", "--json")

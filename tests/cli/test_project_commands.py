@@ -136,10 +136,9 @@ def test_poses_are_a_project_too(tmp_path: Path) -> None:
 
 
 def test_commands_say_what_is_missing(extracted: Path, tmp_path: Path) -> None:
-    for words in (("train",), ("data", "check")):
-        finished = uvast(*words, extracted)
-        assert finished.returncode == 2
-        assert "has no labels to learn from yet; import them with uvast import" in finished.stderr
+    finished = uvast("train", extracted)
+    assert finished.returncode == 2
+    assert "has no labels to learn from yet; import them with uvast import" in finished.stderr
     segmented = uvast("segment", extracted, extracted, "--out", tmp_path / "out")
     assert segmented.returncode == 2
     assert "has no finished run; train one with uvast train" in segmented.stderr
@@ -148,6 +147,12 @@ def test_commands_say_what_is_missing(extracted: Path, tmp_path: Path) -> None:
     shutil.copytree(extracted, bare, ignore=shutil.ignore_patterns("features"))
     finished = uvast("train", bare)
     assert "has no features yet; make them with uvast extract" in finished.stderr
+
+
+def test_a_project_without_labels_can_be_checked(project: Project) -> None:
+    checked = uvast("data", "check", project.path)
+    assert checked.returncode == 0, checked.stderr + checked.stdout
+    assert "no problems" in checked.stdout
 
 
 def test_clicks_train_a_numbered_run_and_the_project_stands_for_it(
@@ -190,6 +195,22 @@ def test_segments_train_with_full_labels_and_a_failed_start_leaves_nothing(
     assert checked.returncode == 0, checked.stdout
     scored = uvast("evaluate", project.path / "groundTruth", project.path, "--json")
     assert json.loads(scored.stdout)["acc"] == 100
+
+
+def test_a_choice_between_segments_and_clicks_is_said(
+    project: Project, videos: tuple[Path, dict[str, Segmentation]]
+) -> None:
+    click(project, videos[1])
+    name = next(iter(videos[1]))
+    project.write_annotations(VideoAnnotations(name, (Event("swing", 0.5, 2.0),)))
+    said = "learns from segments (labelled videos: 1 with segments, 1 with clicks alone); "
+    planned = uvast("train", project.path, "--plan", "--json")
+    assert planned.returncode == 0, planned.stderr
+    assert f"{said}--supervision timestamps changes that" in " ".join(planned.stderr.split())
+    assert json.loads(planned.stdout)["facts"]["supervision"] == "full"
+    asked = uvast("train", project.path, "--plan", "--json", "--supervision", "timestamps")
+    assert json.loads(asked.stdout)["facts"]["supervision"] == "timestamps"
+    assert "learns from" not in asked.stderr
 
 
 def test_processes_have_to_agree_on_a_folder(

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from inspect import signature
+from pathlib import Path
 from typing import get_args, get_type_hints
 
 import numpy as np
@@ -96,6 +97,24 @@ def test_without_ground_truth_there_are_labels_and_no_table(run, tiny_path, tmp_
     found = json.loads(run(bare, "--json").stdout)
     assert found["scores"] == {}
     assert Dataset.open(tmp_path / "out").names == Dataset.open(tiny_path).names
+
+
+def test_the_table_is_about_the_videos_with_labels(run, tiny_path, tmp_path):
+    data = Path(shutil.copytree(tiny_path, tmp_path / "data"))
+    first, *others = Dataset.open(data).names
+    (data / "groundTruth" / f"{first}.txt").unlink()
+    result = run(data, "--method", "midpoint", "--json")
+    found = json.loads(result.stdout)
+    assert found["videos"] == [first, *others]
+    assert found["scores"]["midpoint"]["videos"] == len(others)
+    assert "the scores are of the 7 of 8 videos that have labels" in result.stderr
+    labels = [
+        Dataset.open(place).source_labels(name)
+        for place in (tmp_path / "out", data)
+        for name in others
+    ]
+    right = np.concatenate(labels[: len(others)]) == np.concatenate(labels[len(others) :])
+    assert found["scores"]["midpoint"]["acc"] == pytest.approx(100 * right.mean())
 
 
 def test_timestamps_that_do_not_count_are_noted(run, sampled_path):

@@ -114,6 +114,17 @@ def test_a_file_of_the_same_name_and_files_of_others_are_not_replaced(
     assert "exists already; pass --overwrite to replace it" in unknown.stderr
 
 
+def test_predictions_of_a_dataset_and_another_file_are_shown_together(
+    run: Path, tiny_path: Path, tmp_path: Path
+) -> None:
+    out, extra = tmp_path / "out", tmp_path / "extra.npy"
+    shutil.copy(min((tiny_path / "features").glob("*.npy")), extra)
+    assert uvast("segment", run, tiny_path, extra, "--out", out).returncode == 0
+    assert read_manifest(out).dataset is None
+    shown = uvast("report", out, "--out", tmp_path / "page.html")
+    assert shown.returncode == 0, shown.stderr
+
+
 def test_the_manifest_says_where_predictions_come_from(
     run: Path, tiny_path: Path, tmp_path: Path
 ) -> None:

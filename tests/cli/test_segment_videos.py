@@ -115,6 +115,24 @@ def test_python_takes_a_video_too(place: Place, tmp_path: Path) -> None:
     assert together[video.stem].as_dict() == alone.as_dict()
 
 
+def test_python_does_not_care_what_lies_in_the_folder_for_temporary_files(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "splits").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    model, video = library.load(place.run), min(place.new.iterdir())
+    (together,) = library.segment(model, video).values()
+    assert model.segment(video).as_dict() == together.as_dict()
+
+
+def test_python_takes_one_video_at_a_time(place: Place, tmp_path: Path) -> None:
+    model = library.load(place.run)
+    with pytest.raises(InputError, match=r"new: holds 2 videos, not one; segment several videos"):
+        model.segment(place.new)
+    shutil.copy(min(place.new.iterdir()), tmp_path)
+    assert model.segment(tmp_path).segments
+
+
 def test_an_extraction_that_was_followed_by_a_kill_is_kept(place: Place, tmp_path: Path) -> None:
     """The features are there and no prediction is: the state between the two."""
     features = tmp_path / "features"

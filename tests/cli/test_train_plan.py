@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from in_process import uvast
+from uvast.cli import plans
 from uvast.cli.plans import idle_cores
 from uvast.config import load_config, parse_config
 from uvast.runs import RunFolder
@@ -47,34 +49,47 @@ def test_the_plan_is_told_and_kept(tiny_path, tmp_path, preset):
 
 
 def test_a_plan_alone_trains_nothing(tiny_path):
-    done = uvast("train", tiny_path, "--plan", *TINY, "--device", "cpu")
+    command = ("train", tiny_path, "--plan", *TINY, "--device", "cpu")
+    done = uvast(*command, "--json")
     assert done.returncode == 0, done.stderr
+    assert not done.stderr
     plan = json.loads(done.stdout)
-    assert plan["sentences"] == done.stderr.splitlines()[:-1]
+    said = uvast(*command)
+    assert not said.stderr
+    *sentences, last = said.stdout.splitlines()
+    assert sentences == plan["sentences"]
+    assert last.startswith("this will take ")
     assert (plan["facts"]["n_videos"], plan["facts"]["n_folds"]) == (8, 3)
     assert plan["seconds"] > 0
     config = parse_config(plan["config"], where="plan")
     assert (config.train.epochs, config.model.width) == (300, 16)
 
 
+def test_a_long_sentence_of_a_plan_is_printed_whole(capsys):
+    plan = SimpleNamespace(sentences=("word " * 100 + "end",))
+    plans.print_plan(plan, as_json=False)
+    assert capsys.readouterr().out == f"{plan.sentences[0]}\n"
+
+
 def test_the_time_is_that_of_all_members(tiny_path, monkeypatch):
     monkeypatch.setattr("uvast.training.expected_seconds", lambda *given: 300.0 * given[3])
     command = ("train", tiny_path, "--plan", "--members", 3, *TINY, "--device", "cpu")
     done = uvast(*command)
-    assert done.stderr.splitlines()[-1] == ("3 members will take about 15 minutes (cpu)")
-    plan = json.loads(done.stdout)
+    assert done.stdout.splitlines()[-1] == ("3 members will take about 15 minutes (cpu)")
+    plan = json.loads(uvast(*command, "--json").stdout)
     assert (plan["members"], plan["seconds"], plan["jobs"]) == (3, 900.0, 1)
     done = uvast(*command, "--jobs", 2)
-    assert done.stderr.splitlines()[-1] == (
+    assert done.stdout.splitlines()[-1] == (
         "3 members will take about 15 minutes (cpu, 2 models at a time)"
     )
-    assert json.loads(done.stdout)["jobs"] == 2
+    assert json.loads(uvast(*command, "--jobs", 2, "--json").stdout)["jobs"] == 2
 
 
 def test_models_are_trained_at_the_same_time_where_that_pays(tiny_path, monkeypatch):
     """Where it does: see test_inner_runs.py."""
     monkeypatch.setattr("uvast.training.jobs_that_pay", lambda *given: given[3])
-    done = uvast("train", tiny_path, "--plan", "--members", 3, *TINY, "--device", "cpu")
+    members = ("--members", 3, *TINY, "--device", "cpu")
+    done = uvast("train", tiny_path, "--plan", "--json", *members)
     assert json.loads(done.stdout)["jobs"] == 3
 
 
@@ -95,6 +110,7 @@ def test_a_run_that_goes_on_is_not_planned_again(tmp_path):
             ("--plan", "--model", "asformer"),
             "--plan: only preset auto makes a plan; leave out --preset",
         ),
+        (("--out", "run", "--json"), "--json: only a plan is printed as JSON; add --plan"),
         (("--preset", "auto", "--model", "asformer", "--out", "run"), "preset 'auto' looks at the"),
         (("--out", "run", "--sampling-rate", "2", "--set", "train.sampling_rate=3"), "set twice"),
     ],

@@ -133,6 +133,24 @@ def test_rows_that_a_workbook_does_not_declare_are_read(tmp_path, declared):
     assert read_timestamps(path) == {"v": clicks(*[(1.0, "a")] * 5)}
 
 
+def test_a_time_that_a_workbook_shows_as_1_30_is_that_of_the_same_csv(tmp_path):
+    path = write_workbook(tmp_path / "t.xlsx", ("video", "time"), ("v", dt.time(1, 30)))
+    assert read_timestamps(path) == {"v": clicks((5400.0, None))}  # shown as 1:30:00
+    book = openpyxl.load_workbook(path)
+    book.active["B2"].number_format = "h:mm"
+    book.save(path)
+    assert read_timestamps(path) == {"v": clicks((90.0, None))}
+
+
+@pytest.mark.parametrize("column", ["time (ms)", "Time_ms", "time [milliseconds]"])
+def test_milliseconds_are_not_taken_for_seconds(tmp_path, column):
+    (tmp_path / "t.csv").write_text(f"video,{column}\nv,1500\n")
+    with pytest.raises(TimestampError, match=r"has times in milliseconds .*; write seconds, mm:ss"):
+        read_timestamps(tmp_path / "t.csv")
+    (tmp_path / "f.csv").write_text(f"video,{column},frame\nv,1500,3\n")
+    assert read_timestamps(tmp_path / "f.csv") == {"v": (Annotation(frame=3),)}
+
+
 def test_a_row_numbered_a_billion_takes_no_time(tmp_path):
     path = write_workbook(tmp_path / "t.xlsx", ("video", "time"), ("v", 1))
     row = '<row r="999999999"><c r="A999999999"><v>9</v></c></row></sheetData>'

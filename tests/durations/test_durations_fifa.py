@@ -161,8 +161,8 @@ def test_golden_values():
     frames = -3 * np.abs(np.sin(0.11 * t + 1.1 * np.arange(3)))
     fast = fifa(frames, [0, 2, 1], optimiser="fast", sum_weight=1.0)
     assert fast.durations.tolist() == [5, 9, 26]
-    # steps of Adam multiply rounding by 1e8
-    assert fast.score == pytest.approx(-0.49339608821417014, abs=1e-6)
+    # at the kink of |sum - 1| a last bit decides the sign: other processors end 5e-5 apart
+    assert fast.score == pytest.approx(-0.4934, abs=1e-4)
     plain = fifa(
         frames,
         [0, 2, 1],

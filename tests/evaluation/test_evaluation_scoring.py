@@ -68,19 +68,17 @@ def test_a_video_without_a_prediction_is_named(videos) -> None:
 @settings(max_examples=60)
 @given(
     labels=st.lists(st.integers(0, 2), min_size=1, max_size=30),
-    rate=st.integers(1, 4),
     n_missing=st.integers(0, 3),
 )
-def test_frames_are_repeated_and_cut_as_labels_are(labels, rate, n_missing) -> None:
-    n_frames = max(1, len(labels) * rate - n_missing)
-    fitted = fit(Segmentation.from_labels(labels), n_frames, sampling_rate=rate)
-    assert fitted.labels.tolist() == np.repeat(labels, rate)[:n_frames].tolist()
+def test_frames_are_cut_as_labels_are(labels, n_missing) -> None:
+    n_frames = max(1, len(labels) - n_missing)
+    fitted = fit(Segmentation.from_labels(labels), n_frames)
+    assert fitted.labels.tolist() == labels[:n_frames]
     scored = score_sides(
         {"v": fitted},
         {None: {"v": Segmentation.from_labels(labels)}},
         {None: ["v"]},
         CLASSES,
-        sampling_rate=rate,
     )
     assert scored.scores.acc == 100
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -11,7 +12,13 @@ from hypothesis import strategies as st
 
 from uvast.errors import InputError
 from uvast.evaluation.metrics import edit_score, levenshtein
-from uvast.evaluation.segment_errors import SegmentErrors, align, find_errors, sum_errors
+from uvast.evaluation.segment_errors import (
+    Overlaps,
+    SegmentErrors,
+    align,
+    find_errors,
+    sum_errors,
+)
 from uvast.segments import UNLABELLED, Segmentation
 from uvast.vocabulary import Vocabulary
 
@@ -85,6 +92,15 @@ def test_wrong_input_is_refused() -> None:
         sum_errors([])
 
 
+def test_thousands_of_segments_need_little_memory() -> None:
+    found = [segmentation("ab" * 1000), segmentation("ba" * 1000)]
+    tracemalloc.start()
+    find_errors(*found, VOCABULARY)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 2 * 2000 * 2000  # a byte for each pair of segments, and change
+
+
 sequences = st.lists(st.integers(0, 2), max_size=5).map(lambda one: np.array(one, dtype=np.int64))
 
 
@@ -103,7 +119,7 @@ def test_alignment_by_brute_force(first: np.ndarray, second: np.ndarray, seed: i
         for rows in combinations(range(len(first)), n)
         for columns in combinations(range(len(second)), n)
     ]
-    found = align(first, second, overlaps)
+    found = align(first, second, Overlaps(*np.nonzero(overlaps), overlaps[overlaps > 0]))
     edits, gained = cost(tuple(found.first), tuple(found.second))
     best = min(ways)
     assert (edits, gained) == (best[0], pytest.approx(best[1]))

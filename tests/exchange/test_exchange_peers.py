@@ -103,6 +103,21 @@ def test_workbooks_of_openpyxl():
     assert second.events == (Event("look", 3.0),)
 
 
+@pytest.mark.parametrize(
+    ("shown_as", "seconds"),
+    [("h:mm", 90.0), ("hh:mm", 90.0), ("[$-F400]h:mm;@", 90.0), ("h:mm:ss", 5400.0)],
+)
+def test_a_time_that_a_workbook_shows_as_1_30_is_that_of_the_same_csv(shown_as, seconds):
+    book = openpyxl.Workbook()
+    book.active.append(["video", "time", "label"])
+    book.active.append(["v", dt.time(1, 30), "cut"])
+    book.active["B2"].number_format = shown_as
+    out = io.BytesIO()
+    book.save(out)
+    (video,) = read(format_named("xlsx"), Source(out.getvalue(), "t.xlsx")).videos
+    assert video.events == (Event("cut", seconds),)
+
+
 def test_openpyxl_reads_our_workbooks_and_no_label_is_a_formula():
     video = VideoAnnotations("v.mp4", (Event("=1+1", 0.5, 1.25), Event("12", 2.0, 3.0)))
     content = write(format_named("xlsx"), [video], Target("x")).content

@@ -41,6 +41,12 @@ def test_texts_stay_on_one_line_and_an_interval_of_no_length_is_a_point():
     assert Event("می‌خواهم", 0.0).label == "می‌خواهم"  # with the joiner it is written with
 
 
+def test_labels_that_look_the_same_are_the_same():
+    decomposed, composed = "fu\u0308ttern", "f\u00fcttern"  # as macOS and others write it
+    assert Event(decomposed, 0.0, comment=decomposed) == Event(composed, 0.0, comment=composed)
+    assert VideoAnnotations(decomposed) == VideoAnnotations(composed)
+
+
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
@@ -67,7 +73,7 @@ def test_a_record_does_not_depend_on_order():
 def test_chosen_tiers():
     ruled = on_tiers([VIDEO], ["dog"])
     assert labels(ruled) == ["run"]
-    assert ruled.notes == ("2 annotations are on other tiers and are left out",)
+    assert ruled.notes == ("2 annotations left out: on other tiers",)
     with pytest.raises(
         LabelError, match=r"--tier: there is no tier or subject 'dgo'; did you mean 'dog'"
     ):
@@ -86,7 +92,7 @@ def test_a_mapping_renames_merges_and_drops():
     assert labels(ruled) == ["move", "move"]
     assert ruled.notes == (
         "the mapping names 'fly', which no annotation has",
-        "1 annotations are left out because the mapping gives their labels no name",
+        "1 annotation left out: the mapping gives no name to their labels",
     )
 
 
@@ -156,7 +162,7 @@ def test_a_table_of_names_and_what_matches_nothing():
         match_videos(["Tolk_01"], NAMES, where="labels.csv")
     assert str(error.value) == (
         "labels.csv: video 'Tolk_01' is not among the 5 videos; the nearest are Talk_01.mp4, "
-        "Talk_02.mp4; rename it, or give a table with --names"
+        "Talk_02.mp4; rename it, leave it out with --skip-unknown, or give a table with --names"
     )
     with pytest.raises(LabelError, match=r"video 'a' can be a.mp4 or a.avi; say which in a table"):
         match_videos(["a"], NAMES)

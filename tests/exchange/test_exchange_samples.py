@@ -482,6 +482,71 @@ def test_a_duration_that_may_be_the_video_s_is_not_used(header, end):
     assert "column 'duration' is not used" in found.warnings
 
 
+@pytest.mark.parametrize(
+    "unit", ["(s)", " (s)", " [s]", " (sec)", "_s", "_sec", "(ms)", " [ms]", "_ms", "_msec"]
+)
+def test_columns_may_name_seconds_or_milliseconds(unit):
+    factor = 1000 if "m" in unit else 1
+    text = f"Video,Start{unit},End{unit},Label\nv,{2 * factor},{3.5 * factor},cut\nv,0:05,0:06,b\n"
+    found = reading(text, "t.csv", "csv")
+    assert spans(found.videos[0]) == [("cut", 2.0, 3.5), ("b", 5.0, 6.0)]
+    assert found.warnings == ()
+
+
+NO_ENDS = "there is no column for the ends or durations, so each row is a point"
+
+
+@pytest.mark.parametrize(
+    ("header", "notes"),
+    [
+        ("start,finish", ("column 'finish' is not used", NO_ENDS)),
+        ("start,end_frame", ("column 'end_frame' is not used", NO_ENDS)),
+        ("start_frame,end", ("column 'end' is not used", NO_ENDS)),
+        ("time,duration", (
+            "column 'duration' is not used",
+            "each row is a point; if it lasts for its 'duration', name the column 'time' 'start'",
+        )),
+    ],
+)  # fmt: skip
+def test_a_table_without_ends_says_that_its_rows_are_points(header, notes):
+    found = reading(f"video,{header},label\nv,1,2,cut\n", "t.csv", "csv", times=AT_25)
+    assert found.videos[0].events[0].is_point
+    assert found.warnings == notes
+
+
+def test_a_row_without_an_end_frame_is_a_point():
+    text = "video,start_frame,end_frame,label\nv,0,25,cut\nv,50,,look\n"
+    found = reading(text, "t.csv", "csv", times=AT_25)
+    assert spans(found.videos[0]) == [("cut", 0.0, 1.0), ("look", 2.02, None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("frame,label\n" + "".join(f"{n},{'ab'[n // 20]}\n" for n in range(40)),
+         "t.csv: has a row for every frame, but a row is one event; write the labels alone, one "
+         "line per frame, into VIDEO.txt; or a row per event, with start_frame and end_frame"),
+        ("time,behaviour,type\n1,cut,State start\n2,cut,State stop\n",
+         "t.csv: has rows for starts and rows for ends (column 'type'); write one row per event, "
+         "with its start and end; or name the columns as BORIS does: Time, Behavior and Behavior "
+         "type"),
+    ],
+    ids=["frames", "states"],
+)  # fmt: skip
+def test_rows_that_are_no_events_are_refused(text, sentence):
+    with pytest.raises(LabelError) as error:
+        reading(text, "t.csv", "csv", times=AT_25)
+    assert str(error.value) == sentence
+
+
+def test_commas_in_most_cells_do_not_hide_that_a_table_is_split_by_semicolons():
+    rows = "v;1,5;2,5;cut, slow, left\nv;3,5;4,5;cut, slow, left\n"
+    found = reading(f"video;start;end;label\n{rows}", "t.csv", "csv")
+    assert spans(found.videos[0]) == [
+        ("cut, slow, left", 1.5, 2.5), ("cut, slow, left", 3.5, 4.5),
+    ]  # fmt: skip
+
+
 def test_predictions_of_uvast_are_read_by_their_seconds():
     text = (
         "label,start,end,confidence,start_seconds,end_seconds\n"
@@ -501,6 +566,9 @@ def test_predictions_of_uvast_are_read_by_their_seconds():
         ("v,3,2,a", "t.csv, line 2: 'a' starts at 3 s and ends at 2 s; swap its times or "
                     "remove it"),
         ("v,1,2,", "t.csv, line 2: has no label; name it or remove the row"),
+        ("v,,2,a", "t.csv, line 2: has no time; write seconds, mm:ss or hh:mm:ss.mmm"),
+        ("v,1,5,2,5,a", "t.csv, line 2: has 6 cells, but the header has 4; put quotes around cells "
+                        "that hold separators, such as a decimal comma"),
         ('v,1,2,"a', "t.csv, line 3: cannot be read as CSV (unexpected end of data); save it again "
                      "as CSV, with quotes around cells that hold separators"),
     ],

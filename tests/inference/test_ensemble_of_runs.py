@@ -118,6 +118,32 @@ def test_models_of_different_kinds_work_together(mixed: Path, tiny: Dataset) -> 
         model.segment(videos[0].features, transcript="decoder", durations="explicit")
 
 
+@pytest.mark.parametrize(
+    ("changes", "transcript"),
+    [
+        ({"decode.transcript": "boundaries", "decode.durations": "none"}, "frames"),
+        ({"decode.transcript": "semi-markov", "decode.boundary_weight": 0.5}, "semi-markov"),
+    ],
+)
+def test_boundaries_that_not_all_members_have_are_left_out(
+    runs: dict[str, Path],
+    tiny: Dataset,
+    small_config: Config,
+    tmp_path: Path,
+    changes: dict[str, object],
+    transcript: str,
+) -> None:
+    own = {**FRAME_WISE, **changes, "model.kind": "asrf", "train.epochs": 1}
+    asrf = train(tiny, tmp_path / "asrf", config=small_config.replaced(**own), split=1).path
+    features = tiny.video(tiny.names[0]).features
+    mixed = uvast.load(make_ensemble([asrf, runs["ms-tcn"]], tmp_path / "mixed").path)
+    assert mixed.config.decode.transcript == transcript
+    assert mixed.config.decode.boundary_weight == 0
+    assert mixed.segment(features).segments
+    twice = uvast.load(make_ensemble([asrf, asrf], tmp_path / "twice").path)
+    assert twice.config.decode == uvast.load(asrf).config.decode
+
+
 def test_the_decoders_score_is_the_mean_over_those_that_write(
     mixed: Path, runs: dict[str, Path], tiny: Dataset
 ) -> None:

@@ -13,9 +13,11 @@ import torch
 import uvast
 from uvast.config import Config
 from uvast.data import Dataset
-from uvast.errors import ConfigError
+from uvast.errors import ConfigError, InputError
+from uvast.inference.decoder import Decoder, Job
 from uvast.inference.inputs import DatasetVideo, find_sources
 from uvast.inference.pipeline import segment_all, segment_with_decodings
+from uvast.inference.prediction import DecodedVideo
 from uvast.models import Encoded
 from uvast.training import train
 
@@ -102,6 +104,31 @@ def test_a_video_that_fails_in_a_batch_fails_alone(
     assert sum("does not fit into memory" in text for text in errors) == 1
     assert sum("outputs are NaN" in text for text in errors) == 1
     assert all(any(name in text for name in names) for text in errors)
+
+
+def test_a_decoding_that_refuses_a_video_fails_alone(
+    model: uvast.Segmenter, tiny: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = tiny.side(1, "test")
+    refused = names[0]
+    n_refused = tiny.video(refused, labels=False).n_frames
+    decode = Decoder.decode
+
+    def picky(self: Decoder, job: Job) -> DecodedVideo:
+        if self.options.transcript == "semi-markov" and len(job.frames.features) == n_refused:
+            raise InputError("too much of it", remedy="cut it")
+        return decode(self, job)
+
+    monkeypatch.setattr(Decoder, "decode", picky)
+    sources = find_sources([tiny.path], n_features=6, sampling_rate=1, split=1)
+    decodings = {one: model.options(transcript=one) for one in ("semi-markov", "frames")}
+    found = {
+        (decoding, one.name): one
+        for decoding, one in segment_with_decodings(model, sources, decodings)
+    }
+    assert set(found) == {(decoding, name) for decoding in decodings for name in names}
+    failed = {key: str(one.error) for key, one in found.items() if one.prediction is None}
+    assert failed == {("semi-markov", refused): f"{refused}: too much of it; cut it"}
 
 
 def test_the_source_rate_comes_back(tiny_path: Path, small_config: Config, tmp_path: Path) -> None:

@@ -14,11 +14,14 @@ import uvast
 from uvast.data import Dataset
 from uvast.evaluation import expected_calibration_error
 from uvast.inference.temperature import (
+    COLDEST,
     FARTHEST,
+    LEARNING,
     JudgedFrames,
     StoredTemperature,
     Temperature,
     fit_temperature,
+    learned_from_all,
     mean_confidence,
     tempered,
 )
@@ -109,11 +112,48 @@ def test_a_weight_is_so_many_frames() -> None:
     assert one.usual == pytest.approx(fit_temperature([other]).usual, abs=1e-3)
 
 
+def doubt(videos: list[JudgedFrames], temperature: Temperature) -> float:
+    """One minus the mean confidence that is shown."""
+    logs = [tempered(one.log_probabilities, temperature.at(one.confidence)) for one in videos]
+    weights = np.concatenate([one.weights for one in videos])
+    return 1 - float(np.average(np.exp(np.concatenate(logs)).max(1), weights=weights))
+
+
+def test_a_model_that_learns_from_more_is_shown_surer() -> None:
+    """By as much as it errs less often, and with the same slope."""
+    videos = [drawn(2.0, 400, scale=scale, seed=3) for scale in (1.0, 2.0, 4.0)]
+    videos[0] = dataclasses.replace(videos[0], weights=np.full(400, 3.0))
+    fitted = fit_temperature(videos)
+    found = learned_from_all(fitted, videos, 0.5)
+    assert found.usual < fitted.usual
+    assert dataclasses.replace(found, usual=fitted.usual) == fitted
+    ratio = doubt(videos, found) / doubt(videos, fitted)
+    assert ratio == pytest.approx(0.5**LEARNING, abs=1e-3)
+
+
+def test_a_temperature_stays_where_nothing_more_is_learned() -> None:
+    videos = [drawn(2.0, 50)]
+    fitted = fit_temperature(videos)
+    nothing = JudgedFrames(np.zeros((0, 5), np.float32), np.zeros(0, int), np.zeros(0), 0.5)
+    assert learned_from_all(fitted, videos, 1.0) == fitted
+    assert learned_from_all(fitted, [nothing], 0.5) == fitted
+    coldest = Temperature(COLDEST)
+    assert learned_from_all(coldest, videos, 0.5) == coldest
+
+
+def test_frames_that_all_look_alike_get_no_surer_than_the_coldest() -> None:
+    """Nothing makes a uniform posterior surer."""
+    logs = np.full((10, 4), -np.log(4), np.float32)
+    flat = JudgedFrames(logs, np.zeros(10, int), np.ones(10), 0.25)
+    assert learned_from_all(Temperature(), [flat], 0.5).usual == COLDEST
+
+
 def test_without_frames_or_classes_nothing_changes() -> None:
     nothing = JudgedFrames(np.zeros((0, 4), np.float32), np.zeros(0, int), np.zeros(0), 0.5)
     alone = JudgedFrames(np.zeros((3, 1), np.float32), np.zeros(3, int), np.ones(3), 1.0)
     assert fit_temperature([]) == fit_temperature([nothing]) == Temperature()
     assert fit_temperature([alone]) == Temperature()
+    assert learned_from_all(Temperature(), [alone], 0.5) == Temperature()
 
 
 def test_files_of_earlier_versions_have_one_number() -> None:

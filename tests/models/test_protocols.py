@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+import uvast
 from uvast.benchmark.cell import Cell
 from uvast.benchmark.run_cell import run_cell
 from uvast.config import ModelConfig, load_config
@@ -16,7 +20,14 @@ from uvast.inference import load
 from uvast.inference.named_decodings import decodings_of, named_decodings
 from uvast.inference.option_checks import check_options
 from uvast.models import Uvast, UvastDimensions
-from uvast.models.build import BUILDERS, Builder, build_model, has_second_stage, kind_writes
+from uvast.models.build import (
+    BUILDERS,
+    Builder,
+    build_model,
+    described_model,
+    has_second_stage,
+    kind_writes,
+)
 from uvast.models.ensemble import Ensemble, writers
 from uvast.models.protocols import (
     as_aligner,
@@ -144,3 +155,46 @@ def test_an_ensemble_asks_those_that_write(scribe):
         build_model(ModelConfig(kind="ms-tcn"), n_features=3, n_classes=2),
     ]
     assert writers(Ensemble(members, [False, False])) == (members[0],)
+
+
+SOURCES = Path(uvast.__file__).parent
+MODULES = {type(described_model(ModelConfig(kind=kind))).__module__ for kind in BUILDERS}
+
+
+def classes_of_models() -> dict[str, Path]:
+    """Every class that the file of one model defines, and that file."""
+    files = [Path(import_module(name).__file__) for name in MODULES]
+    trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in files}
+    return {
+        node.name: file
+        for file, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def asked_for_by_isinstance(file: Path) -> set[str]:
+    """The names in the second argument of every `isinstance` in a file."""
+    calls = (
+        node
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance"
+    )
+    inner = (part for call in calls for part in ast.walk(call.args[1]))
+    return {getattr(part, "id", getattr(part, "attr", "")) for part in inner}
+
+
+def test_no_code_asks_which_model_it_has():
+    classes = classes_of_models()
+    assert {"Uvast", "Mucon", "Bcn"} <= classes.keys()
+    for file in SOURCES.rglob("*.py"):
+        asked = asked_for_by_isinstance(file) & classes.keys()
+        assert all(classes[name] == file for name in asked), (file, asked)
+
+
+def test_the_file_of_a_model_is_imported_by_models_alone():
+    assert {"uvast.models.uvast", "uvast.models.mucon"} <= MODULES
+    for file in SOURCES.rglob("*.py"):
+        if file.parent.name != "models":
+            text = file.read_text(encoding="utf-8")
+            assert not [name for name in MODULES if f"from {name} import" in text], file

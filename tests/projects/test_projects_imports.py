@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from planted_project import everything_in, plant_features, plant_project
 
-from uvast.errors import CorruptFileError, LabelError, OutputError
+from uvast.errors import CorruptFileError, LabelError, OutputError, UnknownVideoError
 from uvast.exchange import (
     FORMATS,
     Event,
@@ -413,7 +413,32 @@ def test_a_table_of_names_matches_and_leaves_out(tmp_path: Path):
     found = [project.annotations(name) for name in ("a", "b")]
     assert [one.labels if one else None for one in found] == [("cut",), ("stir",)]
     assert "the table of names lists 'other', which is in no file" in notes
-    assert "1 videos are left out: the table names no video for them" in notes
+    assert "1 video left out, as the table of names asks: pilot" in notes
+
+
+def test_videos_that_the_project_does_not_have_are_left_out_on_request(tmp_path: Path):
+    project = plant_project(tmp_path / "p", ["a", "b"])
+    others = [f"c{number}" for number in range(7)]
+    rows = table(tmp_path / "1.csv", *(f"{name},0,1,cut" for name in ("a", *others)))
+    with pytest.raises(UnknownVideoError, match="leave it out with --skip-unknown, or"):
+        put(project, rows)
+    notes = put(project, rows, skip_unknown=True)
+    assert "7 videos left out, not in the project: c0, c1, c2, c3, c4 and 2 more" in (notes)
+    assert [project.annotations(name) is not None for name in ("a", "b")] == [True, False]
+
+
+def test_an_ambiguous_name_is_not_an_unknown_one(tmp_path: Path):
+    project = plant_project(tmp_path / "p", ["Take", "TAke"])
+    rows = table(tmp_path / "1.csv", "TAKE,0,1,cut")
+    with pytest.raises(LabelError, match="can be Take or TAke"):
+        put(project, rows, skip_unknown=True)
+
+
+def test_a_file_of_unknown_videos_alone_is_refused(tmp_path: Path):
+    project = plant_project(tmp_path / "p", ["a"])
+    with pytest.raises(LabelError, match="there are no annotations to import"):
+        put(project, table(tmp_path / "1.csv", "b,0,1,cut"), skip_unknown=True)
+    assert project.annotations("a") is None
 
 
 def test_names_with_dots_are_whole_names(tmp_path: Path):
@@ -437,7 +462,7 @@ def test_a_file_of_an_odd_suffix_is_found_again(tmp_path: Path):
 def test_seconds_that_are_no_seconds_are_told(tmp_path: Path):
     project = plant_project(tmp_path / "p", ["a"], seconds=10.0)
     notes = put(project, table(tmp_path / "1.csv", "a,1,9000,cut"))
-    assert "a: 1 annotations go on after its end (10 s)" in notes
+    assert "a: 1 annotation running past its end (10 s)" in notes
     project = plant_project(tmp_path / "q", ["a"], seconds=10.0)
     assert not put(project, table(tmp_path / "2.csv", "a,1,10.5,cut"))
     videos = [replace(one, seconds=None) for one in project.videos]
@@ -453,9 +478,9 @@ def test_rules_act_on_the_way(tmp_path: Path):
                     "a,20,21,chop,left\n")  # fmt: skip
     rules = Rules(tiers=("left",), names={"chop": "cut"})
     notes = put(project, path, rules=rules, background="idle", overlaps="first")
-    assert "1 annotations are on other tiers and are left out" in notes
+    assert "1 annotation left out: on other tiers" in notes
     assert "'idle' is called 'background' in this project" in notes
-    assert "a: 1 annotations start after its end (10 s)" in notes
+    assert "a: 1 annotation after its end (10 s)" in notes
     found = project.annotations("a")
     assert found is not None
     assert {event.label for event in found.events} <= {"cut", "background"}

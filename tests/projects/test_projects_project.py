@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from uvast.errors import (
 )
 from uvast.exchange import ConstantRate, Event, Span, VideoAnnotations
 from uvast.features.card import FeatureCard, card_path, write_card
-from uvast.projects import Project, derived, numbered_runs
+from uvast.projects import LabelledVideos, Project, derived, numbered_runs
 from uvast.projects.videos import ProjectVideo, write_videos
 
 EVEN = tuple(np.round(np.arange(20) / 10, 6).tolist())
@@ -274,14 +275,29 @@ def test_the_rate_of_every_frame_is_told_if_there_is_one(
 
 
 def test_clicks_alone_are_told_from_segments(project: Project) -> None:
-    plant(project, "clicked")
-    plant(project, "full")
-    project.write_annotations(CLICKED)
+    assert project.labelled == (0, 0)
+    for name in ("clicked", "full", "new"):
+        plant(project, name)
+    for one in (CLICKED, PARTLY):  # the latter has no features
+        project.write_annotations(one)
     project.materialise()
-    assert project.has_only_clicks
+    assert project.labelled == LabelledVideos(full=0, clicked=1)
     project.write_annotations(FULL)
     project.materialise()
-    assert not project.has_only_clicks
+    assert project.labelled == LabelledVideos(full=1, clicked=1)
+    project.write_annotations(replace(CLICKED, video="new"))
+    project.materialise()
+    assert project.labelled == LabelledVideos(full=1, clicked=2)
+
+
+@pytest.mark.parametrize(
+    ("full", "clicked", "supervision"),
+    [(0, 1, "timestamps"), (1, 0, "full"), (1, 1, "full"), (1, 2, "timestamps"), (3, 2, "full")],
+)
+def test_models_learn_from_what_most_videos_have(full: int, clicked: int, supervision: str) -> None:
+    found = LabelledVideos(full, clicked)
+    assert found.supervision == supervision
+    assert found.is_mixed == bool(full and clicked)
 
 
 def finish(run: Path, finished: object) -> None:

@@ -186,6 +186,48 @@ def test_pseudo_labels_are_drawn_alone_and_scored_with_their_dataset(
     assert scored.comparison.videos[0].true == tiny.source_segmentation(tiny.names[0])
 
 
+def test_predictions_of_other_videos_are_one_sentence(tiny: Dataset, tmp_path: Path) -> None:
+    data = tmp_path / "unlabelled"
+    data.mkdir()
+    for part in ("features", "mapping.txt"):
+        (data / part).symlink_to(tiny.path / part)
+    predictions = tmp_path / "predictions"
+    (predictions / "groundTruth").mkdir(parents=True)
+    for place in (predictions, predictions / "groundTruth"):
+        (place / "other.txt").write_text("a\nb\n")
+    sentence = r"predictions: holds no prediction of a video in .*unlabelled; choose the dataset"
+    with pytest.raises(MissingFileError, match=sentence):  # as labels
+        report_predictions(predictions, data)
+    (predictions / "groundTruth" / "other.txt").unlink()
+    (predictions / "groundTruth").rmdir()
+    with pytest.raises(MissingFileError, match=sentence):
+        report_predictions(predictions, data)
+
+
+def test_files_called_like_a_video_with_a_dot_are_drawn(tmp_path: Path) -> None:
+    for name in ("P01.cam1", "P01.cam2"):
+        (tmp_path / name).write_text("### Frame level recognition: ###\na a b\n")
+    (tmp_path / "P01.mp4").write_bytes(b"\0\0\0\x18ftyp")
+    (tmp_path / "empty.log").touch()
+    made = report_predictions(tmp_path).comparison
+    assert [one.name for one in made.videos] == ["P01.cam1", "P01.cam2"]
+    assert made.videos[0].tracks[0].segmentation.durations.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("rates", "shown"),
+    [((29.97, 29.972), 29.97), ((29.97, 30.03), None), ((29.97, None), None)],
+)
+def test_rates_that_differ_by_rounding_are_one(
+    tiny: Dataset, tmp_path: Path, rates: tuple[float | None, ...], shown: float | None
+) -> None:
+    true = tiny.source_segmentation(tiny.names[0])
+    for number, rate in enumerate(rates):
+        made = Prediction(true.transcript, true, np.ones(len(true)), 1.0, tiny.vocabulary, rate)
+        write_outputs(tmp_path, f"v{number}", made, ("json",))
+    assert report_predictions(tmp_path).frames_per_second == shown
+
+
 def test_a_folder_of_nothing_and_broken_files_are_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "notes.pdf").touch()
     with pytest.raises(MissingFileError, match="holds no run, no benchmark and no predictions"):

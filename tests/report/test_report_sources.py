@@ -36,6 +36,16 @@ def test_a_folder_is_told_by_its_files(tmp_path: Path) -> None:
         report_kind(tmp_path / "absent")
 
 
+def test_a_benchmark_may_have_results_of_another_protocol_alone(tmp_path: Path) -> None:
+    (tmp_path / "results-legacy.json").write_text("[]")
+    assert report_kind(tmp_path) == "benchmark"
+    assert report_benchmark(tmp_path).facts["Protocol"] == "legacy"
+    (tmp_path / "results.json").write_text("[]")
+    assert report_benchmark(tmp_path).facts["Protocol"] == "standard"
+    with pytest.raises(MissingFileError, match=r"results\.json: does not exist; run the benchmark"):
+        report_benchmark(tmp_path / "absent")
+
+
 def test_each_loss_of_each_stage_has_a_chart(tmp_path: Path) -> None:
     charts = {one.title: one for one in training_charts(read_log(tmp_path))}
     assert list(charts) == [

@@ -227,7 +227,7 @@ class TestClassModel:
             return constrained_k_medoids(features, *arguments)
 
         monkeypatch.setattr(class_cuts, "constrained_k_medoids", counted)
-        monkeypatch.setattr(class_cuts, "_LONG_SEGMENT", 5)
+        monkeypatch.setattr(class_cuts, "_LONG_GAP", 5)
         features, timestamps, truth = self.planted(noise=0.05)
         first = class_model_durations(features.__getitem__, timestamps, prior=0.0, n_rounds=0)
         for video, entry in timestamps.items():
@@ -239,6 +239,24 @@ class TestClassModel:
         found = class_model_durations(features.__getitem__, timestamps, prior=0.0)
         for video, one in truth.items():
             assert np.abs(np.cumsum(found[video]) - one.ends).max() <= 3
+
+    def test_no_click_keeps_a_long_gap_from_being_thinned_out(self, monkeypatch):
+        seen = []
+
+        def counted(features, *arguments):
+            seen.append(len(features))
+            return constrained_k_medoids(features, *arguments)
+
+        monkeypatch.setattr(class_cuts, "constrained_k_medoids", counted)
+        frames = np.array([0, 5000, 5001, 5100, 15000])
+        entry = Timestamps(frames, np.array([0, 1, 2, 1, 0]))
+        features = np.random.default_rng(0).normal(size=(20_000, 2))
+        found = class_model_durations(lambda _: features, {"a": entry}, n_rounds=0)["a"]
+        # every 3rd, 1st, 1st, 5th and 3rd frame of what lies between
+        assert seen == [1667 + 1 + 99 + 1980 + 1667]
+        assert found.sum() == 20_000
+        inside = np.searchsorted(np.cumsum(found), frames, side="right")
+        assert inside.tolist() == list(range(5))
 
     def test_progress_counts_every_reading_of_a_video(self):
         features, timestamps, _ = self.planted(noise=0.5)

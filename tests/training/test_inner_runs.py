@@ -15,7 +15,9 @@ import uvast
 from uvast.config import Config
 from uvast.data import Dataset
 from uvast.data.subjects import group_by_subject
-from uvast.errors import CheckpointError, ConfigError
+from uvast.errors import CheckpointError, ConfigError, SplitError
+from uvast.inference.calibration import Calibration, calibrate
+from uvast.inference.held_out import HeldOut
 from uvast.runs import RunFolder
 from uvast.training import EpochReport, Plan, plan_training, resume, train
 from uvast.training.estimate import expected_seconds, jobs_that_pay
@@ -92,6 +94,21 @@ def test_the_model_has_the_weights_that_they_chose(whole: tuple[Path, Recorder])
     assert set(found.scores) == {"semi-markov", "decoder", "default", "best"}
 
 
+def test_the_model_is_shown_surer_than_they_were(
+    tiny_path: Path, config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They learned from half of the videos that the model learns from."""
+    shares = []
+
+    def noted(videos: list[HeldOut], *, share: float) -> Calibration:
+        shares.append(share)
+        return calibrate(videos, share=share)
+
+    monkeypatch.setattr("uvast.training.inner_runs.calibrate", noted)
+    train(tiny_path, tmp_path / "run", config=config, split=1)
+    assert shares == [0.5]
+
+
 def test_nothing_large_is_left_of_them(whole: tuple[Path, Recorder]) -> None:
     run, _ = whole
     assert not list((run / "folds").rglob("*.safetensors"))
@@ -143,6 +160,21 @@ def test_broken_weights_are_one_sentence(tiny_path: Path, config: Config, tmp_pa
     path.write_text(json.dumps({"weights": {"alpha": -1}}))
     with pytest.raises(CheckpointError, match=r"weights\.json: .*remove the file"):
         resume(tmp_path / "run")
+
+
+def test_a_choice_on_videos_of_the_test_side_is_not_taken_over(
+    tiny_path: Path, config: Config, tmp_path: Path
+) -> None:
+    other, run = tmp_path / "other", tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny_path, other, config=config, split=1, watcher=Recorder((1, 1)))
+    with pytest.raises(SplitError, match=r"chose how to decode on video \w+, which this run does"):
+        train(tiny_path, run, config=config, split=2, calibrated_by=other)
+    assert not run.exists()
+    with pytest.raises(KeyboardInterrupt):
+        train(tiny_path, run, config=config, split=2, watcher=Recorder((1, 1)))
+    with pytest.raises(SplitError, match="chose how to decode"):
+        resume(run, calibrated_by=other)
 
 
 def test_a_validation_part_does_without_them(
@@ -220,6 +252,14 @@ def test_too_few_videos_keep_the_usual_weights(
     )
     assert plan.folds == {}
     assert uvast.load(tmp_path / "run").priors.weights.decoder == 0.5
+
+
+def test_without_epochs_nothing_is_said_of_too_few_videos(
+    tiny: Dataset, config: Config, tmp_path: Path
+) -> None:
+    watcher, settings = Recorder(), {"train.epochs": 0, "train.alignment_epochs": 0}
+    train(tiny, tmp_path / "run", config=config.replaced(**settings), split=1, watcher=watcher)
+    assert [plan.notes for plan in watcher.plans] == [()]
 
 
 @pytest.mark.parametrize("supervision", ["full", "timestamps"])

@@ -133,6 +133,8 @@ def test_a_kill_before_the_hashes_is_made_good(trained: Path, tmp_path: Path) ->
     shutil.rmtree(out / "members")  # the model is whole without them
     resume(out)
     assert_equal_weights(out, trained)
+    with pytest.raises(ConfigError, match="its member members/1 has been deleted, so no setting"):
+        resume(out, settings=["train.alignment_epochs=9"])
 
 
 def test_the_second_stage_can_come_later(

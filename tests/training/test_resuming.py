@@ -16,9 +16,10 @@ from uvast.config import Config
 from uvast.data import Dataset
 from uvast.errors import CheckpointError, TrainingError
 from uvast.inference import load
+from uvast.models.checkpoint import read_checkpoint
 from uvast.models.protocols import has_alignment
 from uvast.training import resume, train
-from uvast.training.resuming import Progress
+from uvast.training.resuming import Progress, read_progress
 from uvast.training.watching import Silent, Step
 
 
@@ -123,6 +124,11 @@ def test_a_state_without_its_optimiser_never_restarts_it_silently(run: Path) -> 
         resume(run)
 
 
+def test_how_far_a_run_has_come_is_read_from_the_header_alone(run: Path) -> None:
+    assert read_progress(run / "last.safetensors") == Progress(1, 1)
+    assert not read_checkpoint(run / "last.safetensors", prefix=None).tensors
+
+
 def test_what_is_left_counts_the_stage_that_has_begun() -> None:
     epochs = {1: 5, 2: 3}
     assert Progress(1, 2).left_of(epochs) == {1: 3, 2: 3}
@@ -142,6 +148,11 @@ def break_off(data: Path, out: Path, config: Config, *, after: int = 1) -> Path:
     return out
 
 
+def reverse_labels(data: Path, name: str) -> None:
+    path = Dataset.open(data).labels_path(name)
+    path.write_text("\n".join(reversed(path.read_text().splitlines())) + "\n")
+
+
 @pytest.mark.parametrize("kind", ["full", "timestamps"])
 def test_labels_that_have_changed_are_refused(
     kind: str, own_data: Path, small_config: Config, tmp_path: Path
@@ -155,8 +166,7 @@ def test_labels_that_have_changed_are_refused(
         """The video's labels, or clicks, with the names of its actions the other way round."""
         path = own_data / "timestamps.json"
         if kind == "full":
-            path = data.labels_path(name)
-            path.write_text("\n".join(reversed(path.read_text().splitlines())) + "\n")
+            reverse_labels(own_data, name)
             return
         clicks = json.loads(path.read_text())
         labels = [one["label"] for one in clicks[name]]
@@ -173,6 +183,23 @@ def test_labels_that_have_changed_are_refused(
     assert resume(run).is_finished()
 
 
+def test_a_refused_second_stage_changes_nothing_and_is_refused_again(
+    own_data: Path, small_config: Config, tmp_path: Path
+) -> None:
+    config = small_config.replaced(**{"train.epochs": 1, "train.alignment_epochs": 0})
+    run = train(own_data, tmp_path / "run", config=config, split=1).path
+    before = (run / "config.toml").read_text()
+    reverse_labels(own_data, Dataset.open(own_data).side(1, "train")[0])
+    with pytest.raises(TrainingError, match="the labels of the run's videos have changed"):
+        resume(run, settings=["train.alignment_epochs=1"])
+    assert (run / "config.toml").read_text() == before
+    assert resume(run).is_finished()  # nothing is left to train
+    longer = config.replaced(**{"train.alignment_epochs": 1})  # a kill may leave it like this
+    (run / "config.toml").write_text(longer.as_toml())
+    with pytest.raises(TrainingError, match="the labels of the run's videos have changed"):
+        resume(run)
+
+
 def test_another_sampling_rate_is_refused(
     own_data: Path, small_config: Config, tmp_path: Path
 ) -> None:
@@ -183,8 +210,9 @@ def test_another_sampling_rate_is_refused(
         resume(run)
 
 
+@pytest.mark.parametrize("members", [1, 2])
 def test_a_second_stage_that_was_begun_may_be_called_off(
-    own_data: Path, small_config: Config, tmp_path: Path
+    own_data: Path, small_config: Config, tmp_path: Path, members: int
 ) -> None:
     """Stopped before the first epoch of stage 2 was over."""
     config = small_config.replaced(**{"train.epochs": 1, "train.alignment_epochs": 1})
@@ -195,7 +223,14 @@ def test_a_second_stage_that_was_begun_may_be_called_off(
                 raise StopError
 
     with pytest.raises(StopError):
-        train(own_data, tmp_path / "run", config=config, split=1, watcher=StopInStageTwo())
+        train(
+            own_data,
+            tmp_path / "run",
+            config=config,
+            split=1,
+            watcher=StopInStageTwo(),
+            members=members,
+        )
     run = resume(tmp_path / "run", settings=["train.alignment_epochs=0"])
     assert run.is_finished()
     assert not has_alignment(load(run.path).module)

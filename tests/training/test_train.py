@@ -48,13 +48,43 @@ from uvast.training.watching import Silent
             },
             "every loss is switched off",
         ),
+        (
+            {
+                "model.kind": "ms-tcn",
+                "decode.transcript": "frames",
+                "decode.durations": "none",
+                "loss.frame": False,
+            },
+            "loss.frame: ms-tcn labels frames, and always learns from their cross-entropy",
+        ),
+        (
+            {
+                "supervision.kind": "timestamps",
+                "supervision.soft": 1.0,
+                "supervision.refresh_every": 2,
+            },
+            "targets are either drawn for each epoch or refreshed",
+        ),
+        (
+            {
+                "supervision.kind": "timestamps",
+                "loss.confidence": 1.0,
+                "train.recombination": 0.5,
+            },
+            "recombined and warped videos have no annotated frames",
+        ),
     ],
 )
 def test_settings_that_cannot_work_are_refused_before_the_run_folder_is_made(
     tiny: Dataset, small_config: Config, tmp_path: Path, changes: dict[str, object], message: str
 ) -> None:
+    class NoWork(Silent):
+        def pseudo_labels(self, n_done: int, n_most: int) -> None:
+            raise AssertionError
+
+    config = small_config.replaced(**changes)
     with pytest.raises(ConfigError, match=message):
-        train(tiny, tmp_path / "run", config=small_config.replaced(**changes), split=1)
+        train(tiny, tmp_path / "run", config=config, split=1, watcher=NoWork())
     assert not (tmp_path / "run").exists()
 
 
@@ -182,9 +212,19 @@ def test_a_watcher_is_told_what_is_left(
     assert plans[0] == Plan("uvast", n_videos, str(choose_device("auto")), {1: 3, 2: 2})
 
 
-def test_a_config_that_is_none_is_named(tiny: Dataset, tmp_path: Path) -> None:
+@pytest.mark.parametrize("members", [1, 2])
+def test_a_config_that_is_none_is_named(tiny: Dataset, tmp_path: Path, members: int) -> None:
     with pytest.raises(ConfigError, match=r"config is 'demo'; pass a Config, .*load_config"):
-        train(tiny, tmp_path / "run", config="demo")  # type: ignore[arg-type]
+        train(tiny, tmp_path / "run", config="demo", members=members)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("members", [1, 2])
+def test_no_jobs_are_refused(
+    tiny: Dataset, small_config: Config, tmp_path: Path, members: int
+) -> None:
+    with pytest.raises(ConfigError, match="jobs: 0 trainings at a time; pass a number of at least"):
+        train(tiny, tmp_path / "run", config=small_config, split=1, members=members, jobs=0)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_finished_run_refuses_new_settings(

@@ -231,19 +231,30 @@ def test_validation_selects_an_epoch_and_calibrates(
     ), "the test side takes no part"
 
 
-def test_patience_ends_a_run_early(tiny: Dataset, small_config: Config, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("every", "patience", "n_epochs"), [(1, 2, 3), (3, 1, 6), (3, 3, 6), (3, 4, 7)]
+)
+def test_patience_ends_a_run_early(
+    tiny: Dataset,
+    small_config: Config,
+    tmp_path: Path,
+    every: int,
+    patience: int,
+    n_epochs: int,
+) -> None:
+    """But not before a later validation had its chance."""
     config = small_config.replaced(
         **{
             "train.epochs": 40,
             "train.validation": 0.3,
-            "train.validate_every": 1,
-            "train.patience": 2,
+            "train.validate_every": every,
+            "train.patience": patience,
             "train.learning_rate": 1e-9,
             "train.alignment_epochs": 0,
         }
     )
     train(tiny, tmp_path / "run", config=config, split=1)
-    assert len(RunFolder(tmp_path / "run").read_log()) == 3
+    assert len(RunFolder(tmp_path / "run").read_log()) == n_epochs
 
 
 def test_two_processes_train_one_model(

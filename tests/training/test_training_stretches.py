@@ -152,13 +152,23 @@ def remove_clicks(path: Path, names: tuple[str, ...]) -> None:
     (path / "timestamps.json").write_text(json.dumps(kept))
 
 
+def shorten(path: Path, names: tuple[str, ...]) -> None:
+    write_labelled(path / "labelled.json", {name: [(3, 6)] for name in names})
+
+
+TOO_SHORT = (
+    r"has nothing to train on: \d+ stretches shorter than 4 frames stay out: .+; label longer"
+)
+
+
 @pytest.mark.parametrize(
     ("changes", "remove", "error", "sentence"),
     [
         ({}, remove_labels, LabelError, "no labels for any of the videos to train on; label some"),
         (CLICKS, remove_clicks, TimestampError, "no timestamps for any of the videos to train on"),
+        ({}, shorten, LabelError, TOO_SHORT),
     ],
-    ids=["full", "timestamps"],
+    ids=["full", "timestamps", "too short"],
 )
 def test_nothing_left_is_an_error(
     copied: Path,

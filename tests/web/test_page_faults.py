@@ -7,6 +7,7 @@ import sys
 import pytest
 from playwright.sync_api import Page, Route, expect
 from web_page import (
+    PHONE,
     READY,
     SCENE,
     Held,
@@ -360,3 +361,50 @@ def test_a_change_whose_answer_was_lost_is_made_once(app: Served, opened: Opener
     until(page, f"{SCENE}.scene.clicks[0]?.label == 'reach'")
     assert clicks(app) == [("reach", 0.0)]
     assert len(lost) == 2
+
+
+@pytest.mark.usefixtures("refusals")
+def test_an_address_with_a_bare_percent_sign_is_read_as_it_is(app: Served, opened: Opener) -> None:
+    page = opened("videos")
+    page.goto(f"{app.app.door.address}/#/annotate/100%")
+    expect(page.locator("main")).to_contain_text("There is no “100%” in this project.")
+    page.goto(f"{app.app.door.address}/#/videos")
+    expect(page.locator(".video-card")).to_have_count(3)
+
+
+def test_a_video_whose_file_is_gone_says_so(app: Served, opened: Opener) -> None:
+    path = app.app.project.video("even").path
+    away = path.with_name("away.mp4")
+    path.rename(away)
+    try:
+        app.app.overview.refresh()
+        page = opened("videos")
+        card = page.locator(".video-card", has_text="even").first
+        expect(card).to_contain_text("no picture")
+        expect(card).to_contain_text("video even is no longer there")
+        page = opened("annotate/even")
+        expect(page.locator(".screen-note")).to_contain_text("video even is no longer there")
+    finally:
+        away.rename(path)
+    expect(page.locator("video")).to_be_attached()
+
+
+TOO_WIDE = """() => [...document.querySelectorAll('dialog select, .menu')]
+  .filter((one) => {
+    const room = (one.closest('dialog') ?? document.documentElement).getBoundingClientRect();
+    return one.getBoundingClientRect().right > room.right;
+  }).map((one) => one.className || one.ariaLabel)"""
+
+
+def test_long_names_fit_dialogs_and_menus(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach", "a class with a name that is " + 5 * "very " + "long")
+    add_events(app, ("reach", 2.0, None))
+    page = opened("annotate/even", PHONE)
+    page.mouse.click(*place(page, 2.0, "clicks"), button="right")
+    expect(page.locator(".menu")).to_be_visible()
+    assert page.evaluate(TOO_WIDE) == []
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Add and edit classes").click()
+    page.get_by_role("button", name="Merge reach").click()
+    expect(page.get_by_label("Class that stays")).to_be_visible()
+    assert page.evaluate(TOO_WIDE) == []

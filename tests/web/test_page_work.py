@@ -44,9 +44,9 @@ DROP = """({name, content}) => {
   const data = new DataTransfer();
   data.items.add(new File([bytes], name, {type: 'video/mp4'}));
   const options = {dataTransfer: data, bubbles: true, cancelable: true};
-  const target = document.querySelector('.videos');
+  const target = document.querySelector('header');
   target.dispatchEvent(new DragEvent('dragover', options));
-  const waits = target.classList.contains('drop');
+  const waits = document.body.classList.contains('drop');
   target.dispatchEvent(new DragEvent('drop', options));
   return waits;
 }"""
@@ -111,6 +111,21 @@ def test_an_upload_goes_on_in_other_views_and_keeps_the_tab(
     expect(progress).to_contain_text("Adding two.mp4 (2 of 2)")
     expect(progress).to_be_hidden()
     assert {"one", "two"} <= set(app.app.project.names)
+
+
+@pytest.mark.usefixtures("refusals")
+def test_a_drop_counts_in_every_view_but_not_beside_a_dialog(
+    opened: Opener, app: Served, tmp_path: Path
+) -> None:
+    page = opened("annotate/even")
+    nothing = base64.b64encode(b"no video").decode()
+    page.keyboard.press("?")
+    assert not page.evaluate(DROP, {"name": "beside.mp4", "content": nothing})
+    page.keyboard.press("Escape")
+    assert page.evaluate(DROP, {"name": "notes.mp4", "content": nothing})
+    expect(page.locator(".uploads .fault")).to_contain_text("notes.mp4")
+    assert "beside" not in page.locator(".uploads").inner_text()
+    assert page.url.endswith("#/annotate/even")
 
 
 SLOW_CHANGES = """() => {

@@ -531,6 +531,18 @@ def test_an_upload_takes_the_place_of_a_video_whose_file_is_gone(
     assert not there.exists()
 
 
+def test_a_video_whose_file_is_gone_says_so(client: Client, project: Project) -> None:
+    path = project.video("cup").path
+    path.rename(path.with_name("away.mp4"))
+    fault = client.video("cup")["fault"]
+    assert fault.startswith(f"{path}: video cup is no longer there")
+    client.app.overview.refresh()
+    rows = {one["name"]: one for one in client.get("/api/project").json()["videos"]}
+    assert (rows["cup"]["error"], rows["tea"]["error"]) == (fault, None)
+    path.with_name("away.mp4").rename(path)
+    assert client.video("cup")["fault"] is None
+
+
 async def pieces(*content: bytes) -> AsyncIterator[bytes]:
     for piece in content:
         yield piece

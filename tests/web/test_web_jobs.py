@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from web_project import Client, grey, write_features
+from web_project import Client, grey, opened, write_features
 
 from uvast.errors import InputError, MissingFileError, OutputError
 from uvast.features.extractor import Picture, View
@@ -165,6 +165,13 @@ def test_another_process_of_the_same_number_is_not_the_job(tmp_path: Path) -> No
     other = replace(job.process, number=os.getpid())
     assert not other.is_alive
     other.stop(kill=True)  # would end this test
+
+
+def test_features_need_a_video_file(static: Path, tmp_path: Path) -> None:
+    with opened(Project.create(tmp_path / "project", [])[0], static) as client:
+        answer = client.post("/api/plan", {"kind": "extract"})
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith("there are no video files to compute features of")
 
 
 def test_plans_and_what_is_missing(client: Client, project: Project) -> None:

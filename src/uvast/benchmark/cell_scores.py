@@ -10,6 +10,7 @@ from uvast.benchmark.cell import Cell  # noqa: TC001 - a record's field types ar
 from uvast.benchmark.decoded_scores import ScoreColumns  # noqa: TC001 - the same
 from uvast.data.label_digest import has_changed
 from uvast.errors import CorruptFileError, DataError
+from uvast.evaluation.scores import file_suffix
 from uvast.files import is_present, read_record, write_json
 
 if TYPE_CHECKING:
@@ -19,11 +20,6 @@ if TYPE_CHECKING:
     from uvast.evaluation.scores import ScoreProtocol
 
 _REMEDY = "remove this file: the run is scored again, without training"
-
-
-def file_suffix(protocol: ScoreProtocol) -> str:
-    """Sets files of scores by one protocol apart from another's; empty for the standard one."""
-    return "" if protocol == "standard" else f"-{protocol}"
 
 
 def scores_file(protocol: ScoreProtocol) -> str:
@@ -94,19 +90,21 @@ def is_finished(cell: Cell, out: Path) -> bool:
 
 def finished_scores(cell: Cell, out: Path) -> dict[str, ScoreColumns]:
     """The scores that a cell has already, by decoding; a file that cannot be read has none."""
+    record = known_scores(cell, out)
+    return {} if record is None else record.of(cell)
+
+
+def known_scores(cell: Cell, out: Path) -> CellScores | None:
+    """The content of a cell's scores file; None if there is none, or it cannot be read."""
     with suppress(DataError):  # the cell's outcome reports it
-        if record := read_scores(cell, out):
-            return record.of(cell)
-    return {}
+        return read_scores(cell, out)
+    return None
 
 
-def earlier_cells(out: Path, protocol: ScoreProtocol = "standard") -> tuple[Cell, ...]:
-    """The cells of a benchmark's folder that have scores by a protocol.
-
-    Files that cannot be read have none.
-    """
+def earlier_scores(out: Path, protocol: ScoreProtocol = "standard") -> tuple[CellScores, ...]:
+    """The scores by a protocol in a benchmark's folder; files that cannot be read have none."""
     found = []
     for path in sorted(out.glob(f"*/*/*/{scores_file(protocol)}")):
         with suppress(DataError):
-            found.append(_read(path, protocol).cell)
+            found.append(_read(path, protocol))
     return tuple(found)

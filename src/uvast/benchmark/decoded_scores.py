@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from uvast.errors import InputError, UvastError
+from uvast.errors import ConfigError, InputError, UvastError
 from uvast.evaluation.evaluate import labelled_sides
 from uvast.evaluation.scores import HEADINGS
 from uvast.evaluation.scoring import score_sides
@@ -44,11 +44,17 @@ def score_decodings(
 ) -> Iterator[tuple[str, ScoreColumns | UvastError]]:
     """Scores videos with several decodings; each video is encoded once.
 
-    Videos without labels are left out.
+    Videos without labels are left out. The dataset must have the model's classes.
 
     Yields:
         The name of a decoding and its scores, or why it has none.
     """
+    if model.vocabulary.names != dataset.vocabulary.names:
+        raise ConfigError(
+            "does not have the same classes as the model",
+            where=dataset.path,
+            remedy="restore its classes, or train again",
+        )
     try:
         side = labelled_sides(dataset, {None: names})[None]
         truths = {name: dataset.source_segmentation(name) for name in side}

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from uvast.benchmark.cell_scores import is_finished
 from uvast.errors import ConfigError, OutputError, UvastError
 from uvast.inference.ensemble import make_ensemble
 from uvast.runs import RunFolder, checkpoint_hash, checkpoint_path, is_run
@@ -87,11 +88,23 @@ def _form(group: EnsembleCell, out: Path) -> None:
     folder = out / group.cell.key
     runs = [out / one.key for one in group.members]
     if not is_run(folder):
-        make_ensemble(runs, folder)
+        if not is_finished(group.cell, out):  # its scores may be all that was kept
+            make_ensemble(runs, folder)
         return
     info = RunFolder.open(folder).info
+    theirs, ours = ([one.seed for one in part] for part in (info.members, group.members))
+    if theirs != ours:
+        raise OutputError(
+            f"is made of the seeds {_listed(theirs)}, not {_listed(ours)}",
+            where=folder,
+            remedy="choose another --out, or remove this folder",
+        )
     hashes = [checkpoint_hash(checkpoint_path(run)) for run in runs]
     if [one.sha256 for one in info.members] != hashes:
         raise OutputError(
             "was made of runs that have changed since", where=folder, remedy="remove this folder"
         )
+
+
+def _listed(seeds: Sequence[int]) -> str:
+    return ", ".join(map(str, seeds))

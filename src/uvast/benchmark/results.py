@@ -10,18 +10,20 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from uvast.benchmark.cell import Cell, with_decodings
-from uvast.benchmark.cell_scores import earlier_cells, file_suffix, finished_scores
+from uvast.benchmark.cell_scores import CellScores, known_scores
 from uvast.benchmark.decoded_scores import COLUMNS, ScoreColumns
 from uvast.benchmark.layout import Layout, Line, as_markdown, laid_out
 from uvast.benchmark.paper_tables import find_table
 from uvast.benchmark.systems import method_name
+from uvast.errors import counted
+from uvast.evaluation.scores import file_suffix
 from uvast.files import write_json, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from uvast.benchmark.cell import Cell
     from uvast.evaluation.scores import ScoreProtocol
 
     Key = tuple[str, str, str, str]
@@ -100,23 +102,41 @@ def collect(cells: Sequence[Cell], out: Path) -> tuple[ResultRow, ...]:
     """
     rows = []
     for key, group, note in _alike(cells):
-        found = [(cell, finished_scores(cell, out)) for cell in group]
+        found = [(cell, record) for cell in group if (record := known_scores(cell, out))]
+        notes = [one for one in (note, _own_inner_runs([one for _, one in found])) if one]
         for name in {name: None for cell in group for name in cell.decodings}:
             seeds: dict[int, dict[int, ScoreColumns]] = {cell.seed: {} for cell in group}
-            for cell, scores in found:
+            for cell, record in found:
+                scores = record.of(cell)
                 if name in scores:
                     seeds[cell.seed][cell.split] = scores[name]
             if any(seeds.values()):
                 row = _row(key, name, len({cell.split for cell in group}), seeds)
-                rows.append(replace(row, note=note, protocol=group[0].protocol))
+                rows.append(replace(row, note=", ".join(notes), protocol=group[0].protocol))
     return tuple(rows)
+
+
+def _own_inner_runs(records: Sequence[CellScores]) -> str:
+    """How many seeds chose how to decode by themselves, where others took over a seed's choice.
+
+    Empty if every choice was taken over, as in an ensemble's members, or none was.
+    """
+    cells = [one.cell for one in records]
+    taken_over = {cell.calibrated_by for cell in cells} - {None}
+    own = [cell for cell in cells if cell.calibrated_by is None]
+    if not taken_over or taken_over >= {cell.key for cell in own}:
+        return ""
+    n_own, n_seeds = (len({cell.seed for cell in part}) for part in (own, cells))
+    return f"{n_own} of {n_seeds} seeds with inner runs of their own"
 
 
 def _alike(cells: Sequence[Cell]) -> Iterator[tuple[Key, Sequence[Cell], str]]:
     """Cells that differ only in split and seed, and how they differ from others of their name.
 
-    All cells of a group are scored by one protocol.
+    All cells of a group are scored by one protocol. Datasets of one name are told apart in the
+    whole table.
     """
+    places = {cell.data: cell.dataset for cell in reversed(cells)}
     groups: dict[Key, dict[str, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
         config = cell.config
@@ -125,6 +145,7 @@ def _alike(cells: Sequence[Cell]) -> Iterator[tuple[Key, Sequence[Cell], str]]:
         groups[key][same].append(cell)
     for name_of, variants in groups.items():
         usual, *_ = (group[0].settings for group in variants.values())
+        usual["dataset"] = places[name_of[0]]
         for group in variants.values():
             own = group[0].settings
             others = [f"{name}={own[name]}" for name in own if own[name] != usual[name]]
@@ -215,20 +236,7 @@ def _method(row: ResultRow) -> str:
 
 def size_of(n_splits: int, n_seeds: int) -> str:
     """`2 splits, 1 seed`."""
-    return f"{n_splits} split{'s' * (n_splits > 1)}, {n_seeds} seed{'s' * (n_seeds > 1)}"
-
-
-def with_earlier(
-    cells: Sequence[Cell], out: Path, protocol: ScoreProtocol = "standard"
-) -> tuple[Cell, ...]:
-    """The cells with the decodings of earlier commands, then the other cells of those commands.
-
-    Only what was scored by this protocol counts. Cells of inner cross-validation are left out: no
-    test side was scored.
-    """
-    earlier = {cell.key: cell for cell in earlier_cells(out, protocol) if cell.fold is None}
-    asked = [with_decodings(cell, earlier.pop(cell.key, cell)) for cell in cells]
-    return (*asked, *earlier.values())
+    return f"{counted(n_splits, 'split')}, {counted(n_seeds, 'seed')}"
 
 
 def write_results(

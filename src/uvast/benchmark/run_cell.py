@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uvast.benchmark.cell import Cell, settings_of, with_decodings
@@ -21,11 +23,11 @@ from uvast.files import is_present
 from uvast.inference import load
 from uvast.runs import RunFolder, is_run
 from uvast.training import resume, train
+from uvast.training.inner_runs import FOLDS
 from uvast.training.samples import samples_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     from uvast.runs import RunInfo
 
@@ -47,7 +49,9 @@ def run_cell(cell: Cell, out: Path, *, device: str = "auto") -> dict[str, ScoreC
     dataset = Dataset.open(cell.dataset)
     videos = _scored(cell, dataset)
     record = CellScores(
-        with_decodings(cell, record.cell),
+        replace(
+            with_decodings(cell, record.cell), calibrated_by=_calibrated_by(cell, record, folder)
+        ),
         record.of(cell),
         videos,
         label_digest(dataset, videos),
@@ -99,6 +103,13 @@ def _trained(cell: Cell, out: Path, device: str) -> Path:
     return folder
 
 
+def _calibrated_by(cell: Cell, record: CellScores, folder: Path) -> str | None:
+    """Whose inner runs chose how a cell decodes; a run of an earlier command may have its own."""
+    if is_run(folder / FOLDS / "1"):
+        return None
+    return cell.calibrated_by or record.cell.calibrated_by
+
+
 def _together(failed: Mapping[str, UvastError]) -> UvastError:
     """The first error, with the names of all decodings that have one."""
     first = next(iter(failed.values()))
@@ -107,31 +118,62 @@ def _together(failed: Mapping[str, UvastError]) -> UvastError:
 
 
 def check_cell(cell: Cell, out: Path) -> None:
-    """Refuses a folder that holds a run with other settings, finished or not."""
+    """Refuses a folder that holds a run or scores of other settings, finished or not."""
     folder = out / cell.key
-    if not is_run(folder):
+    if is_run(folder):
+        _, config, info = RunFolder.open(folder)
+        _check_settings(cell, settings_of(info, config), folder)
+        _check_videos(cell, info, folder)
+    record = read_scores(cell, out)
+    if record is not None:
+        _check_scores(cell, record, folder)
+    elif not is_run(folder):
         _check_can_be_scored(cell, folder)
-        return
-    _, config, info = RunFolder.open(folder)
-    theirs, ours = settings_of(info, config), settings_of(cell, cell.training)
+
+
+def _check_settings(cell: Cell, theirs: Mapping[str, object], folder: Path) -> None:
+    """Refuses a run or scores of other settings."""
+    ours = settings_of(cell, cell.training)
     other = next((name for name in ours if ours[name] != theirs[name]), None)
     if other is not None:
         raise OutputError(
-            "holds a run with other settings "
+            f"holds a run with other settings "
             f"({other} is {theirs[other]} there, {ours[other]} here)",
             where=folder,
             remedy="choose another --out",
         )
-    _check_videos(cell, info, out)
+
+
+def _check_scores(cell: Cell, record: CellScores, folder: Path) -> None:
+    """Refuses scores of other settings, videos or labels; they may be all that is left of a run."""
+    is_alone, path = not is_run(folder), folder / scores_file(cell.protocol)
+    if is_alone:
+        before = _found_here(record.cell, cell) if record.videos else record.cell
+        _check_settings(cell, settings_of(before, before.training), path)
+    if not record.videos:  # of an earlier version
+        return
+    dataset = Dataset.open(cell.dataset)
+    if not record.is_of(dataset, _scored(cell, dataset)):
+        raise OutputError(
+            "has scores of other videos, labels or background classes than are to be scored now",
+            where=path,
+            remedy="choose another --out, or remove this file to train again"
+            if is_alone
+            else "remove this file: the run is scored again, without training",
+        )
+
+
+def _found_here(before: Cell, cell: Cell) -> Cell:
+    """A recorded cell with our paths: another machine has files of the same names elsewhere."""
+    names = [
+        None if one.timestamps is None else Path(one.timestamps).name for one in (before, cell)
+    ]
+    timestamps = cell.timestamps if names[0] == names[1] else before.timestamps
+    return replace(before, dataset=cell.dataset, timestamps=timestamps)
 
 
 def _check_can_be_scored(cell: Cell, folder: Path) -> None:
-    """Refuses to train anew where only the scores of a finished run are left, by another protocol.
-
-    By the cell's own, they would count as finished.
-    """
-    if is_present(folder / scores_file(cell.protocol)):
-        return
+    """Refuses to train anew where only scores by another protocol are left of a finished run."""
     for other in PROTOCOLS:
         if is_present(folder / scores_file(other)):
             raise OutputError(
@@ -141,9 +183,9 @@ def _check_can_be_scored(cell: Cell, folder: Path) -> None:
             )
 
 
-def _check_videos(cell: Cell, info: RunInfo, out: Path) -> None:
-    """Refuses a run or scores of other videos or labels, where the dataset has changed since."""
-    folder, dataset = out / cell.key, Dataset.open(cell.dataset)
+def _check_videos(cell: Cell, info: RunInfo, folder: Path) -> None:
+    """Refuses a run of other videos or labels, where the dataset has changed since."""
+    dataset = Dataset.open(cell.dataset)
     learned, wanted = {*info.train, *info.validation}, _to_learn(cell, dataset)
     if learned != wanted:
         name = min(learned ^ wanted)
@@ -166,13 +208,6 @@ def _check_videos(cell: Cell, info: RunInfo, out: Path) -> None:
             "holds a run whose labels have changed since",
             where=folder,
             remedy="choose another --out, or remove this folder",
-        )
-    record, scored = read_scores(cell, out), _scored(cell, dataset)
-    if record is not None and record.videos and not record.is_of(dataset, scored):
-        raise OutputError(
-            "has scores of other videos, labels or background classes than are to be scored now",
-            where=folder / scores_file(cell.protocol),
-            remedy="remove this file: the run is scored again, without training",
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +26,7 @@ from uvast.cli.options import JsonOption
 
 if TYPE_CHECKING:
     from uvast.evaluation.annotations import AnnotatorComparison
+    from uvast.exchange import VideoAnnotations
 
 _MOST_LABELS = 12
 """A larger confusion table appears only in --json and --report."""
@@ -61,9 +63,14 @@ def agree(
     A side is a file or a folder of annotations, a project, or predictions. Videos are matched by
     name. Frames that either side leaves unknown are not compared.
 
-    Example: `uvast agree ann.eaf bo.eaf`
+    For example:
 
-    Predictions, with timelines: `uvast agree my-project predictions/ --report agreement.html`
+    ```
+    uvast agree ann.eaf bo.eaf
+
+    # predictions, with timelines
+    uvast agree my-project predictions/ --report agreement.html
+    ```
     """
     from uvast.evaluation.annotations import compare_annotations
     from uvast.exchange import format_named, read_annotations
@@ -78,7 +85,7 @@ def agree(
     for path in (first, second):
         reading = read_annotations(_side(path), kind, times_of=times_of)
         tell(reading.warnings)
-        ruled = rules.apply(reading.videos)
+        ruled = rules.apply(_with_rates(path, reading.videos))
         tell(ruled.notes)
         sides.append(ruled.videos)
     found = compare_annotations(
@@ -106,6 +113,25 @@ def _side(path: Path) -> Path:
     from uvast.projects import is_project
 
     return path / "annotations" if is_project(path) else path
+
+
+def _with_rates(path: Path, videos: tuple[VideoAnnotations, ...]) -> tuple[VideoAnnotations, ...]:
+    """The videos; those of a project with the rates and lengths that it knows."""
+    from uvast.projects import Project, is_project
+
+    if not is_project(path):
+        return videos
+    known = {video.name: video for video in Project.open(path).videos}
+    return tuple(
+        replace(
+            one,
+            frame_rate=known[one.video].frames_per_second,
+            duration=known[one.video].seconds or None,
+        )
+        if one.video in known
+        else one
+        for one in videos
+    )
 
 
 def _print(found: AnnotatorComparison, first: str, second: str) -> None:

@@ -41,10 +41,15 @@ def app(
     An empty or missing folder becomes a new project, and you add videos on the page. Ctrl-C ends
     the app.
 
-    Example: `uvast app my-project`
+    For example:
 
-    On a server: `uvast app my-project --no-open --port 8470`, and on your own machine
-    `ssh -L 8470:127.0.0.1:8470 server`
+    ```
+    uvast app my-project
+
+    # on a server, seen from your own machine
+    uvast app my-project --no-open --port 8470
+    ssh -L 8470:127.0.0.1:8470 server
+    ```
     """
     for package in ("starlette", "uvicorn", "av"):
         if find_spec(package) is None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli import options
-from uvast.cli.console import counted, note, print_json, progress_bar, results
+from uvast.cli.console import note, print_json, progress_bar, results
 from uvast.cli.plans import idle_cores, in_words
-from uvast.errors import UvastError
+from uvast.errors import UvastError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,29 +70,37 @@ def benchmark(
     device: options.DeviceOption = "auto",
     as_json: options.JsonOption = False,
 ) -> None:
-    """Train and score models on every split, and print one table.
+    r"""Train and score models on every split, and print one table.
 
     After a break, run the same command again: it does what is left and keeps finished runs. Each
     run is an ordinary run folder below --out. Several commands may share one --out: its
     results.csv, results.json and results.md hold the results of all of them. Those of --protocol
     legacy have files of their own, and finished runs are only scored again.
 
-    Example: `uvast benchmark data/gtea --models uvast,asformer --out bench --epochs 50`
+    For example:
 
-    A setting for one model: `uvast benchmark data/gtea --models uvast,asformer --out bench
-    --set asformer:train.epochs=30`
+    ```
+    uvast benchmark data/gtea --models uvast,asformer --out bench --epochs 50
 
-    From clicks: `uvast benchmark data/gtea --supervision full,timestamps --out bench --jobs 2`
+    # a setting for one model
+    uvast benchmark data/gtea --models uvast,asformer --out bench \
+        --set asformer:train.epochs=30
 
-    Ensembles of three, beside the single models they are made of: `uvast benchmark data/gtea
-    --seeds 0,1,2 --members 3 --out bench`
+    # from full labels and from clicks, two runs at a time
+    uvast benchmark data/gtea --supervision full,timestamps --out bench --jobs 2
 
-    On a cluster: `uvast benchmark data/gtea --out /shared/bench --engine ray`
+    # ensembles of three, beside the single models they are made of
+    uvast benchmark data/gtea --seeds 0,1,2 --members 3 --out bench
+
+    # on a cluster
+    uvast benchmark data/gtea --out /shared/bench --engine ray
+    ```
     """
+    from uvast.benchmark.earlier import with_earlier
     from uvast.benchmark.engine import run_cells
     from uvast.benchmark.ensembles import ensemble_cells, form_ensembles, with_shared_folds
     from uvast.benchmark.matrix import Matrix
-    from uvast.benchmark.results import collect, layouts, with_earlier, write_results
+    from uvast.benchmark.results import collect, layouts, write_results
 
     for dataset in datasets:
         options.refresh_labels(dataset)
@@ -121,9 +129,10 @@ def benchmark(
     if engine is options.EngineName.local:
         say_cost(cells, out, device, jobs)
 
-    def write_all() -> tuple[str, ...]:
-        known = collect(with_earlier(cells, out, protocol.value), out)
-        return write_results(out, known, protocol.value)
+    def write_all(without: Iterable[str] = ()) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Writes the results of all commands; returns the names of the files, and remarks."""
+        known, remarks = with_earlier(cells, out, protocol.value, without=set(without))
+        return write_results(out, collect(known, out), protocol.value), remarks
 
     def outcomes() -> Iterable[CellOutcome]:
         written = time.monotonic()
@@ -137,16 +146,21 @@ def benchmark(
     joined, faults = form_ensembles(groups, out)
     for fault in faults:
         note(fault)
-    n_failed += follow(run_cells(joined, out, chosen), len(joined))
+    n_failed += len(faults) + follow(run_cells(joined, out, chosen), len(joined))
     cells = (*cells, *joined)
-    table, records, text = write_all()
+    ready = {cell.key for cell in joined}
+    (table, records, text), remarks = write_all(
+        without=[group.cell.key for group in groups if group.cell.key not in ready]
+    )
+    for remark in remarks:
+        note(remark)
     rows = collect(cells, out)
     if as_json:
         print_json([row.as_dict() for row in rows])
     else:
         print_layouts(layouts(rows))
     note(f"also in {out}/{table}, {records} and {text}")
-    end(n_failed, len(cells))
+    end(n_failed, len(cells) + len(faults))
 
 
 def _note_unlabelled(datasets: Iterable[Path]) -> None:

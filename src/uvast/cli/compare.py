@@ -61,18 +61,24 @@ def compare(
     device: options.DeviceOption = "auto",
     as_json: options.JsonOption = False,
 ) -> None:
-    """Compare settings by cross-validation inside training sides; test sides stay unseen.
+    r"""Compare settings by cross-validation inside training sides; test sides stay unseen.
 
     Each training side is cut into folds, by whole subjects where they are known. The base and every
     change are trained on all folds but one and scored on that one. The table shows their means and
     the paired differences from the base with 95 % intervals. After a break, run the same command
     again: it does what is left. More changes, seeds or splits only add runs.
 
-    Example: `uvast compare data/gtea --epochs 80 --out noise --change train.feature_noise=0.5
-    --change train.time_masking=0.1`
+    For example:
 
-    Settings that go together: `uvast compare data/gtea --out both --change 'train.feature_noise=0.5
-    train.averaging=0.99'`
+    ```
+    # two changes, each against the base
+    uvast compare data/gtea --epochs 80 --out noise \
+        --change train.feature_noise=0.5 --change train.time_masking=0.1
+
+    # one change of two settings
+    uvast compare data/gtea --out both \
+        --change 'train.feature_noise=0.5 train.averaging=0.99'
+    ```
     """
     from uvast.benchmark.compared import (
         compared_rows,

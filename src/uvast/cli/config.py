@@ -28,9 +28,14 @@ def config(
 
     The options work as in `uvast train`, and the output is a file for its --config.
 
-    Example: `uvast config --preset small --set train.epochs=50 > my.toml`
+    For example:
 
-    All presets: `uvast config --list`
+    ```
+    uvast config --preset small --set train.epochs=50 > my.toml
+
+    # all presets
+    uvast config --list
+    ```
     """
     if as_list:
         from uvast.presets import AUTO, AUTO_SUMMARY, preset_summary, presets

@@ -51,14 +51,14 @@ def _cell(text: str) -> str:
     return printable(text, LONGEST_CELL)
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 video`, `2 videos`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def is_first_process() -> bool:
+    """Whether this process is the one that talks to the user, of those that train together."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def note(text: str) -> None:
     """Prints a line for the user on stderr; of several processes, only the first does."""
-    if os.environ.get("RANK", "0") == "0":
+    if is_first_process():
         notes.print(printable(text, LONGEST_NOTE))
 
 

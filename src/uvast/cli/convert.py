@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli.console import note, results
+from uvast.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -111,11 +112,17 @@ def convert(
     deepethogram; only read: uvast-prediction, uvast-timestamps, cvat, datavyu, anvil, bento. The
     command lists what OUT cannot hold.
 
-    Example: `uvast convert session.eaf session.csv`
+    For example:
 
-    Frame labels: `uvast convert project.boris labels/ --to ms-tcn --fps 25 --overlaps longest`
+    ```
+    uvast convert session.eaf session.csv
 
-    To pre-annotate: `uvast convert predictions/ tasks.json --to label-studio-predictions --fps 30`
+    # one label per frame
+    uvast convert project.boris labels/ --to ms-tcn --fps 25 --overlaps longest
+
+    # to pre-annotate
+    uvast convert predictions/ tasks.json --to label-studio-predictions --fps 30
+    ```
     """
     from uvast.exchange import Target, format_named, read_annotations, write_annotations
 
@@ -197,5 +204,6 @@ def written_line(files: tuple[Path, ...], out: Path, videos: tuple[VideoAnnotati
     """What was written where."""
     n_intervals = sum(len(video.intervals) for video in videos)
     n_points = sum(len(video.points) for video in videos)
-    place = out if len(files) == 1 and files[0] == out else f"{out} ({len(files)} files)"
-    return f"wrote {place}: {len(videos)} videos, {n_intervals} intervals, {n_points} points"
+    place = out if files == (out,) else f"{out} ({counted(len(files), 'file')})"
+    counts = {"video": len(videos), "interval": n_intervals, "point": n_points}
+    return f"wrote {place}: {', '.join(counted(n, what) for what, n in counts.items())}"

@@ -10,7 +10,7 @@ import typer
 from uvast.cli import console
 from uvast.cli.commands import QuickGroup
 from uvast.cli.options import JsonOption, refresh_labels
-from uvast.errors import command
+from uvast.errors import command, counted
 
 if TYPE_CHECKING:
     from uvast.data.check import DatasetCheck
@@ -22,7 +22,12 @@ app = typer.Typer(
 A dataset is a folder: `features/VIDEO.npy`, `groundTruth/VIDEO.txt` (one label per line), and
 optionally `mapping.txt`, `splits/`, timestamps and `dataset.toml`.
 
-Examples: `uvast data generate demo-data`, `uvast data check demo-data`
+For example:
+
+```
+uvast data generate demo-data
+uvast data check demo-data
+```
 """,
     cls=QuickGroup,
     add_completion=False,
@@ -45,13 +50,18 @@ def check(
 
     Of many similar problems it prints one; --json lists them all.
 
-    Example: `uvast data check data/gtea`
+    For example:
 
-    With the classes: `uvast data check data/gtea --classes`
+    ```
+    uvast data check data/gtea
+
+    # with the classes
+    uvast data check data/gtea --classes
+    ```
     """
     from uvast.data.check import check_dataset
 
-    refresh_labels(dataset)
+    refresh_labels(dataset, needed=False)
     with console.progress_bar() as progress:
         task = progress.add_task("checking", total=None)
         report = check_dataset(
@@ -84,7 +94,12 @@ def split(
 ) -> None:
     r"""Make train/test splits for cross-validation.
 
-    Example: `uvast data split data/mine --folds 4 --group-by '^(P\d+)_'`
+    For example:
+
+    ```
+    # names such as P03_lunch: each person is on one side of a split
+    uvast data split data/mine --folds 4 --group-by '^(P\d+)_'
+    ```
     """
     from uvast.data.dataset import Dataset
     from uvast.data.splits import make_splits, write_splits
@@ -119,7 +134,11 @@ def generate(
 ) -> None:
     """Write the built-in generated dataset, with full labels, timestamps and splits.
 
-    Example: `uvast data generate demo-data --videos 40 --classes 12 --seed 0`
+    For example:
+
+    ```
+    uvast data generate demo-data --videos 40 --classes 12 --seed 0
+    ```
     """
     from uvast.data.generate import generate_dataset
 
@@ -148,7 +167,7 @@ def _print_report(report: DatasetCheck, *, classes: bool) -> None:
     for line in report.causes:
         console.results.print(f"problem: {line}", style="red", markup=False)
     n_problems = len(report.causes)
-    console.results.print(f"{n_problems or 'no'} problem{'' if n_problems == 1 else 's'}")
+    console.results.print(counted(n_problems, "problem") if n_problems else "no problems")
 
 
 def _rows(numbers: Statistics) -> list[list[str]]:

@@ -25,7 +25,7 @@ def demo(
     out: Annotated[
         Path, typer.Option(help="A new folder for the videos, the project and the report.")
     ] = Path("uvast-demo"),
-    seed: Annotated[int, typer.Option(help="Random seed of videos and training.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of videos and training.")] = 0,
     fast: Annotated[bool, typer.Option("--fast", help="Train very little, for tests.")] = False,
     device: DeviceOption = "auto",
     show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
@@ -39,7 +39,11 @@ def demo(
     Generates videos and runs the commands that you would type for your own: init, extract, import
     (one click per action), train, segment, overlay, report.
 
-    Example: `uvast demo --open`
+    For example:
+
+    ```
+    uvast demo --open
+    ```
     """
     from uvast.benchmark.demo_world import DemoPlace, clear_place
 

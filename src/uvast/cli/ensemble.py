@@ -27,10 +27,15 @@ def ensemble(
     The models may be of different kinds (uvast, asformer, ms-tcn, …). They need the same classes,
     the same features and the same sampling rate. An ensemble among them adds its members.
 
-    Example: `uvast ensemble runs/1 runs/2 runs/3 --out runs/together`, then
-    `uvast segment runs/together videos --out predictions`
+    For example:
 
-    To train several at once: `uvast train my-videos --members 3 --out run`
+    ```
+    uvast ensemble runs/1 runs/2 runs/3 --out runs/together
+    uvast segment runs/together videos --out predictions
+
+    # or train several models at once
+    uvast train my-videos --members 3 --out run
+    ```
     """
     from uvast.inference.ensemble import make_ensemble
     from uvast.runs import RunFolder

@@ -57,13 +57,20 @@ def evaluate(
     line, then all labels on one line). Predictions of split N may be in a folder `splitN` or
     `split_N`. Videos that the model was trained on are counted and marked.
 
-    Example: `uvast evaluate predictions/ data/gtea`
+    For example:
 
-    One split: `uvast evaluate predictions/ data/gtea --split 1 --per-class`
+    ```
+    uvast evaluate predictions/ data/gtea
 
-    Where it goes wrong: `uvast evaluate predictions/ data/gtea --errors`
+    # one split, class by class
+    uvast evaluate predictions/ data/gtea --split 1 --per-class
 
-    As published: `uvast evaluate results/ data/50salads --protocol legacy --json`
+    # where it goes wrong
+    uvast evaluate predictions/ data/gtea --errors
+
+    # as published
+    uvast evaluate results/ data/50salads --protocol legacy --json
+    ```
     """
     from uvast.data import Dataset
     from uvast.evaluation import evaluate_in_detail
@@ -143,10 +150,12 @@ def _checked_for_training(
 
 
 def _print_errors(errors: SegmentErrors, vocabulary: Vocabulary) -> None:
-    kinds = {"of these badly cut": "badly_cut", "missing": "missing", "extra": "extra"}
-    rows = [["named correctly", *_share(errors.named, errors), ""]]
-    for title, kind in {**kinds, "confused": "confused"}.items():
-        most = ", ".join(f"{name} {n}" for name, n in errors.most_frequent(kind, vocabulary))
+    from uvast.evaluation.segment_errors import KINDS
+
+    rows = []
+    for kind, title in KINDS.items():
+        often = [] if kind == "named" else errors.most_frequent(kind, vocabulary)
+        most = ", ".join(f"{name} {n}" for name, n in often)
         rows.append([title, *_share(getattr(errors, kind), errors), most])
     title = f"Segments: {errors.n_true} true, {errors.n_predicted} predicted"
     print_table(title, ["", "segments", "% of true", "most often"], rows)

@@ -59,10 +59,14 @@ def export(
 
     The formats are those of uvast convert. The command lists what a format cannot hold.
 
-    Example: `uvast export my-project --to elan --out elan/`
+    For example:
 
-    Predictions, to be corrected in Label Studio:
-    `uvast export predictions/ --to label-studio-predictions --out tasks.json`
+    ```
+    uvast export my-project --to elan --out elan/
+
+    # predictions, to be corrected in Label Studio
+    uvast export predictions/ --to label-studio-predictions --out tasks.json
+    ```
     """
     from uvast.exchange import Target, format_for, format_named, write_annotations
 

@@ -74,13 +74,20 @@ def extract(
     Existing features of the same model and video are kept. A video that cannot be read is reported
     and skipped; the exit code is then 2.
 
-    Example: `uvast extract my-project`
+    For example:
 
-    Without a project: `uvast extract videos/ --out data/features`
+    ```
+    uvast extract my-project
 
-    Better and slower: `uvast extract videos/*.mp4 --model appearance,i3d --out features`
+    # without a project
+    uvast extract videos/ --out data/features
 
-    From DeepLabCut or SLEAP: `uvast extract poses/ --model poses --out features`
+    # better and slower
+    uvast extract videos/*.mp4 --model appearance,i3d --out features
+
+    # from DeepLabCut or SLEAP
+    uvast extract poses/ --model poses --out features
+    ```
     """
     from uvast.devices import n_cores
     from uvast.features.extraction import Order

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from uvast.cli.console import counted, note, print_json, print_table
+from uvast.cli.console import note, print_json, print_table
 from uvast.cli.convert import (
     FpsOption,
     GapRule,
@@ -20,7 +20,7 @@ from uvast.cli.convert import (
     tell,
 )
 from uvast.cli.options import JsonOption
-from uvast.errors import ConfigError, UvastError, command
+from uvast.errors import ConfigError, UvastError, command, counted
 
 if TYPE_CHECKING:
     from uvast.exchange import VideoAnnotations
@@ -59,6 +59,10 @@ def import_command(
             metavar="FILE", help="A file of lines 'name in the files,video', where names differ."
         ),
     ] = None,
+    skip_unknown: Annotated[
+        bool,
+        typer.Option("--skip-unknown", help="Leave out videos that the project does not have."),
+    ] = False,
     add: Annotated[
         bool, typer.Option("--add", help="Keep the videos' existing annotations, too.")
     ] = False,
@@ -75,11 +79,20 @@ def import_command(
     The formats are those of uvast convert, recognised by content. Videos are matched by name.
     Frame numbers refer to the video's frames at their real presentation times.
 
-    Example: `uvast import my-project labels.eaf`
+    For example:
 
-    A folder, with labels renamed: `uvast import my-project labels/ --mapping names.csv`
+    ```
+    uvast import my-project labels.eaf
 
-    Undo: `uvast import my-project --undo`
+    # a folder, with labels renamed
+    uvast import my-project labels/ --mapping names.csv
+
+    # labels of many videos, of which the project has some
+    uvast import my-project labels/ --skip-unknown
+
+    # take the last import back
+    uvast import my-project --undo
+    ```
     """
     from uvast.projects import Project
 
@@ -112,6 +125,7 @@ def import_command(
         chosen_rules(tier, label_from, mapping, None),
         gaps.value,
         background,
+        skip_unknown,
     )
     incoming = read_incoming(opened, files, how)
     done = import_labels(

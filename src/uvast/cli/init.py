@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from uvast.cli.console import counted, note, print_json, print_table, progress_bar
+from uvast.cli.console import note, print_json, print_table, progress_bar
 from uvast.cli.options import JsonOption
-from uvast.errors import ConfigError, command
+from uvast.errors import ConfigError, command, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,9 +37,14 @@ def init(
     or to say where videos have moved. A video that cannot be read is reported and skipped; the
     exit code is then 2. Feature files in PROJECT/features count as videos, too.
 
-    Example: `uvast init my-project --videos recordings/`
+    For example:
 
-    Poses from DeepLabCut or SLEAP instead of videos: `uvast init my-project --videos poses/`
+    ```
+    uvast init my-project --videos recordings/
+
+    # poses from DeepLabCut or SLEAP instead of videos
+    uvast init my-project --videos poses/
+    ```
     """
     from uvast.projects import Project, is_project
 

@@ -71,7 +71,12 @@ def _uvast(
 ) -> None:
     """Split long videos into actions: from full labels, or from one click per action.
 
-    Example: `uvast data generate demo-data && uvast train demo-data --out run --preset demo`
+    For example:
+
+    ```
+    uvast data generate demo-data
+    uvast train demo-data --out run --preset demo
+    ```
     """
 
 

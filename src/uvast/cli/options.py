@@ -123,8 +123,11 @@ def run_of(path: Path) -> Path:
     return Project.open(path).newest_run() if is_project(path) else path
 
 
-def refresh_labels(dataset: Path) -> bool:
-    """Brings a project's label files up to date; False for a dataset that is not a project."""
+def refresh_labels(dataset: Path, *, needed: bool = True) -> bool:
+    """Brings a project's label files up to date; False for a dataset that is not a project.
+
+    A project without labels is an error where they are `needed`.
+    """
     from uvast.projects import Project, is_project
 
     if not is_project(dataset):
@@ -135,7 +138,7 @@ def refresh_labels(dataset: Path) -> bool:
         raise MissingFileError("has no features yet", where=dataset, remedy=remedy)
     for sentence in project.materialise():
         note(sentence)
-    if not project.has_labels:
+    if needed and not project.has_labels:
         remedy = f"import them with {command('import', dataset, 'FILE')}"
         raise LabelError("has no labels to learn from yet", where=dataset, remedy=remedy)
     return True

@@ -46,7 +46,11 @@ def overlay(
 ) -> None:
     """Draw labels, confidences and a timeline under a video; its sound is left out.
 
-    Example: `uvast overlay new.mp4 predictions --out annotated.mp4`
+    For example:
+
+    ```
+    uvast overlay new.mp4 predictions --out annotated.mp4
+    ```
     """
     from uvast.devices import n_cores
     from uvast.errors import OutputError

@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from uvast.cli.console import note
 from uvast.cli.options import refresh_labels
 from uvast.devices import is_one_of_several
 from uvast.errors import ConfigError
@@ -28,14 +29,29 @@ def needs_no_place(dataset: Path) -> bool:
 
 
 def own_supervision(dataset: Path) -> dict[str, str]:
-    """The settings that a project's labels call for: timestamps if it has only clicks.
+    """The settings that a project's labels call for: timestamps if most videos have clicks alone.
 
     Brings the label files up to date first.
     """
     from uvast.projects import Project
 
-    by_clicks = refresh_labels(dataset) and Project.open(dataset).has_only_clicks
-    return {"supervision.kind": "=timestamps"} if by_clicks else {}
+    if not refresh_labels(dataset):
+        return {}
+    found = Project.open(dataset).labelled.supervision
+    return {"supervision.kind": f"={found}"} if found == "timestamps" else {}
+
+
+def say_supervision(dataset: Path, kind: str) -> None:
+    """Notes what a project's run learns from, where there was a choice."""
+    from uvast.projects import Project, is_project
+
+    if not is_project(dataset) or not (found := Project.open(dataset).labelled).is_mixed:
+        return
+    learned, other = ("segments", "timestamps") if kind == "full" else ("clicks", "full")
+    note(
+        f"this run learns from {learned} (labelled videos: {found.full} with segments, "
+        f"{found.clicked} with clicks alone); --supervision {other} changes that"
+    )
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import typer
 
 from uvast.cli.console import note, print_json, print_table, progress_bar
 from uvast.cli.options import JsonOption, refresh_labels, run_of
-from uvast.errors import InputError, command
+from uvast.errors import InputError, command, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,13 +99,20 @@ def pseudo_label(
     to look at and for other tools; uvast train makes its own. Where the dataset has ground truth,
     a table compares the methods with it.
 
-    Example: `uvast pseudo-label data/gtea --out pseudo`
+    For example:
 
-    The paper's method: `uvast pseudo-label data/mine --method k-medoids --prior 0 --out pseudo`
+    ```
+    uvast pseudo-label data/gtea --out pseudo
 
-    Your own clicks: `uvast pseudo-label data/mine --timestamps clicks.csv --out pseudo`
+    # the paper's method
+    uvast pseudo-label data/mine --method k-medoids --prior 0 --out pseudo
 
-    With a model: `uvast pseudo-label data/gtea --features encoder --model runs/gtea-1 --out pseudo`
+    # your own clicks
+    uvast pseudo-label data/mine --timestamps clicks.csv --out pseudo
+
+    # by the features of a model
+    uvast pseudo-label data/gtea --features encoder --model runs/1 --out pseudo
+    ```
     """
     from uvast.data import Dataset
     from uvast.evaluation.scores import HEADINGS, score_row
@@ -125,18 +132,22 @@ def pseudo_label(
     chosen = PseudoLabelOptions(method.value, metric.value, prior)
     labelled = _labelled(opened, entries, chosen, inputs)
     scores: dict[str, Scores] = {}
-    if table and all(opened.has_labels(name) for name in entries):
-        scores = _compare(opened, entries, chosen, labelled, inputs)
+    known = {name: made for name, made in labelled.items() if opened.has_labels(name)}
+    if table and known:
+        scores = _compare(opened, entries, chosen, known, inputs)
     # last, so that an error of any kind leaves nothing behind
     drawn = entries if sample_timestamps is not None else None
     write_pseudo_labels(out, opened, labelled, drawn)
     videos = list(dict.fromkeys(map(opened.video_of, entries)))
+    n_scored = len(set(map(opened.video_of, known)))
+    if scores and n_scored < len(videos):
+        note(f"the scores are of the {n_scored} of {len(videos)} videos that have labels")
     if as_json:
         rows = {row: one.as_dict() for row, one in scores.items()}
         print_json({"out": str(out), "videos": videos, "scores": rows})
         return
     if scores:
-        title = f"{opened.name}, {len(videos)} videos, pseudo-labels against ground truth"
+        title = f"{opened.name}, {counted(n_scored, 'video')}, pseudo-labels against ground truth"
         printed = [[row, *score_row(one.columns())] for row, one in scores.items()]
         print_table(title, ["", *HEADINGS.values()], printed)
     note(f"wrote {len(videos)} videos to {out}")
@@ -258,7 +269,7 @@ def _compare(
     labelled: Mapping[str, Segmentation],
     features: Mapping[str, Features] | None,
 ) -> dict[str, Scores]:
-    """The paper's table: every method against the ground truth, pooled over videos."""
+    """The paper's table: every method against the ground truth, pooled over `labelled` videos."""
     from uvast.evaluation.pseudo_labels import (
         make_pseudo_labels,
         methods_to_compare,
@@ -272,7 +283,9 @@ def _compare(
         for row in rows:
             found = labelled
             if rows[row] != chosen:
-                found = make_pseudo_labels(dataset, timestamps, rows[row], features=features)
+                found = make_pseudo_labels(
+                    dataset, timestamps, rows[row], videos=labelled, features=features
+                )
             scores[row] = score_pseudo_labels(dataset, found).scores
             progress.advance(task)
     return scores

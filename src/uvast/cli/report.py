@@ -85,13 +85,20 @@ def report(
     It draws whatever there is: predictions with their confidence, clicks, pseudo-labels, and the
     ground truth, with scores, where it is known. The page needs no network and no other file.
 
-    Example: `uvast report runs/gtea-1 --out report.html`
+    For example:
 
-    New videos: `uvast report predictions/ --open --times times.csv`
+    ```
+    uvast report runs/gtea-1 --out report.html
 
-    Any predictions: `uvast report predictions/ --dataset data/gtea --split 1 --out report.html`
+    # new videos, with the time spent in each action
+    uvast report predictions/ --open --times times.csv
 
-    The paper's figures: `uvast report run --compare other-run --figures figures`
+    # any predictions
+    uvast report predictions/ --dataset data/gtea --split 1 --out report.html
+
+    # the paper's figures
+    uvast report run --compare other-run --figures figures
+    ```
     """
     from uvast.files import check_absent
     from uvast.report import check_figures, report_kind, write_action_times

@@ -74,11 +74,18 @@ def reproduce(
     Writes Markdown, LaTeX, CSV, and the data of a figure as JSON to --out. After a break, run the
     same command again: it does what is left. Rows with the same settings share a run.
 
-    Example: `uvast reproduce --list`
+    For example:
 
-    To try it: `uvast data generate demo && uvast reproduce all demo --out tables`
+    ```
+    uvast reproduce --list
 
-    In full: `uvast reproduce timestamps data/gtea --budget paper --out tables`
+    # to try it
+    uvast data generate demo
+    uvast reproduce all demo --out tables
+
+    # in full
+    uvast reproduce timestamps data/gtea --budget paper --out tables
+    ```
     """
     from uvast.benchmark.paper_tables import find_table, tables
 
@@ -91,10 +98,10 @@ def reproduce(
             remedy="see uvast reproduce --list and --help",
         )
 
-    from uvast.benchmark.cell_scores import file_suffix
     from uvast.benchmark.engine import SerialEngine
     from uvast.benchmark.reproduce import Reproduction, write_table
     from uvast.data import Dataset
+    from uvast.evaluation.scores import file_suffix
 
     chosen: Engine = options.make_engine(
         engine, jobs=jobs, device=device, address=address, cpus=cpus, gpus=gpus

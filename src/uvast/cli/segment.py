@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli import options
-from uvast.cli.console import counted, note, print_json, print_table, progress_bar
+from uvast.cli.console import note, print_json, print_table, progress_bar
 from uvast.cli.extracting import extract_with_bar
+from uvast.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,8 +41,8 @@ def segment(
     transcript: Annotated[
         str | None,
         typer.Option(
-            help="Where the order of actions comes from: decoder, semi-markov, best (a beam of "
-            "10), frames or boundaries.",
+            help="Where the order of actions comes from: decoder, semi-markov, frames, boundaries, "
+            "or best, which collects what the first three find and picks one by a vote.",
             show_default="the model's own",
         ),
     ] = None,
@@ -71,7 +72,12 @@ def segment(
         ),
     ] = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Videos encoded together.")] = 8,
-    workers: options.WorkersOption = 0,
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Videos extracted, and threads that decode, at the same time; 0 for one."
+        ),
+    ] = 0,
     engine: options.EngineOption = options.EngineName.local,
     address: options.AddressOption = "auto",
     cpus: options.CpusOption = 1,
@@ -88,16 +94,23 @@ def segment(
     run the same command again: it segments what is missing. OUT/segmentation.json says which model
     made the predictions, and how; OUT/features holds the features extracted from videos.
 
-    Example: `uvast segment runs/gtea-1 data/gtea --split 1 --out predictions`
+    For example:
 
-    New videos: `uvast segment my-run videos/*.mp4 --out predictions`, with a model whose features
-    came from uvast extract; `--workers 4` extracts four at a time
+    ```
+    uvast segment runs/gtea-1 data/gtea --split 1 --out predictions
 
-    Feature files: `uvast segment runs/gtea-1 features/*.npy --out predictions --format csv`
+    # new videos, with a model whose features came from uvast extract
+    uvast segment my-run videos/*.mp4 --out predictions --workers 4
 
-    Best quality: `uvast segment runs/gtea-1 features/ --transcript best --out predictions`
+    # feature files
+    uvast segment my-run features/*.npy --out predictions --format csv
 
-    On a cluster: `uvast segment /nfs/run /nfs/features --out /nfs/predictions --engine ray`
+    # decoded in another way than the model's own
+    uvast segment my-run features/ --transcript best --out predictions
+
+    # on a cluster
+    uvast segment /nfs/run /nfs/features --out /nfs/predictions --engine ray
+    ```
     """
     from uvast.devices import n_cores
     from uvast.inference import load

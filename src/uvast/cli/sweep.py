@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli import options
-from uvast.cli.console import counted, note, print_json, print_table, progress_bar
-from uvast.errors import ConfigError, command
+from uvast.cli.console import note, print_json, print_table, progress_bar
+from uvast.errors import ConfigError, command, counted
 
 if TYPE_CHECKING:
     from uvast.benchmark.study import Trial
@@ -57,14 +57,18 @@ def sweep(
     device: options.DeviceOption = "auto",
     as_json: options.JsonOption = False,
 ) -> None:
-    """Find good settings, judged on a validation part of the training side.
+    r"""Find good settings, judged on a validation part of the training side.
 
     The test side is never used. After a break, run the same command again, with more --trials if
     you like: it goes on. The best settings are written to OUT/best.toml, for uvast train --config.
     This needs an extra: `pip install '.[sweep]'` in uvast's folder.
 
-    Example: `uvast sweep data/gtea --preset gtea --epochs 50 --out sweep --set-range
-    train.learning_rate=1e-4..1e-2:log`
+    For example:
+
+    ```
+    uvast sweep data/gtea --preset gtea --epochs 50 --out sweep \
+        --set-range train.learning_rate=1e-4..1e-2:log
+    ```
     """
     from uvast.benchmark.matrix import epoch_settings
     from uvast.benchmark.ranges import parse_ranges

@@ -12,8 +12,8 @@ import typer
 
 from uvast.cli.console import note, progress_bar
 from uvast.cli.options import DeviceOption, SettingsOption, TimestampsOption, chosen_config
-from uvast.cli.plans import leaves_all_to_data, say_plan
-from uvast.cli.project_runs import needs_no_place, own_supervision, run_place
+from uvast.cli.plans import leaves_all_to_data, note_plan, print_plan, timed_plan
+from uvast.cli.project_runs import needs_no_place, own_supervision, run_place, say_supervision
 from uvast.cli.training_bar import TrainingBar
 from uvast.cli.training_settings import Stage, as_settings, changes_of, second_stage
 from uvast.errors import ConfigError, command
@@ -94,7 +94,10 @@ def train(
     device: DeviceOption = "auto",
     plan: Annotated[
         bool,
-        typer.Option("--plan", help="Print what preset auto chooses, as JSON, and stop."),
+        typer.Option("--plan", help="Print what preset auto would do, and stop."),
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the plan and all its settings as JSON.")
     ] = False,
     members: Annotated[
         int | None,
@@ -121,25 +124,37 @@ def train(
 ) -> None:
     """Train a model.
 
-    Example: `uvast train my-videos --out run` looks at the data, says its plan and trains; options
-    such as `--epochs 20` change single choices
+    A run looks at the data, says its plan and trains. A resumed run may have another --device,
+    --jobs or --stage, and --set for train.alignment_epochs, train.checkpoint_seconds and
+    train.workers.
 
-    The paper's settings: `uvast train data/gtea --split 1 --preset gtea --out runs/gtea-1`;
-    `--stage 1` leaves the second stage out, `--set train.alignment_epochs=5` sets its epochs
+    For example:
 
-    One click per action: `uvast train my-videos --supervision timestamps --out run`
+    ```
+    # a project, from labels or clicks, to its next numbered run
+    uvast train my-project
 
-    A project, from labels or clicks, to its next numbered run: `uvast train my-project`
+    # any dataset; options change single choices
+    uvast train my-videos --out run --epochs 20
 
-    Three models averaged are more reliable; they share the inner runs and so take less than twice
-    as long: `uvast train my-videos --members 3 --out run`; `--jobs 1` trains them one after the
-    other
+    # the plan alone; with --json, all its settings, too
+    uvast train my-videos --plan
 
-    After a break, Ctrl-C included: `uvast train --resume runs/gtea-1`; you may pass another
-    `--device` or `--jobs`, a `--stage`, and `--set` for train.alignment_epochs,
-    train.checkpoint_seconds and train.workers
+    # one click per action
+    uvast train my-videos --supervision timestamps --out run
 
-    Several processes: `torchrun --nproc-per-node 2 -m uvast train data/gtea --out run`
+    # three models averaged: more reliable, in less than twice the time
+    uvast train my-videos --members 3 --out run
+
+    # the paper's settings; --stage 1 leaves the alignment decoder out
+    uvast train data/gtea --split 1 --preset gtea --out runs/gtea-1
+
+    # after a break, Ctrl-C included
+    uvast train --resume runs/gtea-1
+
+    # several processes
+    torchrun --nproc-per-node 2 -m uvast train data/gtea --out run
+    ```
     """
     flags = {
         "model.kind": model,
@@ -153,6 +168,8 @@ def train(
         "train.validation": validation,
     }
     changes = changes_of(settings or [], flags)
+    if as_json and not plan:
+        raise ConfigError("only a plan is printed as JSON", where="--json", remedy="add --plan")
     if resume is not None:
         _refuse_beside_resume(
             dataset, out, preset, config, split, timestamps, plan or None, members
@@ -165,6 +182,7 @@ def train(
             "a dataset and --out are needed", remedy="see uvast train --help, or pass --resume RUN"
         )
     _check_new(stage, plan=plan, is_auto=is_auto)
+    is_asked = "supervision.kind" in changes
     changes = own_supervision(dataset) | changes
 
     from uvast.data import Dataset
@@ -182,11 +200,17 @@ def train(
         chosen = chosen_config(preset, config, model, as_settings(changes))
     chosen = chosen.replaced(**second_stage(chosen, stage, changes))
     _check_timestamps(dataset, chosen, timestamps)
+    if not is_asked:
+        say_supervision(dataset, chosen.supervision.kind)
     if planned is not None:
-        whole = replace(planned, config=chosen)
-        jobs = say_plan(whole, device, n_members=members or 1, jobs=jobs, as_json=plan)
-    if plan:
-        return
+        whole = timed_plan(
+            replace(planned, config=chosen), device, n_members=members or 1, jobs=jobs
+        )
+        if plan:
+            print_plan(whole, as_json=as_json)
+            return
+        jobs = whole.jobs
+        note_plan(whole)
     with run_place(dataset, out) as run, _followed(run, tensorboard=tensorboard) as watcher:
         train_model(
             opened,

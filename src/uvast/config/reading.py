@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -24,12 +23,8 @@ from uvast.config.sections import (
 )
 from uvast.errors import ConfigError
 from uvast.files import first_fault, read_toml, shown
+from uvast.files.toml import tomllib
 from uvast.presets import TOML_REMEDY, read_preset
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -251,7 +251,8 @@ class TrainConfig:
     validate_every: Positive = 5
     """epochs from one validation to the next"""
     patience: Count = 0
-    """epochs without a better validation after which training stops"""
+    """epochs without a better validation after which training stops; never before the next
+    validation"""
     folds: Folds = 0
     """inner runs, each without some of the videos, that choose the weights of `best` before the run
     learns from all videos; they take another (folds - 1) times as long as the run, and `--members`

@@ -7,7 +7,6 @@ other columns and the order of the rows do not matter.
 from __future__ import annotations
 
 import csv
-import datetime as dt
 import io
 import re
 import zipfile
@@ -20,6 +19,7 @@ from uvast.data.timestamps import Annotation
 from uvast.errors import InputError, TimestampError
 from uvast.files import open_file, read_text, shown, unreadable
 from uvast.files.reading import MEGABYTE
+from uvast.files.workbooks import can_read_workbooks, workbook_rows
 from uvast.times import TIME_FORMS, parse_time
 
 if TYPE_CHECKING:
@@ -33,9 +33,8 @@ TABLES = (".csv", ".tsv", ".xlsx")
 _FORM = "begin with a row 'video,frame,label' or 'video,time,label', then one row per click"
 _FRAME = re.compile(r"(-?\d{1,15})(?:[.,]0*)?", re.ASCII)
 _UNIT = re.compile(r"\s*[(\[].*")
+_MILLISECONDS = re.compile(r"time(_ms|\s*[(\[]\s*(ms|msec|milli).*)", re.IGNORECASE)
 _LARGEST_WORKBOOK = 256 * MEGABYTE
-_MOST_ROWS = 2**20
-"""The limit of Excel and LibreOffice; a row numbered a billion would bring a billion empty ones."""
 
 
 def read_clicks(path: Path, on_fault: OnFault = raise_fault) -> dict[str, tuple[Annotation, ...]]:
@@ -66,7 +65,11 @@ def read_clicks(path: Path, on_fault: OnFault = raise_fault) -> dict[str, tuple[
 
 
 def _column_names(header: Sequence[str], path: Path) -> list[str]:
-    names = [_UNIT.sub("", cell).strip().casefold() for cell in header]
+    other = [cell for cell in header if _MILLISECONDS.fullmatch(cell)]
+    names = ["" if cell in other else _UNIT.sub("", cell).strip().casefold() for cell in header]
+    if other and not {"frame", "time"} & set(names):
+        what = f"has times in milliseconds (column {shown(other[0])})"
+        raise TimestampError(what, where=path, remedy=f"write {TIME_FORMS}, in a column 'time'")
     counts = Counter(names)
     twice = next((n for n in ("video", "frame", "time", "label") if counts[n] > 1), None)
     if twice is not None:
@@ -117,40 +120,20 @@ def _text_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _workbook_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The non-empty rows of a workbook's first sheet."""
-    try:
-        import openpyxl
-    except ImportError:
+    if not can_read_workbooks():
         raise TimestampError(
             "needs openpyxl to be read",
             where=path,
             remedy="pip install '.[tables]' in uvast's folder, or save the table as CSV",
-        ) from None
+        )
     with open_file(path) as file:
         try:
             with zipfile.ZipFile(file) as archive:
                 size = sum(member.file_size for member in archive.infolist())
             if size > _LARGEST_WORKBOOK:
                 raise ValueError("it unpacks to hundreds of megabytes")
-            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-            sheet = book.worksheets[0]
-            sheet.reset_dimensions()  # some programs declare fewer rows than they write
-            rows = [
-                (number, [_text(value) for value in row])
-                for number, row in enumerate(sheet.iter_rows(max_row=_MOST_ROWS, values_only=True))
-                if any(value is not None for value in row)
-            ]
+            rows = list(workbook_rows(file))
         except Exception as error:  # a damaged workbook may raise anything
             remedy = "save the table as CSV"
             raise unreadable(path, error, kind="a workbook", remedy=remedy) from error
-    for number, cells in rows:
-        if any(cells):
-            yield number + 1, cells
-
-
-def _text(value: object) -> str:
-    """A cell as one would type it: a clock time as a time of day, a duration in seconds."""
-    if isinstance(value, dt.timedelta):
-        return str(value.total_seconds())
-    if isinstance(value, dt.time):
-        return value.isoformat()
-    return "" if value is None else str(value).strip()
+    yield from rows

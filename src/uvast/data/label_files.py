@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from uvast.data.faults import raise_fault
 from uvast.data.recognition import not_labels
 from uvast.data.spec import LARGEST_TOLERANCE, SPEC_FILE
-from uvast.errors import CorruptFileError, LabelError
+from uvast.errors import CorruptFileError, LabelError, counted
 from uvast.files import read_text, shown, write_text
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ def trim_note(trimmed: Mapping[str, tuple[int, int]]) -> str | None:
     if not trimmed:
         return None
     largest = max(abs(n_frames - n_labels) for n_frames, n_labels in trimmed.values())
-    videos = f"{len(trimmed)} video{'s' * (len(trimmed) != 1)}"
-    frames = f"{largest} frame{'s' * (largest != 1)}"
+    videos = counted(len(trimmed), "video")
+    frames = counted(largest, "frame")
     first = min(trimmed)
     return f"{videos} trimmed: labels and features differ by up to {frames} (first: {first})"
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from uvast.errors import InputError
 from uvast.evaluation.metrics import count, overlapping_pairs, sum_counts
+from uvast.evaluation.scores import or_none
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -69,9 +70,9 @@ class Differences:
         """For JSON; undefined values are None."""
         return {
             "boundaries": self.n,
-            "median_seconds": _or_none(self.median),
-            "percentile_95_seconds": _or_none(self.most),
-            "mean_shift_seconds": _or_none(self.shift),
+            "median_seconds": or_none(self.median),
+            "percentile_95_seconds": or_none(self.most),
+            "mean_shift_seconds": or_none(self.shift),
         }
 
 
@@ -109,7 +110,7 @@ class Agreement:
         """For JSON."""
         return {
             "frames": self.n_frames,
-            "kappa": _or_none(self.kappa),
+            "kappa": or_none(self.kappa),
             "acc": self.acc,
             "edit": self.edit,
             **{f"f1@{threshold}": value for threshold, value in self.f1.items()},
@@ -203,7 +204,3 @@ def _shifts(first: IntArray, second: IntArray, edges: Seconds, *, edge: int) -> 
     chosen = (first != edge) | (second != edge)
     shifts: Seconds = edges[second[chosen]] - edges[first[chosen]]
     return shifts
-
-
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else value

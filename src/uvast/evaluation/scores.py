@@ -41,7 +41,7 @@ class ClassScores:
 
     def as_dict(self) -> dict[str, float | int | None]:
         """For JSON; an undefined F1 is None."""
-        f1 = {f"f1@{k}": _or_none(value) for k, value in self.f1.items()}
+        f1 = {f"f1@{k}": or_none(value) for k, value in self.f1.items()}
         return {**f1, "true": self.n_true, "predicted": self.n_predicted}
 
 
@@ -85,8 +85,8 @@ class Scores:
 
     def as_dict(self) -> dict[str, object]:
         """For JSON: `acc`, `edit`, `f1@10`, `f1@25`, `f1@50`, `protocol`, `videos`, extras."""
-        values: dict[str, object] = {"acc": _or_none(self.acc), "edit": self.edit}
-        values |= {f"f1@{threshold}": _or_none(value) for threshold, value in self.f1.items()}
+        values: dict[str, object] = {"acc": or_none(self.acc), "edit": self.edit}
+        values |= {f"f1@{threshold}": or_none(value) for threshold, value in self.f1.items()}
         values |= {"protocol": self.protocol, "videos": self.n_videos}
         if self.per_class is not None:
             values["per_class"] = {one.name: one.as_dict() for one in self.per_class}
@@ -172,6 +172,11 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(defined) / len(defined) if defined else math.nan
 
 
-def _or_none(value: float) -> float | None:
+def file_suffix(protocol: ScoreProtocol) -> str:
+    """Sets files of scores by one protocol apart from another's; empty for the standard one."""
+    return "" if protocol == "standard" else f"-{protocol}"
+
+
+def or_none(value: float) -> float | None:
     """JSON has no NaN."""
     return None if math.isnan(value) else value

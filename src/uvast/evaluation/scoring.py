@@ -92,7 +92,6 @@ def score_sides(
     sides: Mapping[int | None, Sequence[str]],
     vocabulary: Vocabulary,
     *,
-    sampling_rate: int = 1,
     protocol: ScoreProtocol = "standard",
     per_class: bool = False,
     confusion: bool = False,
@@ -103,11 +102,10 @@ def score_sides(
         truths: the ground truth of each video; every labelled stretch of one that is `UNLABELLED`
             elsewhere is a sequence of its own.
         predictions: split to video to segmentation, or to a bare transcript `(S,)`, which only has
-            an Edit score. Videos that are not on the split's side are ignored.
+            an Edit score. Videos that are not on the split's side are ignored. Frames past the
+            truth's end are cut off: features may be a little longer than labels.
         sides: split to the videos that are scored; the key is None without splits.
         vocabulary: the classes, and which of them are background.
-        sampling_rate: how many frames of the truth each predicted frame stands for. Frames past
-            the truth's end are cut off: features may be a little longer than labels.
         protocol: `standard`, or `legacy` to compare with published numbers.
         per_class: also F1 of each class.
         confusion: also the frame confusion `(C, C)`.
@@ -122,7 +120,7 @@ def score_sides(
             if is_partial:
                 raise _no_times(video)
             return count_transcript(predicted, true, vocabulary, protocol=protocol)
-        fitted = fit(predicted, true.n_frames, sampling_rate=sampling_rate, video=video)
+        fitted = fit(predicted, true.n_frames, video=video)
         counting = count_stretches if is_partial else count
         return counting(fitted, true, vocabulary, protocol=protocol, confusion=confusion)
 
@@ -155,15 +153,12 @@ def _no_times(video: str) -> InputError:
     )
 
 
-def fit(
-    predicted: Segmentation, n_frames: int, *, sampling_rate: int = 1, video: str | None = None
-) -> Segmentation:
-    """Fits a prediction to `n_frames` frames: repeats each of its frames, cuts off the rest."""
-    repeated = Segmentation(predicted.transcript, predicted.durations * sampling_rate)
-    if repeated.n_frames < n_frames:
+def fit(predicted: Segmentation, n_frames: int, *, video: str | None = None) -> Segmentation:
+    """Fits a prediction to `n_frames` frames: cuts off the rest."""
+    if predicted.n_frames < n_frames:
         raise InputError(
-            f"a prediction of {repeated.n_frames} frames for a video of {n_frames}",
+            f"a prediction of {predicted.n_frames} frames for a video of {n_frames}",
             where=video,
             remedy="predict every frame of the video",
         )
-    return repeated if repeated.n_frames == n_frames else repeated.first(n_frames)
+    return predicted if predicted.n_frames == n_frames else predicted.first(n_frames)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,12 +19,23 @@ from uvast.errors import InputError
 from uvast.evaluation.metrics import check_lengths, overlapping_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
     from uvast.segments import IntArray, Segmentation
     from uvast.vocabulary import Vocabulary
+
+KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "named": "named correctly",
+        "badly_cut": "of these badly cut",
+        "missing": "missing",
+        "extra": "extra",
+        "confused": "confused",
+    }
+)
+"""What can become of a segment, as a field of `SegmentErrors`, to what tables call it."""
 
 GOOD_CUT = 0.5
 """The overlap (IoU) from which a segment counts as well cut, as in F1@50."""
@@ -125,7 +137,7 @@ def _errors_of_stretch(
     background = list(vocabulary.background_ids)
     (own,) = np.nonzero(~np.isin(predicted.transcript, background))
     (theirs,) = np.nonzero(~np.isin(true.transcript, background))
-    overlaps = _overlaps(predicted, true)[np.ix_(own, theirs)]
+    overlaps = _overlaps(predicted, true, own, theirs)
     first, second = predicted.transcript[own], true.transcript[theirs]
     pairs = align(first, second, overlaps)
     right = first[pairs.first] == second[pairs.second]
@@ -134,7 +146,7 @@ def _errors_of_stretch(
     def by_class(actions: IntArray) -> IntArray:
         return np.bincount(actions, minlength=n_classes)
 
-    cut = overlaps[pairs.first, pairs.second] < GOOD_CUT
+    cut = overlaps.of(pairs) < GOOD_CUT
     confused = np.zeros((n_classes, n_classes), dtype=np.int64)
     np.add.at(confused, (second[pairs.second[~right]], first[pairs.first[~right]]), 1)
     starts = predicted.starts[own[pairs.first[right]]], true.starts[theirs[pairs.second[right]]]
@@ -157,43 +169,62 @@ class Alignment(NamedTuple):
     second: IntArray
 
 
-def align(first: IntArray, second: IntArray, overlaps: NDArray[np.float64]) -> Alignment:
+class Overlaps(NamedTuple):
+    """The pairs of places in two sequences that overlap, in order, and how much, in [0, 1]."""
+
+    first: IntArray
+    second: IntArray
+    shares: NDArray[np.float64]
+
+    def of(self, pairs: Alignment) -> NDArray[np.float64]:
+        """The overlaps of some pairs, 0 for those that have none."""
+        known = {(i, j): share for i, j, share in zip(*map(np.ndarray.tolist, self), strict=True)}
+        wanted = zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
+        return np.array([known.get(pair, 0.0) for pair in wanted], dtype=np.float64)
+
+
+def align(first: IntArray, second: IntArray, overlaps: Overlaps) -> Alignment:
     """The pairs that are kept or replaced on a shortest edit path from one to the other.
 
-    Among all shortest paths, one whose pairs have the largest sum of `overlaps (N, M)`, each in
-    [0, 1].
+    Among all shortest paths, one whose pairs have the largest sum of overlaps. Of the table of all
+    pairs, only a byte for each is kept: the step that leads there.
     """
     n_first, n_second = len(first), len(second)
     # All overlaps together weigh less than one edit.
-    gain = overlaps / (2.0 * (min(n_first, n_second) + 1))
-    pairing = (first[:, None] != second) - gain
+    gains = overlaps.shares / (2.0 * (min(n_first, n_second) + 1))
+    begins = np.searchsorted(overlaps.first, np.arange(n_first + 1))
     places = np.arange(n_second + 1)
-    costs = np.empty((n_first + 1, n_second + 1))
-    costs[0] = places
+    steps = np.empty((n_first, n_second), dtype=np.int8)
+    costs = places.astype(np.float64)
     for row in range(n_first):
-        cost = costs[row] + 1
-        cost[1:] = np.minimum(cost[1:], costs[row, :-1] + pairing[row])
-        costs[row + 1] = np.minimum.accumulate(cost - places) + places
+        pairing = (first[row] != second).astype(np.float64)
+        own = slice(begins[row], begins[row + 1])
+        pairing[overlaps.second[own]] -= gains[own]
+        paired, skipped = costs[:-1] + pairing, costs + 1
+        least = np.concatenate((skipped[:1], np.minimum(skipped[1:], paired)))
+        costs = np.minimum.accumulate(least - places) + places
+        steps[row] = np.argmin((paired, skipped[1:], costs[:-1] + 1), axis=0)
     found = []
     i, j = n_first, n_second
     while i and j:
-        ways = (
-            costs[i - 1, j - 1] + pairing[i - 1, j - 1],
-            costs[i - 1, j] + 1,
-            costs[i, j - 1] + 1,
-        )
-        way = int(np.argmin(ways))
-        if way == 0:
+        step = steps[i - 1, j - 1]
+        if step == 0:
             found.append((i - 1, j - 1))
-        i, j = i - (way != 2), j - (way != 1)
+        i, j = i - (step != 2), j - (step != 1)
     pairs = np.array(found[::-1], dtype=np.int64).reshape(-1, 2)
     return Alignment(pairs[:, 0], pairs[:, 1])
 
 
-def _overlaps(predicted: Segmentation, true: Segmentation) -> NDArray[np.float64]:
-    """IoU `(S, S')` of the segments of two segmentations of the same frames."""
+def _overlaps(
+    predicted: Segmentation, true: Segmentation, own: IntArray, theirs: IntArray
+) -> Overlaps:
+    """IoU of the segments of two segmentations of the same frames.
+
+    Only the segments `own` and `theirs` count, and places are among them.
+    """
     pairs = overlapping_pairs(predicted, true)
-    found = np.zeros((len(predicted), len(true)))
     lengths = predicted.durations[pairs.predicted] + true.durations[pairs.true]
-    found[pairs.predicted, pairs.true] = pairs.shared / (lengths - pairs.shared)
-    return found
+    shares = pairs.shared / (lengths - pairs.shared)
+    counts = np.isin(pairs.predicted, own) & np.isin(pairs.true, theirs)
+    first = np.searchsorted(own, pairs.predicted[counts])
+    return Overlaps(first, np.searchsorted(theirs, pairs.true[counts]), shares[counts])

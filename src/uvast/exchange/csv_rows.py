@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -56,11 +57,14 @@ def csv_text(rows: Iterable[Sequence[object]], delimiter: str = ",") -> bytes:
 
 
 def _delimiter(source: Source) -> str:
-    """The separator that is the most frequent one in most of the first lines."""
+    """The separator that gives most of the first lines equally many cells."""
     lines = [line for line in source.head.split("\n", 60)[:60] if line.strip()]
-    votes = {
-        mark: sum(line.count(mark) >= max(line.count(other) for other in ",;\t") for line in lines)
-        for mark in "\t;,"
-        if any(mark in line for line in lines)
-    }
-    return max(votes, key=votes.__getitem__) if votes else ","
+    return max("\t;,", key=lambda mark: _alike(lines, mark))
+
+
+def _alike(lines: Sequence[str], mark: str) -> tuple[int, int]:
+    """How many lines have the most frequent number of cells above 1; then, how many have most."""
+    widths = Counter(len(cells) for cells in csv.reader(lines, delimiter=mark))
+    del widths[1]
+    n_most = sum(line.count(mark) >= max(map(line.count, ",;\t")) > 0 for line in lines)
+    return max(widths.values(), default=0), n_most

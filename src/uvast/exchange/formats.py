@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from uvast.errors import ConfigError, CorruptFileError, LabelError, UvastError
+from uvast.errors import ConfigError, CorruptFileError, LabelError, UvastError, counted
 from uvast.exchange import (
     activitynet,
     anvil,
@@ -261,7 +261,9 @@ def losses(one: Format, videos: Sequence[VideoAnnotations]) -> tuple[str, ...]:
     for what in ("observed", "frame_rate", "duration"):
         n_videos = sum(getattr(video, what) is not None for video in videos)
         if what not in one.holds and n_videos:
-            lost.append(f"{one.title} has no place for {_PLURALS[what]} ({n_videos} videos)")
+            lost.append(
+                f"{one.title} has no place for {_PLURALS[what]} ({counted(n_videos, 'video')})"
+            )
     return tuple(lost)
 
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from uvast.errors import LabelError
+from uvast.errors import LabelError, UnknownVideoError
 from uvast.exchange.video_paths import file_name, parts_of
 from uvast.files.kinds import VIDEO_SUFFIXES
 
@@ -45,6 +45,9 @@ def match_videos(
         files: file to video, for unknown suffixes; files with folders show where the videos are.
         paths: name to full path in the annotation files, where they give it.
         where: what an error calls the files.
+
+    Raises:
+        UnknownVideoError: no video is meant; a `LabelError` if several may be.
     """
     table, files, paths = table or {}, files or {}, paths or {}
     keys = _keys(videos, files)
@@ -145,8 +148,8 @@ def _unmatched(
     shown = (
         f"the nearest are {', '.join(near)}" if near else f"the videos are {', '.join(videos[:5])}"
     )
-    remedy = f"{shown}; rename it, or give a table with --names"
-    return LabelError(
+    remedy = f"{shown}; rename it, leave it out with --skip-unknown, or give a table with --names"
+    return UnknownVideoError(
         f"video {name!r} is not among the {len(videos)} videos",
         where=where,
         remedy=remedy if videos else "add videos first",

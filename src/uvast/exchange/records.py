@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -155,8 +156,11 @@ class VideoAnnotations:
 
 
 def one_line(text: str) -> str:
-    """Text on one line, without characters that files cannot hold."""
-    text = " ".join(text.split())
+    """Text on one line, without characters that files cannot hold.
+
+    Accents are composed, as macOS takes some apart: names that look the same are the same.
+    """
+    text = " ".join(unicodedata.normalize("NFC", text).split())
     return text if text.isprintable() else " ".join(_UNWRITABLE.sub("", text).split())
 
 

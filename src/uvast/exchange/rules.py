@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal, get_args
 
-from uvast.errors import ConfigError, LabelError
+from uvast.errors import ConfigError, LabelError, counted
 from uvast.exchange.overlaps import Overlaps, first_conflict, painted
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def on_tiers(videos: Sequence[VideoAnnotations], tiers: Iterable[str]) -> Ruled:
             where="--tier",
             remedy=f"did you mean {similar[0]!r}?" if similar else remedy,
         )
-    return _kept(videos, lambda event: event.tier in wanted, "are on other tiers and are left out")
+    return _kept(videos, lambda event: event.tier in wanted, "left out: on other tiers")
 
 
 def labelled_from(videos: Sequence[VideoAnnotations], recipe: str) -> Ruled:
@@ -116,7 +116,7 @@ def renamed(videos: Sequence[VideoAnnotations], names: Mapping[str, str]) -> Rul
     kept = _kept(
         videos,
         lambda event: event.label not in dropped,
-        "are left out because the mapping gives their labels no name",
+        "left out: the mapping gives no name to their labels",
     )
     found = tuple(
         _mapped(video, lambda event: replace(event, label=names.get(event.label, event.label)))
@@ -177,7 +177,7 @@ def _kept(videos: Sequence[VideoAnnotations], keep: Callable[[Event], bool], why
         dropped[video.video] += len(video.events) - len(events)
         found.append(replace(video, events=events))
     n_dropped = dropped.total()
-    return Ruled(tuple(found), (f"{n_dropped} annotations {why}",) if n_dropped else ())
+    return Ruled(tuple(found), (f"{counted(n_dropped, 'annotation')} {why}",) if n_dropped else ())
 
 
 def _mapped(video: VideoAnnotations, change: Callable[[Event], Event]) -> VideoAnnotations:

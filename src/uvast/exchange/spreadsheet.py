@@ -6,8 +6,6 @@ A library does it: the format is large, and openpyxl reads row by row without ru
 from __future__ import annotations
 
 import io
-import warnings
-from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from uvast.errors import ConfigError
@@ -15,15 +13,13 @@ from uvast.exchange.archive import check_zip, member_names, refuse_declarations
 from uvast.exchange.csv_rows import Row
 from uvast.exchange.source import Written
 from uvast.exchange.tables import read_rows, table_of
+from uvast.files.workbooks import workbook_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from uvast.exchange.records import VideoAnnotations
     from uvast.exchange.source import Reading, Source, Target
-
-MOST_ROWS = 2**20
-"""Excel's and LibreOffice's limit; a row numbered a billion would bring a billion empty ones."""
 
 _NUMBERS = ("start", "end", "time", "confidence")
 
@@ -41,37 +37,16 @@ def read(source: Source) -> Reading:
 
 
 def _rows(source: Source) -> Iterator[Row]:
-    library = _openpyxl()
+    _openpyxl()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about styles and extensions not needed here
-            book = library.load_workbook(io.BytesIO(source.content), read_only=True, data_only=True)
-        sheet = book.worksheets[0]
-        sheet.reset_dimensions()  # some programs declare fewer rows than they write
-        rows = sheet.iter_rows(max_row=MOST_ROWS, values_only=True)
-        for number, cells in enumerate(rows, start=1):
-            texts = [_text(cell) for cell in cells]
-            if any(texts):
-                yield Row(f"row {number}", texts)
+        for number, cells in workbook_rows(io.BytesIO(source.content)):
+            yield Row(f"row {number}", cells)
     except (KeyError, ValueError, TypeError, AttributeError, IndexError, SyntaxError) as error:
         raise source.fault(
             f"cannot be read as a workbook ({type(error).__name__})",
             None,
             "save it again as .xlsx, or as CSV",
         ) from None
-
-
-def _text(cell: object) -> str:
-    """A cell as text; times of day and durations become seconds."""
-    if cell is None:
-        return ""
-    if isinstance(cell, time):
-        return repr(cell.hour * 3600 + cell.minute * 60 + cell.second + cell.microsecond / 1e6)
-    if isinstance(cell, timedelta):
-        return repr(cell.total_seconds())
-    if isinstance(cell, datetime):
-        return cell.isoformat()
-    return repr(cell) if isinstance(cell, float) else str(cell).strip()
 
 
 def write(videos: Sequence[VideoAnnotations], _target: Target) -> Written:

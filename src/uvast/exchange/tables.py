@@ -5,7 +5,9 @@ Parsed by hand: columns are found by name in any order and case, and times come 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from uvast.exchange.clock import format_seconds, read_time
@@ -40,6 +42,11 @@ _NAMES = {
     "fps": ("fps", "frame_rate"),
 }
 """Names of each column, in lower case with `_` for blanks; earlier names win."""
+for _what in ("start", "end", "duration", "time"):
+    _NAMES[_what] += tuple(f"{name}_ms" for name in _NAMES[_what])
+
+_UNIT = re.compile(r"(?:_?[(\[](m|milli)?s(?:ecs?|econds)?[)\]]|_(m?)s(?:ec)?)$")
+"""A unit at the end of a column's name: seconds, or milliseconds if a group is not empty."""
 
 _EXTRAS = ("tier", "modifiers", "annotator", "confidence", "comment")
 _REMEDY = "name its columns video, start, end and label, or video, time and label"
@@ -64,11 +71,11 @@ def _has_header(source: Source) -> bool:
 
 def read(source: Source) -> Reading:
     """Reads a table of events; a row without an end is a point."""
-    return read_rows(source, rows_of(source))
+    return read_rows(source, rows_of(source), is_text=True)
 
 
-def read_rows(source: Source, rows: Iterable[Row]) -> Reading:
-    """Like `read`, from rows of any origin."""
+def read_rows(source: Source, rows: Iterable[Row], *, is_text: bool = False) -> Reading:
+    """Like `read`, from rows of any origin; in text, no row has more cells than the header."""
     rows = iter(rows)
     header = find_header((_plain(row) for row in rows), _header_sets())
     if header is None:
@@ -77,6 +84,8 @@ def read_rows(source: Source, rows: Iterable[Row]) -> Reading:
     events: dict[str, list[Event]] = {}
     rates: dict[str, float] = {}
     rows = list(rows)
+    if is_text:
+        _check_widths(source, len(header.cells), rows)
     names = source.names_of({columns.path(row, source) for row in rows})
     for row in rows:
         video = names[columns.path(row, source)]
@@ -87,6 +96,8 @@ def read_rows(source: Source, rows: Iterable[Row]) -> Reading:
     warnings = [f"column {name!r} is not used" for name in columns.unused]
     if "duration" in columns.places:
         warnings.append("there is no column 'end'; 'duration' is how long each event lasts")
+    if rows and not columns.places.keys() & {"end", "end_frame", "duration"}:
+        warnings += _points(source, columns, rows)
     videos = tuple(
         VideoAnnotations(video, tuple(found), frame_rate=rates.get(video))
         for video, found in events.items()
@@ -96,8 +107,15 @@ def read_rows(source: Source, rows: Iterable[Row]) -> Reading:
 
 @dataclass(frozen=True)
 class _Columns:
+    """Places in a row: of what is read, and by name of the columns that are not.
+
+    Args:
+        milliseconds: what is read in milliseconds.
+    """
+
     places: dict[str, int]
-    unused: tuple[str, ...]
+    unused: dict[str, int]
+    milliseconds: frozenset[str]
 
     @classmethod
     def of(cls, header: Sequence[str]) -> _Columns:
@@ -110,13 +128,17 @@ class _Columns:
         # as in uvast's predictions, frames beside seconds
         if "start" in places and "end" in places:
             places.pop("start_frame", None)
+        by_frames = "start_frame" in places or not places.keys() & {"start", "time"}
+        places.pop("end" if by_frames else "end_frame", None)
         # unless there is only a start, it may be the video's length
         if "start" not in places or places.keys() & {"end", "start_frame"}:
             places.pop("duration", None)
         used = {header[place] for place in places.values()}
-        beside = {"start", "end", "start_frame", "end_frame"}
-        unused = [name for name in header if name and name not in used | beside]
-        return cls(places, tuple(unused))
+        if places.keys() >= {"start", "end"}:
+            used |= {"start", "end", "start_frame", "end_frame"}
+        unused = {name: place for place, name in enumerate(header) if name and name not in used}
+        milliseconds = {what for what, place in places.items() if header[place].endswith("_ms")}
+        return cls(places, unused, frozenset(milliseconds))
 
     def cell(self, row: Row, what: str) -> str:
         place = self.places.get(what)
@@ -151,30 +173,30 @@ def _times(
     source: Source, columns: _Columns, row: Row, video: str, rate: float | None
 ) -> tuple[float, float | None]:
     """Start and end in seconds; frames count from 0 and their ends are exclusive."""
-    if "start_frame" in columns.places:
-        frames = [
-            _frame(source, row, columns.cell(row, name)) for name in ("start_frame", "end_frame")
-        ]
-        start, end = source.times(video, rate).edges(frames).tolist()
+    places = columns.places
+    if "start_frame" in places or not places.keys() & {"start", "time"}:
+        name = "start_frame" if "start_frame" in places else "frame"
+        start_frame = _frame(source, row, columns.cell(row, name))
+        end_text = columns.cell(row, "end_frame")
+        times = source.times(video, rate)
+        if not end_text:
+            return float(middles(times, start_frame)), None
+        start, end = times.edges([start_frame, _frame(source, row, end_text)]).tolist()
         return start, end
-    if "start" in columns.places or "time" in columns.places:
-        start_text = columns.cell(row, "start") or columns.cell(row, "time")
-        end_text = columns.cell(row, "end")
-        end = _seconds(source, row, end_text) if end_text else None
-        start = _seconds(source, row, start_text)
-        lasts = columns.cell(row, "duration")
-        return start, round(start + _seconds(source, row, lasts), 9) if lasts else end
-    frame = _frame(source, row, columns.cell(row, "frame"))
-    return float(middles(source.times(video, rate), frame)), None
+    start = _seconds(source, columns, row, "start" if columns.cell(row, "start") else "time")
+    if columns.cell(row, "duration"):
+        return start, round(start + _seconds(source, columns, row, "duration"), 9)
+    return start, _seconds(source, columns, row, "end") if columns.cell(row, "end") else None
 
 
-def _seconds(source: Source, row: Row, text: str) -> float:
+def _seconds(source: Source, columns: _Columns, row: Row, what: str) -> float:
+    text = columns.cell(row, what)
     seconds = read_time(text)
     if seconds is None:
-        raise source.fault(
-            f"{text[:60]!r} is not a time", row.spot, "write seconds, mm:ss or hh:mm:ss.mmm"
-        )
-    return seconds
+        problem = f"{text[:60]!r} is not a time" if text else "has no time"
+        raise source.fault(problem, row.spot, "write seconds, mm:ss or hh:mm:ss.mmm")
+    is_clock = ":" in text
+    return seconds / 1000 if what in columns.milliseconds and not is_clock else seconds
 
 
 def _frame(source: Source, row: Row, text: str) -> int:
@@ -226,9 +248,59 @@ def _extra(event: Event, name: str) -> str:
     return "" if value is None else str(value)
 
 
+def _check_widths(source: Source, width: int, rows: Sequence[Row]) -> None:
+    for row in rows:
+        if any(row.cells[width:]):
+            n_cells = max(place for place, cell in enumerate(row.cells, start=1) if cell)
+            raise source.fault(
+                f"has {n_cells} cells, but the header has {width}",
+                row.spot,
+                "put quotes around cells that hold separators, such as a decimal comma",
+            )
+
+
+def _points(source: Source, columns: _Columns, rows: Sequence[Row]) -> Iterator[str]:
+    """Notes on a table without ends, where each row is a point; errors if it cannot mean that."""
+    for name, place in columns.unused.items():
+        cells = (row.cells[place].lower() for row in rows if place < len(row.cells))
+        words = {cell.rpartition(" ")[2] for cell in cells}  # `State start`, too
+        if "start" in words and words & {"stop", "end"}:
+            raise source.fault(
+                f"has rows for starts and rows for ends (column {name!r})",
+                None,
+                "write one row per event, with its start and end; or name the columns as BORIS "
+                "does: Time, Behavior and Behavior type",
+            )
+    if not columns.places.keys() & {"start", "time", "start_frame"}:
+        _check_clicks(source, columns, rows)
+    if "time" not in columns.places and columns.places.keys() & {"start", "start_frame"}:
+        yield "there is no column for the ends or durations, so each row is a point"
+    elif "duration" in columns.unused:
+        yield "each row is a point; if it lasts for its 'duration', name the column 'time' 'start'"
+
+
+def _check_clicks(source: Source, columns: _Columns, rows: Sequence[Row]) -> None:
+    """Refuses a row for every frame, which would be as many clicks."""
+    frames = [_frame(source, row, columns.cell(row, "frame")) for row in rows]
+    labels = [(columns.path(row, source), columns.cell(row, "label")) for row in rows]
+    pairs = zip(pairwise(frames), pairwise(labels), strict=True)
+    n_next = sum(after == frame + 1 and one == two for (frame, after), (one, two) in pairs)
+    if n_next * 2 > len(rows):
+        raise source.fault(
+            "has a row for every frame, but a row is one event",
+            None,
+            "write the labels alone, one line per frame, into VIDEO.txt; or a row per event, with "
+            "start_frame and end_frame",
+        )
+
+
 def _plain(row: Row) -> Row:
-    cells = [cell.lower().replace(" ", "_").removesuffix("_(s)") for cell in row.cells]
-    return Row(row.spot, cells)
+    return Row(row.spot, [_plain_name(cell.lower().replace(" ", "_")) for cell in row.cells])
+
+
+def _plain_name(name: str) -> str:
+    """The name without seconds as its unit, and with `_ms` for milliseconds."""
+    return _UNIT.sub(lambda unit: "_ms" if unit[1] or unit[2] else "", name)
 
 
 def _header_sets() -> list[set[str]]:

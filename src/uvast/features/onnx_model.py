@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,11 +16,7 @@ from uvast.errors import ConfigError, DataError, FeatureError
 from uvast.features.extractor import Picture, View
 from uvast.features.extras import extra
 from uvast.files import missing, read_text, unreadable
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from uvast.files.toml import tomllib
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,6 @@ import io
 import json
 import re
 import reprlib
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,11 +18,7 @@ import pydantic
 
 from uvast.errors import CorruptFileError, UvastError, printable
 from uvast.files.reading import MEGABYTE, read_text
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from uvast.files.toml import tomllib
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,6 +18,7 @@ from uvast.inference.temperature import (
     StoredTemperature,
     Temperature,
     fit_temperature,
+    learned_from_all,
     tempered,
 )
 from uvast.inference.weight_grid import choose_cell, of_cell
@@ -48,8 +49,8 @@ class Calibration:
         n_videos: how many videos (or labelled stretches) there were.
         scores: their mean of Acc, Edit and F1@50, by decoding: `semi-markov`, `decoder`, `best`,
             and `best` with the `default` weights.
-        error: expected calibration error of their frame confidences, without and with the
-            temperature.
+        error: expected calibration error of their frame confidences, without a temperature and
+            with the one that fits them best.
     """
 
     __pydantic_config__: ClassVar[pydantic.ConfigDict] = pydantic.ConfigDict(allow_inf_nan=False)
@@ -64,11 +65,16 @@ class Calibration:
         return replace(priors, weights=self.weights, temperature=self.temperature)
 
 
-def calibrate(videos: Sequence[HeldOut]) -> Calibration:
+def calibrate(videos: Sequence[HeldOut], *, share: float = 1.0) -> Calibration:
     """Chooses the power of semi-Markov decoding, the weights of `best`, and the temperature.
 
     `best` is judged on the whole grid of its weights. Both pure decodings are corners of it:
     semi-Markov decoding has one power and no decoder, the decoder alone has the last weight.
+
+    Args:
+        videos: predicted by models that have not learned from them.
+        share: the share of all videos that these models learned from, if the choice is for a model
+            that learns from all of them.
     """
     default = DecodingWeights()
     alone = np.stack([one.alone for one in videos])
@@ -89,7 +95,7 @@ def calibrate(videos: Sequence[HeldOut]) -> Calibration:
     temperature = fit_temperature(frames)
     return Calibration(
         weights=weights,
-        temperature=temperature,
+        temperature=learned_from_all(temperature, frames, share),
         n_videos=len(videos),
         scores={name: round(value, 4) for name, value in scores.items()},
         error=(_error(frames, Temperature()), _error(frames, temperature)),

@@ -23,6 +23,7 @@ from uvast.models.checkpoint import (
     write_checkpoint,
 )
 from uvast.models.ensemble import Ensemble, members_of, scalings_of, writers
+from uvast.models.protocols import gives_boundaries
 from uvast.runs import (
     MOST_MEMBERS,
     MemberInfo,
@@ -140,9 +141,21 @@ def check_members(members: Sequence[Member]) -> None:
 
 
 def ensemble_config(members: Sequence[Member]) -> Config:
-    """The settings for decoding: of the first member that writes transcripts, else of the first."""
+    """The settings for decoding: of the first member that writes transcripts, else of the first.
+
+    Boundaries are left out unless all members have them.
+    """
     chosen = next((one for one in members if writers(one.model)), members[0])
-    return parse_run_config(chosen.card.config, where=f"{chosen.path}, model card")
+    config = parse_run_config(chosen.card.config, where=f"{chosen.path}, model card")
+    if all(gives_boundaries(one.model) for one in members):
+        return config
+    transcript = config.decode.transcript
+    return config.replaced(
+        **{
+            "decode.boundary_weight": 0.0,
+            "decode.transcript": "frames" if transcript == "boundaries" else transcript,
+        }
+    )
 
 
 def ensemble_info(members: Sequence[Member]) -> RunInfo:

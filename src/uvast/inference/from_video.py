@@ -121,9 +121,15 @@ def extracted(path: Path, extractor: ExtractorRecord | None, *, device: str) -> 
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="uvast.") as folder:
-        (order,) = Extraction(extractor, Path(folder), device).orders([path])
-        extract(order)
-        yield order.features
+        orders = Extraction(extractor, Path(folder) / "features", device).orders([path])
+        if len(orders) != 1:
+            raise InputError(
+                f"holds {len(orders)} videos, not one",
+                where=path,
+                remedy="segment several videos with uvast.segment(model, folder)",
+            )
+        extract(orders[0])
+        yield orders[0].features
 
 
 def is_recording(path: Path) -> bool:

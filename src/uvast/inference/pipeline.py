@@ -72,7 +72,7 @@ def segment(
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="uvast.")))
         found = find_inputs(
             [Path(path) for path in paths],
-            Extraction(segmenter.extractor, folder, str(segmenter.device)),
+            Extraction(segmenter.extractor, folder / "features", str(segmenter.device)),
             n_features=segmenter.n_features,
             sampling_rate=segmenter.sampling_rate,
             split=split,
@@ -140,17 +140,20 @@ def segment_with_decodings(
 def _segment_group(
     segmenter: Segmenter, videos: list[Video], decodings: Mapping[str, DecodeConfig], workers: int
 ) -> Iterator[tuple[str, Outcome]]:
-    """Segments videos together; if that fails, one by one, so that a video fails alone."""
+    """Segments videos together; if that fails, one by one, and then by one decoding at a time."""
     try:
         predictions = segmenter.segment_by(videos, decodings, workers=workers)
     except ConfigError:
         raise  # it would be the same for every video
     except (UvastError, MemoryError, RuntimeError) as error:
-        if len(videos) == 1:
+        if len(videos) > 1:
+            for video in videos:
+                yield from _segment_group(segmenter, [video], decodings, workers)
+        elif len(decodings) > 1:
+            for name, options in decodings.items():
+                yield from _segment_group(segmenter, videos, {name: options}, workers)
+        else:
             yield from _failed(videos[0].name, _told(error, videos[0].name), decodings)
-            return
-        for video in videos:
-            yield from _segment_group(segmenter, [video], decodings, workers)
         return
     familiar = {video.name: segmenter.is_familiar(video) for video in videos}
     for decoding, found in predictions.items():
@@ -166,9 +169,14 @@ def _failed(
 
 
 def _told(error: Exception, name: str) -> UvastError:
-    """Of torch's errors, only a lack of memory is expected; on CPUs it has no class of its own."""
+    """The error with the video it befell.
+
+    Of torch's errors, only a lack of memory is expected; on CPUs it has no class of its own.
+    """
     if isinstance(error, UvastError):
-        return error
+        if error.where is not None:
+            return error
+        return type(error)(error.what, where=name, remedy=error.remedy)
     if not isinstance(error, MemoryError) and "memory" not in str(error):
         raise error
     return InputError(

@@ -37,7 +37,9 @@ def make_manifest(
     info = None
     with suppress(UvastError):  # a checkpoint alone is enough to segment
         info = read_record(checkpoint.parent / RUN_FILE, RunInfo)
-    datasets = {_text(one.dataset.path) for one in sources if isinstance(one, DatasetVideo)}
+    datasets = {
+        _text(one.dataset.path) if isinstance(one, DatasetVideo) else None for one in sources
+    }
     return Manifest(
         model=_text(model),
         checkpoint=checkpoint_hash(checkpoint),

@@ -4,12 +4,15 @@ A model that has not met a person before is not equally good with everybody, and
 where it is worse, but not by enough: held-out videos at a mean confidence of 0.93 may be right in
 93 % of their frames, and those at 0.83 in 65 %. So held-out videos fit two numbers: the temperature
 of a usual video, and how much it grows as a video's own mean confidence falls.
+
+Inner runs learn from fewer people than the run that they calibrate, and are more often wrong with a
+new one, but no less sure. So a run's temperature is lower than theirs (`learned_from_all`).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -29,6 +32,9 @@ FARTHEST = 2.0
 """How many standard deviations from the usual confidence a video's counts at most."""
 CAUTION = 1.0
 """Keeps the slope small unless many videos ask for a larger one."""
+LEARNING = 0.25
+"""A model that has learned from a share s of the videos errs `s ** -LEARNING` times as often in new
+ones (docs/choices.md, "Confidences with few people")."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +150,44 @@ def fit_temperature(videos: Sequence[JudgedFrames]) -> Temperature:
     return Temperature(
         round(math.exp(logarithm), 4), round(slope, 4), usual.confidence, usual.spread
     )
+
+
+def learned_from_all(
+    fitted: Temperature, videos: Sequence[JudgedFrames], share: float
+) -> Temperature:
+    """The temperature of a model that learns from all videos, including the held-out ones.
+
+    It makes the held-out videos surer, by as much as that model should be right more often.
+
+    Args:
+        fitted: what `fit_temperature` has found for models that learned from fewer.
+        videos: those that it was fitted on.
+        share: the share of all videos that those models learned from.
+    """
+    videos = [one for one in videos if len(one.labels)]
+    if share >= 1 or not videos or videos[0].log_probabilities.shape[1] < 2:
+        return fitted
+    from scipy.optimize import brentq
+
+    doubt = 1 - _mean_shown(fitted, videos)
+
+    def missing(logarithm: float) -> float:
+        """By how much the videos are not sure enough, if the temperature changes by a factor."""
+        shown = _mean_shown(replace(fitted, usual=fitted.usual * math.exp(logarithm)), videos)
+        return 1 - doubt * float(share**LEARNING) - shown
+
+    coldest = math.log(COLDEST / fitted.usual)
+    if coldest >= 0 or missing(0.0) <= 0:
+        return fitted
+    logarithm = coldest if missing(coldest) >= 0 else brentq(missing, coldest, 0.0)
+    return replace(fitted, usual=round(fitted.usual * math.exp(logarithm), 4))
+
+
+def _mean_shown(temperature: Temperature, videos: Sequence[JudgedFrames]) -> float:
+    """The mean confidence that is shown for these frames."""
+    logs = (tempered(one.log_probabilities, temperature.at(one.confidence)) for one in videos)
+    shown = np.exp(np.concatenate([one.max(1) for one in logs]))
+    return float(np.average(shown, weights=np.concatenate([one.weights for one in videos])))
 
 
 def _spread(confidences: NDArray[np.float64]) -> float:

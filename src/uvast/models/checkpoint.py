@@ -174,13 +174,14 @@ def write_checkpoint(
             raise unwritable(path, error) from error
 
 
-def read_checkpoint(path: Path, *, prefix: str = "") -> TensorFile:
-    """Reads the tensors whose names start with `prefix`, and the header."""
+def read_checkpoint(path: Path, *, prefix: str | None = "") -> TensorFile:
+    """Reads the tensors whose names start with `prefix`, and the header; None reads no tensor."""
     _check_header_size(path)
     try:
         with safe_open(path, framework="pt") as file:
             metadata = dict(file.metadata() or {})
-            names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118
+            all_names = () if prefix is None else file.keys()
+            names = [name for name in all_names if name.startswith(prefix or "")]
             tensors = {name: file.get_tensor(name) for name in names}
     except (SafetensorError, OSError, RuntimeError, TypeError) as error:
         raise _unreadable(path, str(error)) from error

@@ -8,6 +8,7 @@ PROJECT/runs/1, 2, …           run folders
 """
 
 from uvast.projects.project import Project, is_project
+from uvast.projects.supervising import LabelledVideos
 from uvast.projects.videos import ProjectVideo
 
-__all__ = ["Project", "ProjectVideo", "is_project"]
+__all__ = ["LabelledVideos", "Project", "ProjectVideo", "is_project"]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from uvast.data.spec import read_spec
-from uvast.errors import LabelError
+from uvast.errors import LabelError, UnknownVideoError, counted
 from uvast.exchange.files import find_sources, several_paths
 from uvast.exchange.formats import read, recognised
 from uvast.exchange.frame_times import ConstantRate
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _ANY_RATE = ConstantRate(Fraction(25))
 """Stands in for the frame times of videos that are left out."""
+_N_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class HowToRead:
         rules: which events are kept, and their names. `import_labels` handles overlaps.
         gaps: whether the time between intervals counts as observed background or as unknown.
         background: what the files call the background; None for the project's name.
+        skip_unknown: whether videos that the project does not have are left out; else an error.
     """
 
     kind: Format | None = None
@@ -54,6 +56,7 @@ class HowToRead:
     rules: Rules = field(default_factory=Rules)
     gaps: Gaps = "background"
     background: str | None = None
+    skip_unknown: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ def read_incoming(project: Project, sources: Sequence[Path], how: HowToRead) -> 
     """
     files = tuple(dict.fromkeys(file for source in sources for file in find_sources(source)))
     times_of = times_by_name(project, how.rate)
-    names = _Names(project, how.videos or {})
+    names = _Names(project, how.videos or {}, skip_unknown=how.skip_unknown)
     found: list[VideoAnnotations] = []
     notes: list[str] = []
     for file in files:
@@ -105,8 +108,7 @@ def read_incoming(project: Project, sources: Sequence[Path], how: HowToRead) -> 
                 found.append(replace(record, video=name, frame_rate=None, duration=None))
     notes += [f"the table of names lists {name!r}, which is in no file" for name in names.unused]
     notes += names.at_several_paths
-    if names.n_left_out:
-        notes.append(f"{names.n_left_out} videos are left out: the table names no video for them")
+    notes += names.left_out
     ruled = _ruled(merged(found), how, _background(project))
     return Incoming(ruled.videos, files, (*notes, *ruled.notes, *_too_late(project, ruled.videos)))
 
@@ -141,11 +143,15 @@ def _too_late(project: Project, videos: Sequence[VideoAnnotations]) -> list[str]
             continue
         n_late = sum(event.start > end for event in video.events)
         if n_late:
-            notes.append(f"{video.video}: {n_late} annotations start after its end ({end:g} s)")
+            notes.append(
+                f"{video.video}: {counted(n_late, 'annotation')} after its end ({end:g} s)"
+            )
         # labels often run a little over: tools count differently
         n_over = sum(event.start <= end and event.stop > 1.02 * end + 1 for event in video.events)
         if n_over:
-            notes.append(f"{video.video}: {n_over} annotations go on after its end ({end:g} s)")
+            notes.append(
+                f"{video.video}: {counted(n_over, 'annotation')} running past its end ({end:g} s)"
+            )
     return notes
 
 
@@ -159,16 +165,21 @@ class _Names:
     Args:
         project: whose videos.
         table: name in the files to video; an empty one leaves it out.
+        skip_unknown: whether names that no video has are left out, too.
     """
 
-    def __init__(self, project: Project, table: Mapping[str, str]) -> None:
+    def __init__(
+        self, project: Project, table: Mapping[str, str], *, skip_unknown: bool = False
+    ) -> None:
         self._videos = project.names
         self._files = exported_names(project)
         self._table = table
+        self._skip_unknown = skip_unknown
+        self._left_out: dict[str, list[str]] = {}
         self._found: dict[tuple[str, str], str | None] = {}
 
     def video(self, name: str, paths: Mapping[str, str], place: str) -> str | None:
-        """The video, or None if the table leaves it out; `paths` and `place` are its `Source`'s."""
+        """The video, or None if it is left out; `paths` and `place` are its `Source`'s."""
         key = name, paths.get(name, name)
         if key not in self._found:
             self._found[key] = self._match(name, paths, place)
@@ -202,20 +213,39 @@ class _Names:
         return several_paths((v, path) for (name, path), v in items if v and path != name)
 
     @property
-    def n_left_out(self) -> int:
-        """Videos in the files that the table leaves out."""
-        return list(self._found.values()).count(None)
+    def left_out(self) -> list[str]:
+        """Notes on the videos in the files that are left out."""
+        return [
+            f"{counted(len(names), 'video')} left out, {reason}: {_some_of(names)}"
+            for reason, names in self._left_out.items()
+        ]
 
     def _match(self, name: str, paths: Mapping[str, str], place: str) -> str | None:
         path = paths.get(name, name)
         if self._table.get(path, self._table.get(name)) == "":
+            self._leave_out(path, "as the table of names asks")
             return None
-        found = match_videos(
-            [name],
-            self._videos,
-            table=self._table,
-            files=self._files,
-            paths=paths,
-            where=place,
-        )
+        try:
+            found = match_videos(
+                [name],
+                self._videos,
+                table=self._table,
+                files=self._files,
+                paths=paths,
+                where=place,
+            )
+        except UnknownVideoError:
+            if not self._skip_unknown:
+                raise
+            self._leave_out(path, "not in the project")
+            return None
         return found[name]
+
+    def _leave_out(self, path: str, reason: str) -> None:
+        self._left_out.setdefault(reason, []).append(path)
+
+
+def _some_of(names: Sequence[str]) -> str:
+    """The names, or the first of many."""
+    shown = ", ".join(names[:_N_SHOWN])
+    return shown if len(names) <= _N_SHOWN else f"{shown} and {len(names) - _N_SHOWN} more"

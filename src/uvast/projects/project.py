@@ -12,7 +12,8 @@ from filelock import FileLock
 from uvast.data.dataset import Dataset
 from uvast.data.labelled import LABELLED_FILE
 from uvast.data.spec import read_spec
-from uvast.data.video_names import VideoNames
+from uvast.data.timestamp_files import read_timestamps
+from uvast.data.video_names import VideoNames, listed_stems
 from uvast.errors import (
     CorruptFileError,
     InputError,
@@ -32,6 +33,7 @@ from uvast.projects.labels import MAPPING, TIMESTAMPS
 from uvast.projects.linking import Linked, link, read_sources
 from uvast.projects.materialising import materialise
 from uvast.projects.numbered_runs import newest_run, next_run
+from uvast.projects.supervising import LabelledVideos
 from uvast.projects.videos import VIDEOS_FILE, ProjectVideo, read_videos, write_videos
 
 if TYPE_CHECKING:
@@ -242,9 +244,13 @@ class Project:
         return (self.path / MAPPING).is_file()
 
     @property
-    def has_only_clicks(self) -> bool:
-        """Whether no labelled video had segments when last materialised."""
-        return self.has_labels and not any((self.path / GROUND_TRUTH).glob("*.txt"))
+    def labelled(self) -> LabelledVideos:
+        """How many videos had segments, and how many clicks alone, when last materialised."""
+        if not self.has_labels:
+            return LabelledVideos(full=0, clicked=0)
+        full, _ = listed_stems(self.path / GROUND_TRUTH, ".txt")
+        clicked = read_timestamps(self.path / TIMESTAMPS).keys() - set(full)
+        return LabelledVideos(len(full), len(clicked))
 
     def next_run(self) -> Path:
         """Makes an empty folder for a new run, `runs/1`, `runs/2` and so on."""

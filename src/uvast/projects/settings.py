@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,11 +12,7 @@ import numpy as np
 from uvast.data.spec import SPEC_FILE, DatasetSpec, read_spec, write_spec
 from uvast.errors import ConfigError
 from uvast.files import is_present, read_text, write_text
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from uvast.files.toml import tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

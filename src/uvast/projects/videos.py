@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path  # noqa: TC003 (pydantic reads it)
@@ -103,7 +102,7 @@ def write_videos(project: Path, videos: Sequence[ProjectVideo]) -> None:
 
 def plain_name(text: str) -> str:
     """Text as a valid file name: on one line, without folders, not hidden, not too long."""
-    text = one_line(unicodedata.normalize("NFC", text).replace("/", "_").replace("\\", "_"))
+    text = one_line(text.replace("/", "_").replace("\\", "_"))
     text = text.encode()[:_MOST_BYTES].decode(errors="ignore")
     return text.strip().lstrip(". ")
 

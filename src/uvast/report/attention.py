@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from uvast.data import Dataset, Video
     from uvast.inference import Segmenter
+    from uvast.segments import IntArray
 
 MAX_COLUMNS = 800
 """Frames are averaged to at most this many columns: more than a page can show."""
@@ -41,10 +42,9 @@ def attention_maps(segmenters: Mapping[str, Segmenter], dataset: Dataset, name: 
     true = Segmentation.from_labels(video.labels if video.labels is not None else [])
     fraction = first.priors.chunk_fraction
     rows = true.chunked(fraction) if fraction else true
-    target = (rows.segment_of_frame == np.arange(len(rows))[:, None]).astype(np.float64)
-    maps = {"Target: the frames of each segment": _columns(target)}
+    maps = {"Target: the frames of each segment": _scaled(_target(rows))}
     for title, segmenter in segmenters.items():
-        maps[title] = _columns(_weights(segmenter, _seen_by(segmenter, dataset, name), rows))
+        maps[title] = _scaled(_weights(segmenter, _seen_by(segmenter, dataset, name), rows))
     return Attention(name, rows.upsampled(video.sampling_rate, video.source_frames), maps)
 
 
@@ -54,7 +54,7 @@ def _seen_by(segmenter: Segmenter, dataset: Dataset, name: str) -> Video:
 
 @torch.inference_mode()
 def _weights(segmenter: Segmenter, video: Video, rows: Segmentation) -> NDArray[np.float64]:
-    """Weights over the frames `(S, T)`, the mean over layers, heads and an ensemble's members."""
+    """Weights over columns of frames, the mean over layers, heads and an ensemble's members."""
     encoded = segmenter.encode_batch([video]).encoded
     tokens = np.concatenate(([segmenter.vocabulary.sos], rows.transcript))
     inputs = torch.from_numpy(tokens)[None].to(segmenter.device)
@@ -63,15 +63,32 @@ def _weights(segmenter: Segmenter, video: Video, rows: Segmentation) -> NDArray[
         decoded = writer.decode(own, None, inputs, need_weights=True)
         assert decoded.cross_attention is not None, "asked for"
         # Output i predicts segment i; the last one predicts EOS.
-        found.append(decoded.cross_attention[:, 0, :-1].mean(0))
-    return np.asarray(torch.stack(found).mean(0).cpu(), dtype=np.float64)
+        layers = [_columns(layer[0, :-1].cpu().numpy()) for layer in decoded.cross_attention]
+        found.append(np.mean(layers, axis=0))
+    return np.asarray(np.mean(found, axis=0))
 
 
-def _columns(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """At most `MAX_COLUMNS` means over neighbouring frames, each row scaled to a maximum of 1."""
-    n_frames = weights.shape[1]
+def _target(rows: Segmentation) -> NDArray[np.float64]:
+    """The share of each column's frames that lie in each segment."""
+    edges = _edges(rows.n_frames)
+    before = np.clip(edges, rows.starts[:, None], rows.ends[:, None])  # (S, columns + 1)
+    return np.asarray(np.diff(before) / np.diff(edges))
+
+
+def _columns(weights: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Means over the frames of each column `(S, T)` -> `(S, columns)`."""
+    edges = _edges(weights.shape[1])
+    sums = np.add.reduceat(weights, edges[:-1], axis=1, dtype=np.float64)
+    return np.asarray(sums / np.diff(edges))
+
+
+def _edges(n_frames: int) -> IntArray:
+    """Where the columns begin, and where the last one ends; at most `MAX_COLUMNS` of them."""
     n_columns = min(n_frames, MAX_COLUMNS)
-    starts = np.arange(n_columns) * n_frames // n_columns
-    means = np.add.reduceat(weights, starts, axis=1) / np.diff(starts, append=n_frames)
+    return np.arange(n_columns + 1) * n_frames // n_columns
+
+
+def _scaled(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each row scaled to a maximum of 1."""
     largest = np.maximum(means.max(1, keepdims=True), np.finfo(np.float64).tiny)
     return np.asarray(means / largest)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from uvast.errors import printable
 from uvast.evaluation import find_errors
-from uvast.evaluation.segment_errors import sum_errors
+from uvast.evaluation.segment_errors import KINDS, sum_errors
 from uvast.report.content import TextTable
 from uvast.report.fragments import text_table
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from uvast.evaluation import SegmentErrors
     from uvast.report.content import Comparison
     from uvast.vocabulary import Vocabulary
-
-KINDS = {"named": "named correctly", "badly_cut": "of these badly cut", "missing": "missing"}
-KINDS |= {"extra": "extra", "confused": "confused"}
 
 HINT = (
     "Transcripts are aligned with the true ones by the fewest edits, as in the Edit score. "

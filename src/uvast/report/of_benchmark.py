@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from uvast.evaluation.scores import HEADINGS
-from uvast.files import read_record
+from uvast.files import missing, read_record
 from uvast.report.content import BenchmarkRow, Report
-from uvast.report.sources import RESULTS_FILE
+from uvast.report.sources import find_results
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+_AGAIN = "run the benchmark again"
 _Name = Annotated[str, Field(max_length=1_000)]
 _Count = Annotated[int, Field(ge=0, le=10**6)]
 _Score = Annotated[float, Field(ge=0, le=100)] | None
@@ -63,7 +64,11 @@ class _Row(BaseModel):
 
 def report_benchmark(folder: Path) -> Report:
     """A report on a benchmark: its table."""
-    found = read_record(folder / RESULTS_FILE, list[_Row], remedy="run the benchmark again")
+    results = find_results(folder)
+    if results is None:
+        raise missing(folder / "results.json", remedy=_AGAIN)
+    path, protocol = results
+    found = read_record(path, list[_Row], remedy=_AGAIN)
     rows = tuple(one.as_row() for one in found)
     datasets = dict.fromkeys(row.labels[0] for row in rows)
     models = dict.fromkeys(row.labels[1] for row in rows)
@@ -73,6 +78,7 @@ def report_benchmark(folder: Path) -> Report:
             "Benchmark": str(folder),
             "Datasets": ", ".join(datasets) or "none",
             "Models": ", ".join(models) or "none",
+            "Protocol": protocol,
         },
         notes=() if rows else ("No cell of this benchmark is finished.",),
         benchmark=rows,

@@ -15,11 +15,12 @@ import numpy as np
 from uvast.data import Dataset
 from uvast.data.label_files import read_labels
 from uvast.data.labelled import LABELLED_FILE, encode_stretches, unlabelled_note
-from uvast.errors import MissingFileError
+from uvast.errors import MissingFileError, counted
 from uvast.evaluation import Track, folder_of_split
 from uvast.evaluation.evaluate import prediction_files, read_for_dataset, sides_to_score
 from uvast.evaluation.predictions import find_predictions, read_named_segments
 from uvast.evaluation.segment_files import SUFFIXES
+from uvast.files import open_file
 from uvast.files.names import GROUND_TRUTH, MANIFEST
 from uvast.report.compare import compare
 from uvast.report.content import Report
@@ -50,7 +51,11 @@ if TYPE_CHECKING:
 
 _ENDS = (*SUFFIXES, ".txt", "")
 _OTHERS = (MANIFEST, LABELLED_FILE, "mapping.txt", "timestamps.json", "timestamps.csv")
+_MS_TCN_HEADER = b"###"
 _SPLIT = re.compile(r"split_?(\d{1,6})", re.ASCII)
+
+SAME_RATE = 1e-3
+"""Rates that differ by less than this share are equal: those of tables come from rounded times."""
 
 
 def report_predictions(
@@ -76,6 +81,12 @@ def report_predictions(
         data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
         split = predicted_split(manifest, data.path) if split is None else split
         files = _of_dataset(folder, data, split, holds_labels=holds_labels)
+        if not any(files.values()):
+            raise MissingFileError(
+                f"holds no prediction of a video in {data.path}",
+                where=folder,
+                remedy="choose the dataset that was predicted, or another split",
+            )
     own_labels = data.path.resolve() == folder.resolve()
     names = {name for of_split in files.values() for name in of_split}
     labelled = [] if own_labels else [name for name in names if data.has_labels(name)]
@@ -117,7 +128,6 @@ def _of_bare_files(folder: Path, manifest: Manifest | None) -> Report:
     }
     every = [one for of_split in read.values() for one in of_split.values()]
     vocabulary = _classes({label for one in every for label in one.labels}, manifest)
-    rates = {one.frames_per_second for one in every}
     tracks = {
         split: {
             name: Track(Segmentation(vocabulary.encode(one.labels), one.durations), one.confidences)
@@ -140,9 +150,17 @@ def _of_bare_files(folder: Path, manifest: Manifest | None) -> Report:
             comparison, None, unfamiliar_files(manifest, (v.name for v in comparison.videos))
         ),
         vocabulary=vocabulary,
-        frames_per_second=rates.pop() if len(rates) == 1 else None,
+        frames_per_second=_common_rate([one.frames_per_second for one in every]),
         comparison=comparison,
     )
+
+
+def _common_rate(rates: Sequence[float | None]) -> float | None:
+    """The rate of all videos; None if one is unknown or they differ by more than rounding."""
+    known = [rate for rate in rates if rate is not None]
+    if len(known) < len(rates) or max(known) - min(known) > SAME_RATE * max(known):
+        return None
+    return known[0]
 
 
 def _classes(labels: set[str], manifest: Manifest | None) -> Vocabulary:
@@ -201,9 +219,16 @@ def _every_prediction(folder: Path) -> Files:
 
 def _videos(folder: Path) -> list[str]:
     """Video names from file names, ignoring hidden files, a dataset's own and other kinds."""
-    files = [one for one in folder.iterdir() if one.is_file() and one.suffix in _ENDS]
-    own = [one for one in files if not one.name.startswith(".") and one.name not in _OTHERS]
-    return sorted({one.stem for one in own})
+    files = [one for one in folder.iterdir() if one.is_file() and not one.name.startswith(".")]
+    own = [one for one in files if one.name not in _OTHERS]
+    names = {one.stem for one in own if one.suffix in _ENDS}
+    return sorted(names | {one.name for one in own if one.suffix not in _ENDS and _is_ms_tcn(one)})
+
+
+def _is_ms_tcn(path: Path) -> bool:
+    """Whether a file begins as MS-TCN's predictions do: they are called like the video alone."""
+    with open_file(path) as file:
+        return file.read(len(_MS_TCN_HEADER)) == _MS_TCN_HEADER
 
 
 def _read(
@@ -259,7 +284,7 @@ def videos_in_words(comparison: Comparison, split: int | None) -> str:
         side = f", the mean over {len(splits)} splits"
     n_scored = len({one.name for one in comparison.videos if one.scores})
     scored = "" if n_scored == len(names) else f"; {n_scored or 'none'} with ground truth"
-    return f"{len(names)} video{'s' * (len(names) != 1)}{side}{scored}"
+    return f"{counted(len(names), 'video')}{side}{scored}"
 
 
 def notes_of(

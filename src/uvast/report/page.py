@@ -10,7 +10,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from uvast._version import __version__
-from uvast.errors import printable
+from uvast.errors import counted, printable
 from uvast.files import write_text
 from uvast.report.confidence import confidence_section
 from uvast.report.errors_section import errors_section
@@ -119,7 +119,7 @@ def _scores(comparison: Comparison, vocabulary: Vocabulary | None) -> str:
 def _pseudo_labels(comparison: Comparison) -> str:
     n_videos, caption = len(comparison.videos), "Scores of pseudo-labels, in percent"
     return Template(_template("pseudo_labels.html")).substitute(
-        n_videos=f"{n_videos} training video{'s' * (n_videos != 1)}",
+        n_videos=counted(n_videos, "training video"),
         scores=scores_table(comparison, caption=caption) if comparison.scores else "",
     )
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from uvast.errors import MissingFileError
+from uvast.evaluation.scores import PROTOCOLS, file_suffix
 from uvast.files import missing
 from uvast.report.content import Chart
 from uvast.runs import RunFolder, is_run
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from uvast.evaluation.scores import ScoreProtocol
     from uvast.runs import RunInfo
 
 Kind = Literal["run", "benchmark", "predictions"]
 
-RESULTS_FILE = "results.json"
 _NOT_LOSSES = ("stage", "epoch", "seconds", "learning_rate")
 _VALIDATION = "validation_"
 _JUDGED = ("validation_score", "validation_selection")
@@ -33,7 +34,13 @@ def report_kind(path: Path) -> Kind:
         raise MissingFileError("is a file, not a folder", where=path, remedy="name its folder")
     if is_run(path):
         return "run"
-    return "benchmark" if (path / RESULTS_FILE).is_file() else "predictions"
+    return "predictions" if find_results(path) is None else "benchmark"
+
+
+def find_results(folder: Path) -> tuple[Path, ScoreProtocol] | None:
+    """The results of a benchmark and their protocol: the standard one if there are both."""
+    files = {one: folder / f"results{file_suffix(one)}.json" for one in PROTOCOLS}
+    return next(((path, one) for one, path in files.items() if path.is_file()), None)
 
 
 def run_charts(run: RunFolder, info: RunInfo) -> tuple[Chart, ...]:

@@ -11,6 +11,7 @@ pulls to where the two classes' mean lengths divide the gap (see `click_lengths`
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     Read = Callable[[str], NDArray[np.floating[Any]]]
 
 N_ROUNDS = 10
-# about how many frames of a segment k-medoids looks at
-_LONG_SEGMENT = 2000
+# the most frames from one timestamp to the next that k-medoids looks at
+_LONG_GAP = 2000
 
 
 def class_model_durations(
@@ -133,16 +134,19 @@ def _start(video: VideoView, timestamps: IntArray, prior: float) -> IntArray:
     """Durations `(S,)` by k-medoids.
 
     Its time is quadratic in the length of segments. Averaged frames differ little from their
-    neighbours, so every few frames of a long segment are enough.
+    neighbours, so every few frames of a long gap are enough.
     """
-    n_frames, n_segments = len(video.frames), len(timestamps)
-    if n_segments == 1:
+    n_frames = len(video.frames)
+    if len(timestamps) == 1:
         return np.array([n_frames])
-    step = min(-(-n_frames // (n_segments * _LONG_SEGMENT)), int(np.diff(timestamps).min()))
+    gaps = pairwise([0, *timestamps.tolist(), n_frames])
+    kept = np.concatenate(
+        [np.arange(*gap, max(1, -(-(gap[1] - gap[0]) // _LONG_GAP))) for gap in gaps]
+    )
     found = constrained_k_medoids(
-        video.frames[::step], timestamps // step, video.metric, prior
+        video.frames[kept], np.searchsorted(kept, timestamps), video.metric, prior
     ).durations
-    return np.diff(step * np.cumsum(found[:-1]), prepend=0, append=n_frames)
+    return np.diff(kept[np.cumsum(found[:-1])], prepend=0, append=n_frames)
 
 
 def _cut(

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from statistics import fmean
 from typing import TYPE_CHECKING
 
-from uvast.errors import CheckpointError
+from uvast.errors import CheckpointError, SplitError
 from uvast.files import is_present, read_record, write_json
 from uvast.inference.calibration import Calibration, calibrate
 from uvast.inference.segmenter import load
 from uvast.runs import RunFolder, is_run
 from uvast.training.folds import LEAST_FOR_FOLDS, folds_of
 from uvast.training.preparing import held_alone, open_session
-from uvast.training.resuming import read_state
+from uvast.training.resuming import read_progress
 from uvast.training.side_by_side import Task, train_side_by_side
 from uvast.training.validation import ValidationPart
 from uvast.training.watching import Part, Silent
@@ -53,6 +54,21 @@ def read_calibration(run: Path) -> Calibration | None:
     return read_record(path, Calibration, error=CheckpointError, remedy=CHOOSE_AGAIN)
 
 
+def check_other(other: Path, info: RunInfo) -> None:
+    """Refuses another run's choice if one of its videos is not on this run's training side.
+
+    That video may be on this run's test side, and its labels took part in the choice.
+    """
+    own = {*info.train, *info.validation}
+    strange = next((name for name in RunFolder.open(other).info.train if name not in own), None)
+    if strange is not None:
+        raise SplitError(
+            f"chose how to decode on video {strange}, which this run does not learn from",
+            where=other,
+            remedy="name a run of the same split and videos, or none",
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class InnerRuns:
     """The inner runs of a run; none if its settings or a validation part make them unnecessary."""
@@ -75,7 +91,8 @@ class InnerRuns:
     @property
     def notes(self) -> tuple[str, ...]:
         """Why a run cannot choose its weights, if it cannot."""
-        wanted = self.config.train.folds and not self.info.validation
+        train = self.config.train
+        wanted = train.folds and train.epochs and not self.info.validation
         if not wanted or self.folds:
             return ()
         return (
@@ -113,19 +130,24 @@ class InnerRuns:
             self._train_all(watcher)
             if self.processes.is_first:
                 found = [one for fold in self.folds for one in self._held_out(fold, data)]
-                write_json(path, asdict(calibrate(found)))
+                write_json(path, asdict(calibrate(found, share=self._share)))
         calibration = None
         if self.processes.is_first:
             calibration = read_calibration(self.run.path)
             self._remove_checkpoints()
         return self.processes.from_first(calibration)
 
+    @property
+    def _share(self) -> float:
+        """The share of the videos that an inner run learns from."""
+        return fmean(len(fold.train) for fold in self.folds) / len(self.info.train)
+
     def _place(self, fold: Fold) -> RunFolder:
         return RunFolder(self.run.path / FOLDS / str(fold.number))
 
     def _n_trained(self, fold: Fold) -> int:
         last = self._place(fold).last
-        return read_state(last)[0].epoch if is_present(last) else 0
+        return read_progress(last).epoch if is_present(last) else 0
 
     def _train_all(self, watcher: Watcher) -> None:
         """Trains the unfinished inner runs, one after the other or side by side."""

@@ -20,7 +20,7 @@ from uvast.inference.ensemble import (
 from uvast.models.build import has_second_stage
 from uvast.runs import CONFIG_FILE, MEMBERS_FOLDER, RunFolder, RunInfo, checkpoint_hash, is_run
 from uvast.training.member_watcher import MemberWatcher
-from uvast.training.resuming import read_state
+from uvast.training.resuming import has_work_left
 from uvast.training.side_by_side import Task, train_side_by_side
 from uvast.training.train import RESUMABLE, open_again, resume_run, train_run
 
@@ -119,17 +119,13 @@ class MemberRuns:
             )
 
     def _is_left(self, index: int) -> bool:
-        """Whether a member has not begun, or has epochs left."""
+        """Whether a member has not begun, or is not finished."""
         place = self._place(index)
         return not is_run(place) or self._goes_on(place)
 
     def _goes_on(self, place: Path) -> bool:
-        """Whether a member has epochs left, according to the settings of the whole run."""
-        last = RunFolder(place).last
-        if not last.is_file():
-            return True
-        progress, _ = read_state(last)
-        return bool(progress.left_of(self._epochs))
+        """Whether a member is not finished, according to the settings of the whole run."""
+        return has_work_left(RunFolder(place), self._config)
 
     def _changes(self, place: Path) -> list[str]:
         """The settings of the whole run that a member does not have yet."""

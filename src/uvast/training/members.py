@@ -22,6 +22,7 @@ from uvast.runs import (
     MemberInfo,
     RunFolder,
     RunInfo,
+    is_run,
     versions,
 )
 from uvast.training.member_runs import MemberRuns
@@ -70,15 +71,20 @@ def train(
         members: how many models; the first has `train.seed`, the others the seeds after it.
         held_out: the videos of the training side that the model will be scored on, if `videos`
             are only a part of it; `train.unlabelled` treats them as the test side.
-        calibrated_by: a run whose inner runs choose how this one decodes, instead of its own.
+        calibrated_by: a run whose inner runs choose how this one decodes, instead of its own; it
+            may not have learned from other videos.
         jobs: how many inner runs or members to train at a time, each in a process with its share
             of the cores.
 
     Returns:
         The run folder; `uvast.load(out)` gives the model.
     """
-    data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
+    if not isinstance(config, Config | None):
+        raise ConfigError(
+            f"config is {config!r}", remedy='pass a Config, such as uvast.load_config("demo")'
+        )
     _check_jobs(jobs)
+    data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
     if jobs > 1 and data.spec != read_spec(data.path):
         raise ConfigError(
             "several processes read the dataset's own dataset.toml, not another spec",
@@ -175,6 +181,8 @@ def resume(
         check_resumable(run, settings)
         _check_number(len(info.members))
         config = load_config(file=folder.path / CONFIG_FILE, settings=settings, of_run=True)
+    if settings and folder.is_finished():
+        _check_kept(folder, info)
     watcher = watcher or Silent()
     runs = MemberRuns(folder, config, info, device, watcher, calibrated_by, jobs)
     if folder.is_finished() and not (trains_them and runs.has_work_left()):
@@ -190,10 +198,25 @@ def resume(
 
 
 def _check_jobs(jobs: int) -> None:
+    if jobs < 1:
+        raise ConfigError(
+            f"{jobs} trainings at a time", where="jobs", remedy="pass a number of at least 1"
+        )
     if jobs > 1 and is_one_of_several():
         raise ConfigError(
             "several processes train one model already", where="jobs", remedy="leave it out"
         )
+
+
+def _check_kept(folder: RunFolder, info: RunInfo) -> None:
+    """Refuses to change the settings of a finished run whose members are gone."""
+    for one in info.members:
+        if not is_run(folder.path / one.source):
+            raise ConfigError(
+                f"its member {one.source} has been deleted, so no setting can be changed",
+                where=folder.path,
+                remedy="restore it, or start a new run",
+            )
 
 
 def _check_number(members: int) -> None:

@@ -11,6 +11,7 @@ from uvast.models.checkpoint import read_scaling
 from uvast.supervision import PseudoLabelOptions, full_segmentations, pseudo_segmentations
 from uvast.training.batches import TrainingData
 from uvast.training.session import Session
+from uvast.training.setting_checks import check_settings
 from uvast.training.unlabelled import unlabelled_notes
 from uvast.training.watching import Silent
 
@@ -45,6 +46,7 @@ def open_session(
     watcher: Watcher | None,
 ) -> Session:
     """Opens a session that reports only to the first process's watcher."""
+    check_settings(config)
     if watcher is None or not processes.is_first:
         watcher = Silent()
     data = _training_data(folder, dataset, config, info, samples, watcher)

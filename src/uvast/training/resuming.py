@@ -11,6 +11,7 @@ import torch
 from pydantic import Field
 
 from uvast.errors import CheckpointError
+from uvast.models.build import has_second_stage
 from uvast.models.checkpoint import TensorFile, read_checkpoint
 from uvast.segments import Segmentation
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+    from uvast.config import Config
     from uvast.inference.priors import Priors
+    from uvast.runs import RunFolder
 
 TARGET_PREFIX = "target."
 AGAIN = "restore the file or train again"
@@ -54,9 +57,14 @@ class Progress:
             if stage > self.stage or (stage == self.stage and not self.finished)
         }
 
-    def is_over(self, patience: int) -> bool:
-        """Whether the best epoch is too long ago; with a patience of 0 it never is."""
-        return bool(patience and self.best_epoch and self.epoch - self.best_epoch >= patience)
+    def is_over(self, patience: int, validate_every: int) -> bool:
+        """Whether the best epoch is too long ago; with a patience of 0 it never is.
+
+        A patience shorter than the way to the next validation waits for that one.
+        """
+        if not patience or not self.best_epoch:
+            return False
+        return self.epoch - self.best_epoch >= max(patience, validate_every)
 
     def as_json(self) -> str:
         """As JSON, for a checkpoint's header."""
@@ -79,7 +87,25 @@ class State:
 def read_state(path: Path) -> tuple[Progress, TensorFile]:
     """Reads the newest state of a run: its progress, and the whole checkpoint."""
     contents = read_checkpoint(path)
-    return contents.header("progress", Progress, what="state", remedy=AGAIN), contents
+    return _progress(contents), contents
+
+
+def read_progress(path: Path) -> Progress:
+    """Reads only how far a run has come, from the header of its newest state."""
+    return _progress(read_checkpoint(path, prefix=None))
+
+
+def _progress(contents: TensorFile) -> Progress:
+    return contents.header("progress", Progress, what="state", remedy=AGAIN)
+
+
+def has_work_left(folder: RunFolder, config: Config) -> bool:
+    """Whether a run is not finished, or has a stage left according to these settings."""
+    if not folder.last.is_file():
+        return True
+    progress = read_progress(folder.last)
+    epochs = config.train.epochs_of_stages(has_second=has_second_stage(config.model))
+    return not progress.finished or bool(progress.left_of(epochs))
 
 
 def target_tensors(segmentations: Mapping[str, Segmentation]) -> dict[str, Tensor]:

@@ -94,14 +94,15 @@ def find_samples(
                 kept.append(sample)
         if kept:
             found[video] = tuple(kept)
+    too_short = _stretches_note(short, f"shorter than {LEAST_FRAMES} frames")
     if videos and not found:
-        raise _nothing(dataset, timestamps is None)
+        raise _nothing(dataset, timestamps is None, too_short)
     notes = (
         unlabelled_note(
             bare if bare_stay_out else [], lack="labels" if timestamps is None else "timestamps"
         ),
         dataset.partial_summary(found),
-        _stretches_note(short, f"shorter than {LEAST_FRAMES} frames"),
+        too_short,
         _stretches_note(unclicked, "without a timestamp"),
     )
     return Samples(found, tuple(note for note in notes if note is not None))
@@ -128,7 +129,13 @@ def _stretches_note(stretches: Sequence[str], what: str) -> str | None:
     return f"{which} {what} {stays} out: {some(stretches, N_LISTED)}"
 
 
-def _nothing(dataset: Dataset, is_full: bool) -> LabelError | TimestampError:
+def _nothing(dataset: Dataset, is_full: bool, too_short: str | None) -> LabelError | TimestampError:
+    if too_short is not None:
+        return LabelError(
+            f"has nothing to train on: {too_short}",
+            where=dataset.path,
+            remedy="label longer stretches",
+        )
     if not is_full:
         return TimestampError(
             "has no timestamps for any of the videos to train on",

@@ -7,23 +7,13 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from uvast.errors import ConfigError
-from uvast.inference.option_checks import check_options
 from uvast.inference.priors import Priors
 from uvast.inference.segmenter import Segmenter
 from uvast.models.build import build_model, mask_token
-from uvast.models.protocols import (
-    as_aligner,
-    as_writer,
-    gives_boundaries,
-    gives_fractions,
-    has_written_terms,
-    learns_unlabelled,
-)
+from uvast.models.protocols import as_aligner
 from uvast.training.batches import chunk_fraction_of, draw_epoch, sample_augmentation
 from uvast.training.checkpoints import Checkpoints
-from uvast.training.clicks import check_clicks
-from uvast.training.drawn_targets import check_soft, drawn_targets, uncertain_cuts
+from uvast.training.drawn_targets import drawn_targets, uncertain_cuts
 from uvast.training.loop import Loop, epoch_seed
 from uvast.training.objectives import StageTwo, stage_one_objective
 from uvast.training.refresh import is_refreshed, refreshed_targets
@@ -36,7 +26,7 @@ from uvast.training.watching import Plan
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from torch import Tensor, nn
+    from torch import Tensor
 
     from uvast.config import Config
     from uvast.data import Dataset
@@ -90,9 +80,6 @@ class Session:
         self._stage_one_objective = stage_one_objective(
             self._model, dataset.vocabulary, config.loss, weights
         )
-        _check(config, self._model)
-        check_soft(config.supervision)
-        check_clicks(config)
         self._cuts = uncertain_cuts(data, config.supervision)
 
     def run(self, inner: InnerRuns | None = None) -> None:
@@ -162,8 +149,8 @@ class Session:
 
     def _train(self, loop: Loop) -> None:
         """Trains the epochs left; ends with the best epoch's weights, or with the average."""
-        patience = self._config.train.patience
-        while (now := self._state.progress).epoch < loop.epochs and not now.is_over(patience):
+        limits = self._config.train.patience, self._config.train.validate_every
+        while (now := self._state.progress).epoch < loop.epochs and not now.is_over(*limits):
             report = self._epoch(loop, now.epoch)
             if self._processes.is_first:
                 self._folder.append_log(report.as_row())
@@ -263,34 +250,3 @@ def _fitted_priors(targets: Mapping[str, Segmentation], config: Config, dataset:
         chunk_fraction=chunk_fraction_of(config),
         cuts=[cut_ends(dataset, sample) for sample in targets],
     )
-
-
-def _check(config: Config, model: nn.Module) -> None:
-    """Refuses settings that would fail epochs later, or only after training."""
-    supervision = config.supervision
-    # the method `clicks` comes with refreshing, and full labels use neither
-    is_asked = supervision.refresh_every and supervision.method != "clicks"
-    if is_asked and supervision.kind == "full":
-        raise ConfigError(
-            "only pseudo-labels can be refreshed, and this run has full labels",
-            where="supervision.refresh_every",
-            remedy="set supervision.kind=timestamps, or refresh_every=0",
-        )
-    if config.train.unlabelled != "none" and not learns_unlabelled(model):
-        raise ConfigError(
-            f"{config.model.kind} does not learn from unlabelled videos",
-            where="train.unlabelled",
-            remedy="set it to none, or model.kind=sstda",
-        )
-    loss = config.loss
-    terms = (loss.frame, loss.segment, loss.cross_attention, loss.smoothing)
-    groups = {loss.group_frame, loss.group_segment} - {"off"}
-    outputs = gives_fractions(model) or gives_boundaries(model) or has_written_terms(model)
-    if as_writer(model) is not None and not (any(terms) or groups or outputs):
-        raise ConfigError(
-            "every loss is switched off", where="loss", remedy="switch on at least one"
-        )
-    decode = config.decode
-    if decode.durations == "alignment" and as_aligner(model) is not None:  # only stage 2 adds it
-        decode = replace(decode, durations="viterbi")
-    check_options(model, decode)

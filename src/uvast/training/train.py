@@ -20,9 +20,9 @@ from uvast.models.build import has_second_stage
 from uvast.runs import CONFIG_FILE, RunFolder, RunInfo, versions
 from uvast.training.distributed import join_processes, own_device
 from uvast.training.folds import folds_of
-from uvast.training.inner_runs import InnerRuns
+from uvast.training.inner_runs import InnerRuns, check_other
 from uvast.training.preparing import held_alone, open_session
-from uvast.training.resuming import read_state
+from uvast.training.resuming import has_work_left, read_progress
 from uvast.training.samples import samples_of
 from uvast.training.unlabelled import find_unlabelled
 
@@ -60,10 +60,6 @@ def train_run(
 
     The inner runs of the run `calibrated_by` replace its own.
     """
-    if not isinstance(config, Config | None):
-        raise ConfigError(
-            f"config is {config!r}", remedy='pass a Config, such as uvast.load_config("demo")'
-        )
     data = dataset if isinstance(dataset, Dataset) else Dataset.open(dataset)
     if config is None:
         config = plan_training(data, split=split, timestamps=timestamps, videos=videos).config
@@ -94,6 +90,8 @@ def train_run(
         ),
         sampling_rate=data.sampling_rate,
     )
+    if calibrated_by is not None:
+        check_other(calibrated_by, info)
     folder = RunFolder(Path(out))
     chosen = own_device(choose_device(device))
     with join_processes(chosen) as processes:
@@ -160,20 +158,22 @@ def resume_run(
     """Resumes one model; see `uvast.training.resume` and `train_run`."""
     folder, config, info = RunFolder.open(Path(run))
     check_resumable(run, settings)
+    if calibrated_by is not None:
+        check_other(calibrated_by, info)
     config = load_config(file=folder.path / CONFIG_FILE, settings=settings, of_run=True)
     if settings:
         _check_changeable(folder, config)
     chosen = own_device(choose_device(device))
     with join_processes(chosen) as processes, held_alone(folder, processes):
-        if settings and processes.is_first:
-            write_text(folder.path / CONFIG_FILE, config.as_toml())
         data = open_again(info).at_rate(config.train.sampling_rate)
-        if settings or not folder.is_finished():
+        if has_work_left(folder, config):
             _check_unchanged(data, info)
         samples = samples_of(data, config, (*info.train, *info.validation), info.timestamps)
         session = open_session(
             folder, config, info, data, samples, device=chosen, processes=processes, watcher=watcher
         )
+        if settings and processes.is_first:  # now that nothing refuses them any more
+            write_text(folder.path / CONFIG_FILE, config.as_toml())
         inner = InnerRuns(folder, config, info, data, samples, chosen, processes, watcher, jobs)
         if calibrated_by is not None:
             if processes.is_first:
@@ -263,7 +263,7 @@ def _check_changeable(folder: RunFolder, config: Config) -> None:
     """Refuses settings that can no longer change anything."""
     last_stage = 2 if has_second_stage(config.model) else 1
     if folder.last.exists():
-        progress, _ = read_state(folder.last)
+        progress = read_progress(folder.last)
         if progress.stage == 2 and config.train.alignment_epochs < progress.epoch:
             raise ConfigError(
                 f"has already trained {progress.epoch} epochs of stage 2",

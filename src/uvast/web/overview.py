@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from uvast.errors import UvastError
 from uvast.web.job_views import job_view, run_views
-from uvast.web.views import mark_of
+from uvast.web.views import lost, mark_of
 
 if TYPE_CHECKING:
     from uvast.projects import ProjectVideo
@@ -115,19 +115,19 @@ class Overview:
             return _Facts(mark_of(video), video.seconds or None, error=str(error))
 
     def _facts_of(self, video: ProjectVideo, fault: UvastError | None) -> _Facts:
-        app, name = self._app, video.name
+        app, name, gone = self._app, video.name, lost(self._app, video)
         found = app.predictions.of(name)
         segments = () if found is None else found.segments
         total = sum(one.uncertainty for one in segments)
         return _Facts(
             v=mark_of(video),
             seconds=app.media.seconds(video),
-            has_video=video.is_video and video.path.is_file(),
+            has_video=video.is_video and gone is None,
             has_features=app.project.features_path(name).is_file(),
             playable=app.media.may_play(video),
             predicted=found is not None,
             uncertainty=round(total / len(segments), 4) if segments else None,
-            error=None if fault is None else str(fault),
+            error=gone if fault is None else str(fault),
         )
 
 

@@ -78,11 +78,15 @@ def _asked(command: list[str]) -> tuple[str, ...]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ()  # the training itself will say what is wrong
-    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    notes, plan = _lines(done.stderr), _lines(done.stdout)
     if done.returncode:
-        last = lines[-1] if lines else "it ended without a message"
+        last = notes[-1] if notes else "it ended without a message"
         raise InputError(last.removeprefix("error: "))
-    return tuple(map(_sentence, lines))
+    return tuple(map(_sentence, notes + plan))
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def _sentence(line: str) -> str:

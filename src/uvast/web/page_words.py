@@ -16,7 +16,7 @@ _FIELDS = (
     (r"pass it with --fps", "say it under 'Frames per second'"),
     (r"choose a --tier, or pass --overlaps .*", "or choose one under 'Overlapping labels'"),
     (
-        r"(say which in|(rename it, or )?give) a table with --names(, .*)?",
+        r"(say which in|(rename it, (leave it out .*, )?or )?give) a table with --names(, .*)?",
         "choose it under 'Video'",
     ),
     (r"(say which (format )?it is: --from|pass --from|leave --from) .*", "choose another 'Format'"),

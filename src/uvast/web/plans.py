@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from uvast.errors import ConfigError, InputError
+from uvast.errors import ConfigError, InputError, counted
 from uvast.presets import presets
+from uvast.projects import LabelledVideos
+from uvast.projects.supervising import Supervision  # noqa: TC001 (pydantic reads it)
 from uvast.web.own_words import NEW_RUN, Plan, with_own_words
 
 if TYPE_CHECKING:
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from uvast.web.jobs import Job
 
 Extractor = Literal["pixels", "appearance", "i3d", "appearance,i3d"]
-Supervision = Literal["full", "timestamps"]
 
 
 @dataclass(frozen=True)
@@ -108,10 +109,12 @@ def _extract(app: App, wanted: JobRequest) -> Plan:
     if wanted.frames_per_second is not None:
         options.append(f"--fps={wanted.frames_per_second:g}")
     names = [one.name for one in app.project.videos if one.is_video]
+    if not names:
+        raise InputError("there are no video files to compute features of", remedy="add some first")
     left = [name for name in names if not app.project.features_path(name).is_file()]
-    sentence = f"Computes features of {_count(len(left), 'video')}."
+    sentence = f"Computes features of {counted(len(left), 'video')}."
     if len(left) < len(names):
-        sentence = f"{len(names) - len(left)} of {_count(len(names), 'video')} done. {sentence}"
+        sentence = f"{len(names) - len(left)} of {counted(len(names), 'video')} done. {sentence}"
     command = _uvast("extract", app.project.path, *options)
     return Plan("extract", command, (sentence,), "features")
 
@@ -128,32 +131,34 @@ def _train(app: App, wanted: JobRequest) -> Plan:
         options.append(f"--epochs={wanted.epochs}")
     documents = app.store.documents.values()
     ready = [one for one in documents if app.project.features_path(one.video).is_file()]
-    segments = sum(bool(one.segments) for one in ready)
-    clicks = sum(bool(one.clicks) and not one.segments for one in ready)
-    if not segments + clicks:
+    found = LabelledVideos(
+        full=sum(bool(one.segments) for one in ready),
+        clicked=sum(bool(one.clicks) and not one.segments for one in ready),
+    )
+    if not any(found):
         raise InputError(
             "no video has both labels and features yet",
             remedy="click some actions, and extract the features",
         )
-    supervision = wanted.supervision or ("full" if segments >= clicks else "timestamps")
+    supervision = wanted.supervision or found.supervision
     options.append(f"--supervision={supervision}")
-    sentences = [*_learned(supervision, segments, clicks)]
+    sentences = [*_learned(supervision, found)]
     sentences.append("Goes to a new run folder; earlier models stay.")
     return Plan("train", _uvast("train", app.project.path, *options), tuple(sentences))
 
 
-def _learned(supervision: Supervision, segments: int, clicks: int) -> Iterator[str]:
-    """What is learned from; `clicks` counts the videos that have clicks but no segments."""
+def _learned(supervision: Supervision, found: LabelledVideos) -> Iterator[str]:
+    """What is learned from."""
     if supervision == "full":
-        if not segments:
+        if not found.full:
             raise InputError("no video has segments yet", remedy="learn from clicks")
-        yield f"Learns from the segments of {_count(segments, 'video')}."
-        if clicks:
-            stays = "stays" if clicks == 1 else "stay"
-            yield f"{_count(clicks, 'video')} with clicks alone {stays} out."
+        yield f"Learns from the segments of {counted(found.full, 'video')}."
+        if found.clicked:
+            stays = "stays" if found.clicked == 1 else "stay"
+            yield f"{counted(found.clicked, 'video')} with clicks alone {stays} out."
     else:
-        yield f"Learns from the clicks of {_count(segments + clicks, 'video')}."
-        if segments:
+        yield f"Learns from the clicks of {counted(sum(found), 'video')}."
+        if found.full:
             yield "The middle of a labelled segment counts as a click."
 
 
@@ -167,7 +172,7 @@ def _with_model(app: App, wanted: JobRequest) -> Plan:
             f"--device={wanted.device}",
         )
         n_videos = sum(app.project.features_path(one).is_file() for one in app.project.names)
-        sentence = f"Segments {_count(n_videos, 'video')} with the model of {name}."
+        sentence = f"Segments {counted(n_videos, 'video')} with the model of {name}."
         return Plan("segment", command, (sentence,), "predictions")
     page = _report_path(app, run.name)
     command = _uvast(*("report", run, "--out", page, "--overwrite"), f"--device={wanted.device}")
@@ -176,7 +181,3 @@ def _with_model(app: App, wanted: JobRequest) -> Plan:
 
 def _report_path(app: App, run: str) -> Path:
     return app.project.path / "app" / "cache" / "reports" / f"{run}.html"
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from uvast.errors import MissingFileError
 from uvast.web.predictions import timed
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def about(app: App, video: ProjectVideo, document: Document, pseudo: Pseudo) -> dict[str, object]:
     """Everything about a video except long lists."""
     playable = app.media.playable(video.name)
-    looked_at = document.looked_at
+    looked_at, fault = document.looked_at, lost(app, video)
     return {
         "name": video.name,
         "v": mark_of(video),
@@ -37,8 +38,19 @@ def about(app: App, video: ProjectVideo, document: Document, pseudo: Pseudo) -> 
         "proxy": _proxy(app, video.name),
         "media": None if playable is None else _address(playable, video),
         "has_features": app.project.features_path(video.name).is_file(),
-        "has_video": video.is_video and video.path.is_file(),
+        "has_video": video.is_video and fault is None,
+        "fault": fault,
     }
+
+
+def lost(app: App, video: ProjectVideo) -> str | None:
+    """Why a video's file cannot be shown; None if it can, or if there has never been one."""
+    if video.is_video:
+        try:
+            app.project.source(video.name)
+        except MissingFileError as error:
+            return str(error)
+    return None
 
 
 def mark_of(video: ProjectVideo) -> str:

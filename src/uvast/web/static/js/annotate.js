@@ -26,7 +26,7 @@ export class AnnotateView {
       "div",
       { class: "switch", role: "radiogroup", "aria-label": "What a class's key makes" },
     );
-    this.title = h("h1", {}, name);
+    this.title = h("h1", { title: name }, name);
     this.element = h("section", { class: "view workspace" },
       h(
         "div",

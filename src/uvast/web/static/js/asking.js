@@ -145,7 +145,7 @@ export function classMenu(classes, present, x, y, choose) {
       "button",
       { type: "button", role: "menuitemradio", "aria-checked": String(one.name === present) },
       swatch,
-      h("span", {}, one.name),
+      h("span", { class: "name" }, one.name),
       one.key && h("kbd", {}, one.key),
     );
     item.addEventListener("click", () => (close(), choose(one.name)));

@@ -11,6 +11,7 @@ import { Notices } from "./notices.js";
 import { ReviewView } from "./review.js";
 import { Store } from "./store.js";
 import { applyTheme, turnTheme } from "./theme.js";
+import { dropTarget } from "./uploads.js";
 import { VideosView } from "./videos.js";
 
 const VIEWS = { videos: VideosView, annotate: AnnotateView, jobs: JobsView, review: ReviewView };
@@ -49,6 +50,7 @@ class Page {
       help,
     );
     document.body.append(top, this.notices.element, this.main);
+    dropTarget((files) => this.store.uploads.send(files));
     this.view = null;
   }
 
@@ -105,7 +107,7 @@ class Page {
 
   /** The view and what it shows. */
   #address() {
-    const [view, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+    const [view, ...rest] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
     return VIEWS[view] && (view !== "annotate" || rest[0]) ? [view, ...rest] : ["videos"];
   }
 
@@ -165,6 +167,15 @@ class Page {
     if (!plain && !shifted) return false;
     this.view.classKey((plain || shifted).name, !plain);
     return true;
+  }
+}
+
+/** A part of the address as people read it; typed by hand, it may have a bare `%`. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { button, h, icon, renew, setStyle, textButton } from "./dom.js";
 import { editClasses } from "./classes.js";
-import { keyText } from "./keys.js";
+import { keyText, titleOf } from "./keys.js";
 import { clock, count, exactly } from "./times.js";
 
 /** A class's colour. @param {string} colour */
@@ -134,7 +134,7 @@ export class Inspector {
   #draftButtons() {
     const { workspace } = this;
     return [
-      textButton("Accept", this.accept, { class: "main", title: "Enter" }),
+      textButton("Accept", this.accept, { class: "main", title: titleOf("accept") }),
       textButton("Dismiss", () => workspace.select(null)),
     ];
   }

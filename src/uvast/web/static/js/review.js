@@ -4,6 +4,7 @@ import { get, LONG } from "./api.js";
 import { chart } from "./chart.js";
 import { fill, h, renew, sorry, textButton } from "./dom.js";
 import { IntervalIndex } from "./intervals.js";
+import { titleOf } from "./keys.js";
 import { ClassPanel, Inspector } from "./panels.js";
 import { clock, count } from "./times.js";
 import { isOf, Workspace } from "./workspace.js";
@@ -235,8 +236,8 @@ export class ReviewView {
     const about = `${count(left, "segment")}${more} left.${what}`;
     fill(this.title, "Review ", h("small", { title: about }, about));
     renew(this.buttons, "all", () => [
-      textButton("Accept", () => this.#accept(), { class: "main", title: "Enter" }),
-      textButton("Next", () => this.#next(), { title: "N" }),
+      textButton("Accept", () => this.#accept(), { class: "main", title: titleOf("accept") }),
+      textButton("Next", () => this.#next(), { title: titleOf("next") }),
       textButton("Accept the whole video", () => this.#acceptVideo()),
       textButton("Turn into clicks", () => this.#toClicks()),
     ]);

@@ -10,6 +10,8 @@ import { SilentPlayer, VideoPlayer } from "./player.js";
 
 const NOT_PLAYED = "This browser cannot play the video, so you see single pictures.";
 const NOT_EXACT = "Frames are counted at an even rate until you reload the page";
+const RATELESS = "These features have no rate, so there is no time to click at: write "
+  + "frames_per_second = 15, or whatever it is, into the project's dataset.toml.";
 const CUT_OFF = "The connection was lost; you see single pictures until the app responds again.";
 
 export class Screen {
@@ -123,19 +125,14 @@ export class Screen {
   }
 
   #features(state) {
-    const map = new HeatMap(state.name, state.seconds ?? 0);
-    const rateless = h(
-      "div",
-      { class: "screen-note" },
-      "These features have no rate, so there is no time to click at: ",
-      "write frames_per_second = 15, or whatever it is, into the project's dataset.toml.",
-    );
-    fill(this.element, map.element, state.seconds ? null : rateless);
+    const map = state.has_features ? new HeatMap(state.name, state.seconds ?? 0) : null;
+    const why = state.fault ?? (state.seconds ? null : RATELESS);
+    fill(this.element, map?.element, why && h("div", { class: "screen-note" }, why));
     this.player = new SilentPlayer(this.table, () => {
-      map.show(this.player.seconds);
+      map?.show(this.player.seconds);
       this.onchange();
     });
-    map.show(0);
+    map?.show(0);
   }
 
   /** Single pictures, while the server makes a copy that plays. */

@@ -11,21 +11,29 @@ export function chooseFiles(accept, chosen) {
 }
 
 /**
- * Lets people drop files on an element.
- * @param {HTMLElement} element
+ * Lets people drop files anywhere on the page: a browser would leave the page to show the file. Text
+ * goes into fields as always; with a dialog open, only the dialog's own field takes a file.
  * @param {(files: File[]) => void} dropped
  */
-export function dropTarget(element, dropped) {
-  const over = (on) => element.classList.toggle("drop", on);
-  element.addEventListener("dragover", (event) => (event.preventDefault(), over(true)));
-  element.addEventListener(
-    "dragleave",
-    (event) => element.contains(event.relatedTarget) || over(false),
+export function dropTarget(dropped) {
+  const { body } = document;
+  const over = (on) => body.classList.toggle("drop", on);
+  const isAsking = () => document.querySelector("dialog[open]");
+  const isOurs = ({ dataTransfer, target }) => (
+    dataTransfer.types.includes("Files") && !target.matches?.('input[type="file"]')
   );
-  element.addEventListener("drop", (event) => {
+  body.addEventListener("dragover", (event) => {
+    if (!isOurs(event)) return;
+    event.preventDefault();
+    if (isAsking()) event.dataTransfer.dropEffect = "none";
+    else over(true);
+  });
+  body.addEventListener("dragleave", (event) => body.contains(event.relatedTarget) || over(false));
+  body.addEventListener("drop", (event) => {
+    if (!isOurs(event)) return;
     event.preventDefault();
     over(false);
-    dropped([...event.dataTransfer.files]);
+    if (!isAsking()) dropped([...event.dataTransfer.files]);
   });
 }
 

@@ -5,7 +5,7 @@ import { fill, h, renew, setStyle, textButton } from "./dom.js";
 import { exportLabels, importLabels, select } from "./exchange.js";
 import { annotateAddress, guide, nextStep } from "./guide.js";
 import { clock, count } from "./times.js";
-import { chooseFiles, dropTarget } from "./uploads.js";
+import { chooseFiles } from "./uploads.js";
 
 const STATES = {
   new: "new",
@@ -61,7 +61,6 @@ export class VideosView {
       this.summary,
       this.grid,
     );
-    dropTarget(this.element, (files) => store.uploads.send(files));
     this.leave = store.on("project", () => this.#later());
     this.update();
     store.proposal().catch(() => {}); // so that the box on top is up to date
@@ -160,7 +159,7 @@ function card(one) {
         decoding: "async",
       },
     )
-    : h("div", { class: "no-picture" }, "features only");
+    : h("div", { class: "no-picture" }, one.has_features ? "features only" : "no picture");
   const done = [
     one.n_clicks && count(one.n_clicks, "click"),
     one.n_segments && count(one.n_segments, "segment"),
