@@ -73,6 +73,7 @@ def test_train_watch_segment_review_export(app: Served, browser: Browser, tmp_pa
     page.get_by_role("link", name="Review").click()
     expect(page.locator(".queue button.on")).to_be_visible()
     name = (page.locator(".queue .on .hint").text_content() or "").split()[1]
+    expect(page.locator(".inspector select")).to_be_visible()  # keys wait for the video's labels
     page.keyboard.press("1")  # classes without a chosen key have theirs by name
     expect(page.locator(".inspector select")).to_have_value("pour")
     page.keyboard.press("Enter")

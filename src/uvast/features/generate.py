@@ -140,7 +140,7 @@ def _write_video(
     scene = (1 - down) * looks.sky + down * looks.ground + np.zeros((height, width, 1))
     grain = generator.normal(0, looks.noise, (2 * height, 2 * width, 1))
     shifts = generator.integers((height, width), size=(segmentation.n_frames, 2))
-    with video_writer(path, width=width, height=height, rate=RATE) as write:
+    with video_writer(path, width=width, height=height, rate=RATE, repeatable=True) as write:
         for frame in range(segmentation.n_frames):
             y, x = shifts[frame]
             picture = scene + grain[y : y + height, x : x + width]
