@@ -77,7 +77,7 @@ def test_a_loop_is_searched_again_in_videos_of_any_length(n_frames: int) -> None
 @pytest.mark.parametrize("beam_width", [0, 1, 5])
 def test_an_ensemble_of_a_model_with_itself_ranks_as_it_does(beam_width: int) -> None:
     alone = written(Chain(LOOP), 20, beam_width=beam_width, length_power=1.0)
-    both = Ensemble([Chain(LOOP), Chain(LOOP)], [False, False])
+    both = Ensemble([Chain(LOOP), Chain(LOOP)], [False, False], [False, False])
     together = written(both, 20, beam_width=beam_width, length_power=1.0)
     assert together.transcripts[0].tokens.tolist() == alone.transcripts[0].tokens.tolist()
     assert together.complete == alone.complete

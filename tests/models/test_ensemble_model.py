@@ -19,14 +19,15 @@ from uvast.models.ms_tcn import MsTcnDimensions, ms_tcn
 
 @pytest.fixture
 def ensemble(small_model):
-    """A model with a scaling, one of another width, and a frame-wise one."""
+    """A model with a scaling, one of another width that levels, and a frame-wise one."""
     generator = np.random.default_rng(0)
     deviation = generator.uniform(0.5, 3, 7)
     deviation[2] = np.inf  # a constant channel
     frame_wise = ms_tcn(MsTcnDimensions(7, 5, width=8, n_layers=3, n_stages=2))
     members = [small_model(), small_model(width=8), frame_wise]
-    found = Ensemble(members, [True, False, False]).eval()
+    found = Ensemble(members, [True, True, False], [False, True, False]).eval()
     found.set_scaling(0, Scaling(generator.standard_normal(7), deviation))
+    found.set_scaling(1, Scaling(np.zeros(7), deviation, levels=True))
     return found
 
 
@@ -56,11 +57,16 @@ def test_each_member_sees_features_at_its_own_scale(ensemble):
     videos = features(23)
     batch = collate(videos)
     found = ensemble.encode(batch.features, batch.mask)
-    scaling, *others = scalings_of(ensemble)
+    scaling, levelling, none = scalings_of(ensemble)
     assert scaling is not None
-    assert others == [None, None]
-    for index, own in enumerate((scaling, None, None)):
-        alone = ensemble.members[index].encode(collate(videos, scaling=own).features, batch.mask)
+    assert none is None
+    assert not scaling.levels
+    assert levelling.levels
+    own_scale = [video.levelled() for video in videos]
+    for index, (own, seen) in enumerate(
+        ((scaling, videos), (levelling, own_scale), (None, videos))
+    ):
+        alone = ensemble.members[index].encode(collate(seen, scaling=own).features, batch.mask)
         assert torch.equal(found.members[index].logits, alone.logits)
     mean = torch.stack([one.logits.softmax(-1) for one in found.members]).mean(0)
     torch.testing.assert_close(found.log_probabilities.exp(), mean)

@@ -154,7 +154,7 @@ def test_an_ensemble_asks_those_that_write(scribe):
         build_model(scribe.model, n_features=3, n_classes=2),
         build_model(ModelConfig(kind="ms-tcn"), n_features=3, n_classes=2),
     ]
-    assert writers(Ensemble(members, [False, False])) == (members[0],)
+    assert writers(Ensemble(members, [False, False], [False, False])) == (members[0],)
 
 
 SOURCES = Path(uvast.__file__).parent

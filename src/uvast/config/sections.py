@@ -49,6 +49,14 @@ def _share_or_auto(value: object) -> float | str:
     return float(value)
 
 
+def _scaling(value: object) -> bool | str:
+    if value in ("auto", "video"):
+        return str(value)
+    if not isinstance(value, bool):
+        raise ValueError("not true, false, 'video' or 'auto'")
+    return value
+
+
 # strict: TOML has types, so `epochs = true` is a slip and not a 1
 Count = Annotated[int, Field(ge=0, le=MANY, strict=True)]
 Positive = Annotated[int, Field(ge=1, le=MANY, strict=True)]
@@ -58,6 +66,7 @@ Number = Annotated[float, Field(strict=True)]  # a whole number will do, text or
 Probability = Annotated[Number, Field(ge=0, lt=1)]
 Share = Annotated[Number, Field(ge=0, le=1)]
 ShareOrAuto = Annotated[float | Literal["auto"], pydantic.PlainValidator(_share_or_auto)]
+ScalingKind = Annotated[bool | Literal["video", "auto"], pydantic.PlainValidator(_scaling)]
 Folds = Annotated[Count, Field(le=100), pydantic.AfterValidator(_none_or_several)]
 NonNegative = Annotated[Number, Field(ge=0, le=10**9)]
 Above = Annotated[Number, Field(gt=0, le=10**9)]
@@ -215,9 +224,11 @@ class TrainConfig:
     """epochs in which the learning rate rises"""
     averaging: Probability = 0.0
     """decay of a moving average of the weights; these averaged weights are then the model"""
-    scaling: bool = True
-    """each channel of the features is scaled to mean 0 and standard deviation 1, as measured on the
-    training videos; the model keeps the numbers"""
+    scaling: ScalingKind = True
+    """each channel of the features is scaled to mean 0 and standard deviation 1: `true` as measured
+    on the training videos, `video` on each video by itself, for recordings that differ in camera,
+    sensor, unit or place; `auto` is `video` if that helps a linear classifier with held-out
+    training videos, else `true`"""
     chunk_fraction: Share = 0.17
     """largest share of a video that one segment may have; longer segments are cut into chunks (with
     full labels)"""

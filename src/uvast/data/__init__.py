@@ -14,7 +14,7 @@ from uvast.data.dataset import Dataset
 from uvast.data.frame_dropping import drop_frames
 from uvast.data.labelled import Stretch, write_labelled
 from uvast.data.sample_augmentation import SampleAugmentation
-from uvast.data.scaling import Scaling, fit_scaling
+from uvast.data.scaling import Scaling, fit_scaling, levelled
 from uvast.data.spec import DatasetSpec, read_spec, write_spec
 from uvast.data.splits import Split, make_splits, validation_part, write_splits
 from uvast.data.statistics import Statistics
@@ -52,6 +52,7 @@ __all__ = [
     "drop_frames",
     "fit_scaling",
     "generate_dataset",
+    "levelled",
     "make_splits",
     "read_spec",
     "read_timestamps",

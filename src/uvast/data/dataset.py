@@ -26,6 +26,7 @@ from uvast.data.feature_files import FeatureFolder, lengths_agree
 from uvast.data.label_files import misfit, read_labels, trim_note
 from uvast.data.labelled import Stretches, encode_stretches, partial_note, read_labelled
 from uvast.data.recognition import what_else_is_in
+from uvast.data.scaling import Moments, levelled
 from uvast.data.spec import SPEC_FILE, DatasetSpec, read_spec
 from uvast.data.splits import Split, matched_split, read_splits, split_faults
 from uvast.data.symmetry import resolved_symmetry
@@ -72,6 +73,7 @@ class Dataset:
         path: the dataset's folder.
         spec: what the layout cannot say.
         sampling_rate: the model sees every `sampling_rate`-th source frame; see `at_rate`.
+        levels: whether `video` gives features at the video's own scale; see `levelled`.
         name: the folder's name.
         names: all videos with features or labels, sorted.
         files: the files of each video, whose names may differ a little.
@@ -90,6 +92,7 @@ class Dataset:
         self.path = path
         self.spec = spec
         self.sampling_rate = spec.sampling_rate
+        self.levels = False
         self.name = path.resolve().name
         self._on_fault = on_fault
         self.files = list_videos(path)
@@ -117,6 +120,12 @@ class Dataset:
         """
         other = copy(self)  # shares what was already read
         other.sampling_rate = sampling_rate or self.spec.sampling_rate
+        return other
+
+    def levelled(self) -> Dataset:
+        """The same data, with every video at its own scale; see `uvast.data.levelled`."""
+        other = copy(self)
+        other.levels = True
         return other
 
     @property
@@ -219,14 +228,17 @@ class Dataset:
         """
         self._check_known(self.video_of(name))
         features = self._features.read(self.video_of(name))
+        rate = sampling_rate or self.sampling_rate
+        whole = features[::rate]
         if (stretch := self.labelled.find(name)) is not None:
             features = features[stretch.start : stretch.end]
-        rate = sampling_rate or self.sampling_rate
-        fps = self.spec.frames_per_second
-        if not labels:
-            return Video(name, features[::rate], None, len(features), rate, fps)
-        ids = self.source_labels(name)
-        return Video(name, features[: len(ids) : rate], ids[::rate], len(ids), rate, fps)
+        ids = self.source_labels(name) if labels else None
+        n_frames = len(features) if ids is None else len(ids)
+        seen = features[:n_frames:rate]
+        if self.levels:
+            seen = levelled(seen, Moments.of(whole))
+        own = None if ids is None else ids[::rate]
+        return Video(name, seen, own, n_frames, rate, self.spec.frames_per_second)
 
     def source_frames(self, name: str) -> int:
         """The length of a video or sample at the source rate: of its features, else its labels."""

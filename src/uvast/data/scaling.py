@@ -1,5 +1,8 @@
 """Features brought to one scale, by each channel's mean and deviation on the training side.
 
+Where recordings differ more than people do (other cameras, sensors, units or places), every video
+can be brought to its own scale first: `levelled`.
+
 Sums are float64 and taken over a block of frames at a time: a long video costs little memory, and
 channels far from 0 lose no precision.
 """
@@ -81,10 +84,13 @@ class Scaling:
     Args:
         mean: of each channel `(F,)`.
         deviation: of each channel `(F,)`, above 0; infinite for a constant one, which becomes 0.
+        levels: whether both are of videos at their own scale, to which any other has to be brought
+            before (see `levelled`).
     """
 
     mean: Channels
     deviation: Channels
+    levels: bool = False
 
     def __post_init__(self) -> None:
         if self.mean.ndim != 1 or self.mean.shape != self.deviation.shape:
@@ -100,7 +106,10 @@ class Scaling:
         return len(self.mean)
 
     def scaled(self, features: Features, out: NDArray[np.float32] | None = None) -> Features:
-        """Features `(T, F)` scaled to float32, into `out` if given, else in their memory order."""
+        """Features `(T, F)` scaled to float32, into `out` if given, else in their memory order.
+
+        They are levelled already if `levels`.
+        """
         if out is None:
             out = np.empty_like(features, dtype=np.float32)
         with np.errstate(over="ignore"):  # overflow gives inf, and the model's outputs NaN
@@ -114,8 +123,11 @@ class Scaling:
         """Whether features `(T, F)` of a video look like those that this was fitted on.
 
         They do not if their distances from the mean are too large on average, if some channels are
-        far too large and others far too small, or if most of them hardly move.
+        far too large and others far too small, or if most of them hardly move. Nobody can tell of
+        videos that are brought to their own scale.
         """
+        if self.levels:
+            return True
         varied = np.isfinite(self.deviation)
         if not varied.any():
             return True
@@ -128,11 +140,29 @@ class Scaling:
         return not (distance.mean() > _FARTHEST or spread > _WIDEST or is_flat)
 
 
-def fit_scaling(videos: Iterable[Video]) -> Scaling:
-    """Fits the scaling to videos, one at a time: those to learn from, never the test side."""
+def fit_scaling(videos: Iterable[Video], *, levels: bool = False) -> Scaling:
+    """Fits the scaling to videos, one at a time: those to learn from, never the test side.
+
+    `levels` says that the videos are levelled.
+    """
     moments = reduce(Moments.merged, (Moments.of(video.features) for video in videos))
+    return _scaling_to(moments, levels=levels)
+
+
+def levelled(features: Features, moments: Moments | None = None) -> NDArray[np.float32]:
+    """Features `(T, F)` of a video at its own scale: mean 0 and deviation 1 in every channel.
+
+    A channel that never moves becomes 0. `moments` are those of the whole video, if this is only a
+    part of it.
+    """
+    own = _scaling_to(Moments.of(features) if moments is None else moments)
+    return own.scaled(features, out=np.empty_like(features, dtype=np.float32))
+
+
+def _scaling_to(moments: Moments, *, levels: bool = False) -> Scaling:
+    """The scaling that gives frames with these moments mean 0 and deviation 1."""
     deviation = np.where(moments.is_constant, np.inf, moments.deviation)
-    return Scaling(moments.mean, deviation)
+    return Scaling(moments.mean, deviation, levels)
 
 
 def _block_moments(features: Features) -> Moments:

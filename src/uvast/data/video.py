@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from uvast.data.scaling import Moments, levelled
 from uvast.errors import InputError
 from uvast.segments import check_timestamps
 
@@ -65,3 +66,12 @@ class Video:
     def n_frames(self) -> int:
         """T."""
         return len(self.features)
+
+    def levelled(self) -> Video:
+        """The same video at its own scale; see `uvast.data.levelled`."""
+        moments, source = Moments.of(self.features), self.source_features
+        return replace(
+            self,
+            features=levelled(self.features, moments),
+            source_features=None if source is None else levelled(source, moments),
+        )

@@ -180,7 +180,9 @@ def ensemble_info(members: Sequence[Member]) -> RunInfo:
 def write_members(folder: RunFolder, members: Sequence[Member]) -> None:
     """Writes the checkpoint of an ensemble."""
     ensemble = Ensemble(
-        [one.model for one in members], [one.scaling is not None for one in members]
+        [one.model for one in members],
+        [one.scaling is not None for one in members],
+        [one.card.levels for one in members],
     )
     for index, member in enumerate(members):
         if member.scaling is not None:

@@ -190,6 +190,13 @@ class Segmenter:
             found[name] = self.decode_batch(encoded[views], options, workers=workers)
         return found
 
+    @property
+    def of_levelled(self) -> Segmenter:
+        """The same model for videos that are levelled already, as those of a training run are."""
+        if self.scaling is None or not self.scaling.levels:
+            return self
+        return replace(self, scaling=replace(self.scaling, levels=False))
+
     @torch.inference_mode()
     def encode_batch(
         self, videos: Sequence[Video], options: DecodeConfig | None = None
@@ -200,7 +207,10 @@ class Segmenter:
         decoder attends to the original video.
         """
         options = options or self.config.decode
-        found = self._encoded([self.checked(video) for video in videos])
+        videos = [self.checked(video) for video in videos]
+        if self.scaling is not None and self.scaling.levels:
+            videos = [video.levelled() for video in videos]
+        found = self._encoded(videos)
         if not (options.rates or options.phases):
             return found
         frames = averaged_frames(
@@ -293,18 +303,21 @@ class Segmenter:
 
     def _looks(self, video: Video, segmentation: Segmentation) -> NDArray[np.float64]:
         """What segments at the model's rate look like `(S, L)`."""
-        sums = np.add.reduceat(video.features, segmentation.starts, axis=0, dtype=np.float64)
-        means = sums / segmentation.durations[:, None]
         scalings = (self.scaling, *scalings_of(self.module))  # of an ensemble, the first member's
         scaling = next((one for one in scalings if one is not None), None)
+        if self.scaling is None and scaling is not None and scaling.levels:
+            video = video.levelled()
+        sums = np.add.reduceat(video.features, segmentation.starts, axis=0, dtype=np.float64)
+        means = sums / segmentation.durations[:, None]
         scaled = means if scaling is None else scaling.scaled(means)
         return segment_looks(scaled.astype(np.float64))
 
     def is_familiar(self, video: Video) -> bool:
         """Whether a video's features may be of the kind that the model was trained on.
 
-        Other units, columns in another order or another extractor's features show in their scale;
-        a model that does not scale its features cannot tell.
+        Other units, columns in another order or another extractor's features show in their scale.
+        A model that leaves features as they are, or brings every video to its own scale, cannot
+        tell.
         """
         scalings = scalings_of(self.module) if self.scaling is None else (self.scaling,)
         return all(one is None or one.is_familiar(video.features) for one in scalings)

@@ -65,6 +65,7 @@ class ModelCard:
         decoding: length models, transitions and weights, as `uvast.inference` reads them.
         config: the run's whole config, as plain values.
         extractor: what made the features it was trained on, if known.
+        levels: whether the model sees every video at its own scale (`Scaling.levels`).
         members: for an ensemble, the cards of its members.
     """
 
@@ -80,13 +81,14 @@ class ModelCard:
     decoding: dict[str, Any] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
     extractor: ExtractorRecord | None = None
+    levels: bool = False
     members: tuple[ModelCard, ...] = ()
 
     @property
     def is_scaled(self) -> bool:
         """Whether its config says that features are scaled; old runs do not say."""
         settings = self.config.get("train")
-        return isinstance(settings, dict) and settings.get("scaling") is True
+        return isinstance(settings, dict) and bool(settings.get("scaling"))
 
     def as_json(self) -> str:
         """The card as one line of JSON."""
@@ -127,7 +129,8 @@ class TensorFile:
                 what = f"has a scaling that does not fit ({name} is {theirs}, not {ours})"
                 raise CheckpointError(what, where=self.path, remedy=_AGAIN)
         try:
-            return Scaling(*(found[name].numpy().copy() for name in _SCALING))
+            mean, deviation = (found[name].numpy().copy() for name in _SCALING)
+            return Scaling(mean, deviation, card.levels)
         except InputError as error:
             what = f"has a scaling that cannot be used ({error})"
             raise CheckpointError(what, where=self.path, remedy=_AGAIN) from error
@@ -271,7 +274,7 @@ def _untrained_ensemble(card: ModelCard, weights: Mapping[str, Tensor], path: Pa
         own = {n.removeprefix(start): v for n, v in weights.items() if n.startswith(start)}
         members.append(_untrained(one, own, path))
         scaled.append(one.is_scaled or f"scalers.{index}.mean" in weights)
-    return Ensemble(members, scaled)
+    return Ensemble(members, scaled, [one.levels for one in card.members])
 
 
 def _check_scalings(model: nn.Module, path: Path) -> None:

@@ -1,6 +1,6 @@
 """Several models as one: all frame posteriors are averaged, and all transcript decoders write.
 
-Each member scales the features in its own way: an ensemble takes them as they are.
+Each member levels and scales the features in its own way: an ensemble takes them as they are.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor, nn
 
-from uvast.data.scaling import Scaling
+from uvast.data.scaling import Scaling, levelled
 from uvast.models.encoded import Encoded
 from uvast.models.protocols import as_frame_model, as_writer, gives_boundaries
 
@@ -38,18 +38,21 @@ class Scaler(nn.Module):
     mean: Tensor
     deviation: Tensor
 
-    def __init__(self, n_features: int) -> None:
+    def __init__(self, n_features: int, *, levels: bool) -> None:
         super().__init__()
+        self.levels = levels
         self.register_buffer("mean", torch.zeros(n_features, dtype=torch.float64))
         self.register_buffer("deviation", torch.ones(n_features, dtype=torch.float64))
 
     @property
     def scaling(self) -> Scaling:
         """The same as a record; raises InputError if the numbers are not a scaling."""
-        return Scaling(self.mean.cpu().numpy(), self.deviation.cpu().numpy())
+        return Scaling(self.mean.cpu().numpy(), self.deviation.cpu().numpy(), self.levels)
 
     def forward(self, features: Tensor, mask: Tensor | None) -> Tensor:
         """Features `(B, T, F)`, valid frames `(B, T)` -> float32 `(B, T, F)`, 0 on padding."""
+        if self.levels:
+            features = _levelled(features, mask)
         scaled = torch.empty_like(features)
         for start in range(0, features.shape[1], _BLOCK):
             rows = slice(start, start + _BLOCK)
@@ -63,15 +66,22 @@ class Ensemble(nn.Module):
     Args:
         members: at least one, of any kinds.
         scaled: whether each of them has its own scaling.
+        levels: whether it brings each video to its own scale first.
     """
 
-    def __init__(self, members: Sequence[nn.Module], scaled: Sequence[bool]) -> None:
+    def __init__(
+        self, members: Sequence[nn.Module], scaled: Sequence[bool], levels: Sequence[bool]
+    ) -> None:
         super().__init__()
         first = as_frame_model(members[0]).dimensions
         self.dimensions = EnsembleDimensions(first.n_features, first.n_classes)
         self.members = nn.ModuleList(members)
         self.scalers = nn.ModuleDict(
-            {str(i): Scaler(first.n_features) for i, has_own in enumerate(scaled) if has_own}
+            {
+                str(i): Scaler(first.n_features, levels=levels[i])
+                for i, has_own in enumerate(scaled)
+                if has_own
+            }
         )
 
     @property
@@ -102,6 +112,18 @@ class Ensemble(nn.Module):
             torch.stack(boundaries).mean(0) if self.gives_boundaries else None,
             members=tuple(found),
         )
+
+
+def _levelled(features: Tensor, mask: Tensor | None) -> Tensor:
+    """Each video of `(B, T, F)` at its own scale; `mask` has the valid frames `(B, T)`.
+
+    It leaves torch for a moment, so that a member does exactly what the run it comes from does.
+    """
+    found = torch.zeros_like(features)
+    lengths = [features.shape[1]] * len(features) if mask is None else mask.sum(1).tolist()
+    for row, video, n_frames in zip(found, features, lengths, strict=True):
+        row[:n_frames] = torch.from_numpy(levelled(video[:n_frames].cpu().numpy()))
+    return found
 
 
 def mean_probabilities(log_probabilities: Sequence[Tensor]) -> Tensor:

@@ -30,7 +30,7 @@ class TrainingData:
     """What a run learns from.
 
     Args:
-        dataset: has the features.
+        dataset: has the features, at each video's own scale if `scaling` asks for that.
         segmentations: the target of each sample (see `Dataset.samples`).
         timestamps: what pseudo-segmentations were made from; empty with full labels.
         train: the samples to learn from.

@@ -127,6 +127,7 @@ class Checkpoints:
             decoding=state.priors.as_dict(),
             config=config.as_dict(),
             extractor=self._info.extractor,
+            levels=self._scaling is not None and self._scaling.levels,
         )
 
     def _load_weights(self, contents: TensorFile) -> None:

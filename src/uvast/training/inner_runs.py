@@ -127,7 +127,7 @@ class InnerRuns:
         watcher = self.watcher if self.watcher and self.processes.is_first else Silent()
         path = self.run.path / FOLDS / WEIGHTS_FILE
         if not self.processes.from_first(is_present(path)):
-            self._train_all(watcher)
+            self._train_all(watcher, self._config(data))
             if self.processes.is_first:
                 found = [one for fold in self.folds for one in self._held_out(fold, data)]
                 write_json(path, asdict(calibrate(found, share=self._share)))
@@ -149,7 +149,7 @@ class InnerRuns:
         last = self._place(fold).last
         return read_progress(last).epoch if is_present(last) else 0
 
-    def _train_all(self, watcher: Watcher) -> None:
+    def _train_all(self, watcher: Watcher, config: Config) -> None:
         """Trains the unfinished inner runs, one after the other or side by side."""
         places = {fold: self._place(fold) for fold in self.folds}
         left = self.processes.from_first(
@@ -157,7 +157,7 @@ class InnerRuns:
         )
         for fold in left:
             if self.processes.is_first and not is_run(places[fold].path):
-                places[fold].create(self._config, self._info(fold))
+                places[fold].create(config, self._info(fold))
         self.processes.wait()
         told = [_Inner(watcher, Part(fold=one.number, n_folds=len(self.folds))) for one in left]
         if self.jobs > 1:
@@ -190,14 +190,18 @@ class InnerRuns:
         info = replace(self.info, train=fold.train, validation=(), labels="")
         return replace(info, unlabelled=fold.held_out) if info.transductive else info
 
-    @property
-    def _config(self) -> Config:
-        """The settings of an inner run: no second stage, since no weight depends on it."""
+    def _config(self, data: TrainingData) -> Config:
+        """The settings of an inner run, which scales as the run itself does.
+
+        It has no second stage, since no weight depends on it.
+        """
+        levels = data.scaling is not None and data.scaling.levels
         return self.config.replaced(
             **{
                 "train.folds": 0,
                 "train.epochs": self.config.train.epochs_of_fold,
                 "train.alignment_epochs": 0,
+                "train.scaling": "video" if levels else data.scaling is not None,
             }
         )
 
@@ -206,8 +210,8 @@ class InnerRuns:
         place = self._place(fold)
         info = RunFolder.open(place.path).info
         names = self.samples.of(name for name in self.info.train if name not in info.train)
-        part = ValidationPart(self.dataset, names, data.segmentations, data.timestamps)
-        return part.held_out(load(place.path, device=str(self.device)))
+        part = ValidationPart(data.dataset, names, data.segmentations, data.timestamps)
+        return part.held_out(load(place.path, device=str(self.device)).of_levelled)
 
     def _remove_checkpoints(self) -> None:
         """Leaves a few kilobytes of each inner run: its settings, its videos, its log."""

@@ -10,13 +10,14 @@ from uvast.errors import CheckpointError, LabelError, SplitError
 from uvast.models.checkpoint import read_scaling
 from uvast.supervision import PseudoLabelOptions, full_segmentations, pseudo_segmentations
 from uvast.training.batches import TrainingData
+from uvast.training.levelling import videos_differ
 from uvast.training.session import Session
 from uvast.training.setting_checks import check_settings
 from uvast.training.unlabelled import unlabelled_notes
 from uvast.training.watching import Silent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
     import torch
@@ -24,9 +25,15 @@ if TYPE_CHECKING:
     from uvast.config import Config
     from uvast.data import Dataset, Scaling, Timestamps
     from uvast.runs import RunFolder, RunInfo
+    from uvast.segments import Segmentation
     from uvast.training.distributed import Processes
     from uvast.training.samples import Samples
     from uvast.training.watching import Watcher
+
+LEVELLED = (
+    "the videos differ in scale: each is brought to its own; --set train.scaling=true takes one "
+    "scale for all"
+)
 
 
 def held_alone(folder: RunFolder, processes: Processes) -> AbstractContextManager[None]:
@@ -90,19 +97,27 @@ def _training_data(
             PseudoLabelOptions.from_config(config.supervision),
             progress=watcher.pseudo_labels,
         )
-    scaling = _scaling(folder, dataset, config, train)
+    scaling = _scaling(folder, dataset, config, {name: targets[name] for name in train})
     notes = (*samples.notes, *unlabelled_notes(config, info.unlabelled))
+    if scaling is not None and scaling.levels:
+        dataset = dataset.levelled()
+        if config.train.scaling == "auto":
+            notes = (*notes, LEVELLED)
     return TrainingData(dataset, targets, timestamps, train, validation, notes, scaling)
 
 
 def _scaling(
-    folder: RunFolder, dataset: Dataset, config: Config, samples: Sequence[str]
+    folder: RunFolder, dataset: Dataset, config: Config, targets: Mapping[str, Segmentation]
 ) -> Scaling | None:
     """The scaling of the run so far, else one fitted on the samples it learns from."""
     if not folder.last.exists():
-        if not config.train.scaling:
+        kind = config.train.scaling
+        if not kind:
             return None
-        return fit_scaling(dataset.video(name, labels=False) for name in samples)
+        levels = kind == "video" or (kind == "auto" and videos_differ(dataset, targets))
+        seen = dataset.levelled() if levels else dataset
+        videos = (seen.video(name, labels=False) for name in targets)
+        return fit_scaling(videos, levels=levels)
     kept = read_scaling(folder.last)
     if kept is not None and kept.n_features != dataset.n_features:
         raise CheckpointError(

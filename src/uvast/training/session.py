@@ -240,7 +240,7 @@ class Session:
             config=self._config,
             priors=self._state.priors,
             scaling=self._data.scaling,
-        )
+        ).of_levelled
 
 
 def _fitted_priors(targets: Mapping[str, Segmentation], config: Config, dataset: Dataset) -> Priors:
