@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import hashlib
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from in_process import uvast
 from uvast.config import Config
 from uvast.data import Dataset
 from uvast.inference.output import read_manifest
+from uvast.models.checkpoint import read_checkpoint, write_checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -176,6 +179,25 @@ def test_a_bad_file_is_skipped_and_the_exit_code_is_one(
     assert list(report["videos"]) == [source.stem]
     assert "bad.npy: features of shape (4, 99)" in report["skipped"]["bad"]
     assert "skipped: " in finished.stderr
+    assert "Traceback" not in finished.stderr
+
+
+def test_a_model_whose_transitions_forbid_everything_is_told_of_in_one_sentence(
+    run: Path, tiny_path: Path, tmp_path: Path
+) -> None:
+    """The transitions are made by hand: a fitted model allows every order of actions."""
+    found = read_checkpoint(run / "best.safetensors")
+    decoding = copy.deepcopy(found.card.decoding)
+    decoding["transitions"]["final"] = [None] * len(decoding["transitions"]["initial"])
+    card = replace(found.card, decoding=decoding)
+    write_checkpoint(tmp_path / "made.safetensors", found.tensors, card)
+    source = min((tiny_path / "features").glob("*.npy"))
+    finished = uvast(
+        *("segment", tmp_path / "made.safetensors", source, "--out", tmp_path / "out"),
+        *("--transcript", "semi-markov", "--set", "ends=true"),
+    )
+    assert finished.returncode == 1  # a video that is skipped, as in the test above
+    assert f"skipped: {source.stem}: the transitions allow no segmentation of" in finished.stderr
     assert "Traceback" not in finished.stderr
 
 

@@ -182,6 +182,10 @@ def test_ends_count_as_brute_force_says(seed, n_frames, n_classes):
             for before, after in pairwise(actions):
                 score += transitions.bigram[before, after] + np.log(1 - ends[before])
             scores.append(score + np.log(ends[actions[-1]]))
+    if max(scores) == -np.inf:
+        with pytest.raises(InputError, match="allow no segmentation"):
+            semi_markov(frames, lengths, transitions, alpha=1.0)
+        return
     found = semi_markov(frames, lengths, transitions, alpha=1.0)
     best = segmentation_score(frames, found, lengths, transitions, alpha=1.0)
     assert best == pytest.approx(max(scores))
@@ -197,6 +201,24 @@ def test_a_video_ends_as_the_training_videos_do():
     assert semi_markov(frames, lengths, transitions, alpha=1.0).transcript.tolist()[-1] == 2
     without = semi_markov(frames, lengths, transitions.without_ends, alpha=1.0)
     assert without.transcript.tolist() == [0, 1, 0]
+
+
+def test_transitions_that_forbid_every_segmentation_are_an_error():
+    """0 may come first, 1 may come last, and nothing leads from one to the other."""
+    no, lengths = -np.inf, LengthModel.none(2)
+    apart = Transitions([0, no], [[no, no], [0, no]], np.array([no, 0]))
+    sentence = (
+        r"^the transitions allow no segmentation of 8 frames; let a video end with an action that "
+        r"it can reach, or leave the ends out \(decode.ends=false\)$"
+    )
+    with pytest.raises(InputError, match=sentence):
+        semi_markov(np.zeros((8, 2)), lengths, apart)
+    everything = semi_markov(np.zeros((8, 2)), lengths, apart.without_ends)
+    assert everything == Segmentation([0], [8])
+    joined = replace(apart, bigram=[[no, 0], [no, no]])
+    assert semi_markov(np.zeros((8, 2)), lengths, joined).transcript.tolist() == [0, 1]
+    with pytest.raises(InputError, match="no segmentation of 1 frame;"):  # no room for two
+        semi_markov(np.zeros((1, 2)), lengths, joined)
 
 
 @pytest.mark.parametrize(

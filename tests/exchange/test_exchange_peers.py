@@ -118,6 +118,19 @@ def test_a_time_that_a_workbook_shows_as_1_30_is_that_of_the_same_csv(shown_as, 
     assert video.events == (Event("cut", seconds),)
 
 
+def test_event_logs_of_the_observer_may_be_workbooks():
+    book = openpyxl.Workbook()
+    book.active.append(["Time_Relative_sf", "Duration_sf", "Observation", "Behavior", "Event_Type"])
+    book.active.append([0.5, 1.25, "mouse", "run", "State start"])
+    book.active.append([1.75, 0, "mouse", "run", "State stop"])
+    book.active.append([3, 0, "mouse", "jump", "Point"])
+    out = io.BytesIO()
+    book.save(out)
+    source = Source(out.getvalue(), "logs.xlsx")
+    (video,) = read(recognised(source), source).videos
+    assert (video.video, video.events) == ("mouse", (Event("run", 0.5, 1.75), Event("jump", 3.0)))
+
+
 def test_openpyxl_reads_our_workbooks_and_no_label_is_a_formula():
     video = VideoAnnotations("v.mp4", (Event("=1+1", 0.5, 1.25), Event("12", 2.0, 3.0)))
     content = write(format_named("xlsx"), [video], Target("x")).content

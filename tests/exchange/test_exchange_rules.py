@@ -47,6 +47,28 @@ def test_labels_that_look_the_same_are_the_same():
     assert VideoAnnotations(decomposed) == VideoAnnotations(composed)
 
 
+@pytest.mark.parametrize("invisible", ["\u200b", "\ufeff", "\u2060", "\u00ad"])
+def test_characters_that_show_nothing_make_no_other_label(invisible):
+    for text in (f"{invisible}cut", f"c{invisible}ut", f"cut{invisible}", f"cut {invisible}"):
+        assert Event(text, 0.0, tier=text, modifiers=(text,)) == Event(
+            "cut", 0.0, tier="cut", modifiers=("cut",)
+        )
+    assert Event(f"fu{invisible}\u0308ttern", 0.0).label == "f\u00fcttern"
+    assert Event(f"cut{invisible} bread", 0.0).label == "cut bread"
+    with pytest.raises(InputError, match="without a label"):
+        Event(invisible, 0.0)
+    found = (VideoAnnotations(f"v{invisible}", (Event("cut", 0.0, tier="hand"),)),)
+    assert labels(renamed(found, {f"c{invisible}ut": "chop"})) == ["chop"]
+    assert labels(renamed(found, {"cut": invisible})) == []
+    assert labels(on_tiers(found, [f"hand{invisible}"])) == ["cut"]
+    assert match_videos(["v"], [f"v{invisible}"]) == {"v": f"v{invisible}"}
+
+
+@pytest.mark.parametrize("text", ["می\u200cخواهم", "👩\u200d🍳 cooks", "क्\u200dष"])
+def test_joiners_that_change_what_is_shown_stay(text):
+    assert Event(text, 0.0).label == text
+
+
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [

@@ -286,6 +286,84 @@ def test_boris_aggregated_points_have_no_duration():
         reading(text.replace("1.5,2.5", "soon,2.5"), "a.csv")
 
 
+OBSERVER = (
+    "Date_Time_Absolute_dmy_hmsf;Time_Relative_hms;Time_Relative_sf;Duration_sf;Observation;"
+    "Event_Log;Subject;Behavior;Modifier_1;Modifier_2;Event_Type;Comment;\n"
+    "01-02-2024 09:00:00,000;00:00:00;0,000;2,500;mouse;log1;tom;run;fast;;State start;oh;\n"
+    "01-02-2024 09:00:01,000;00:00:01;1,000;1,500;mouse;log1;jerry;run;;;State start;;\n"
+    "01-02-2024 09:00:02,250;00:00:02;2,250;0,000;mouse;log1;tom;jump;high;left;State point;;\n"
+    "01-02-2024 09:00:02,500;00:00:02;2,500;0,000;mouse;log1;tom;run;fast;;State stop;;\n"
+    "01-02-2024 09:00:02,500;00:00:02;2,500;0,000;mouse;log1;jerry;run;;;State stop;;\n"
+    "01-02-2024 10:00:00,000;00:00:00;0,125;0,000;rat;log2;tom;jump;;;Point;;\n"
+)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_event_logs_of_the_observer(encoding):
+    found = reading(OBSERVER.encode(encoding), "all logs.txt", "observer")
+    first, second = found.videos
+    assert (first.video, second.video) == ("mouse", "rat")
+    assert spans(first) == [("run", 0.0, 2.5), ("run", 1.0, 2.5), ("jump", 2.25, None)]
+    assert [event.tier for event in first.events] == ["tom", "jerry", "tom"]
+    assert [event.modifiers for event in first.events] == [("fast",), (), ("high", "left")]
+    assert [event.comment for event in first.events] == ["oh", "", ""]
+    assert spans(second) == [("jump", 0.125, None)]
+    assert found.warnings == ()
+
+
+def test_event_logs_of_the_observer_with_few_columns():
+    """Hours, minutes and seconds, and one video, which has the file's name."""
+    text = (
+        "Time_Relative_hmsf,Behavior,Event_Type\n"
+        "0:01:02.500,run,state start\n0:01:04.000,run,state stop\n0:01:04.000,run,state start\n"
+        "0:01:05.250,run,state stop\n"
+    )
+    (video,) = reading(text, "v.csv", "observer").videos
+    assert video.video == "v"
+    assert spans(video) == [("run", 62.5, 64.0), ("run", 64.0, 65.25)]
+
+
+def test_each_log_of_an_observation_has_its_own_states():
+    text = (
+        "Observation,Event_Log,Time_Relative_sf,Behavior,Event_Type\n"
+        "v,a,1,run,State start\nv,b,1.5,run,State start\n"
+        "v,a,2,run,State stop\nv,b,2.5,run,State stop\n"
+    )
+    (video,) = reading(text, "v.csv", "observer").videos
+    assert spans(video) == [("run", 1.0, 2.0), ("run", 1.5, 2.5)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ("1,run,State start\n2,run,State start\n",
+         "v.csv, line 3: 'run' starts twice; add the row that it lacks, or remove this one"),
+        ("2,run,State stop\n",
+         "v.csv, line 2: 'run' stops without a start; add the row that it lacks, or remove this "
+         "one"),
+        ("1,run,State start\n2,jump,State point\n",
+         "v.csv, line 2: 'run' never stops; add the row that it lacks, or remove this one"),
+        ("2,run,State start\n1,run,State stop\n",
+         "v.csv, line 3: 'run' stops before it starts (line 2); correct it or remove it"),
+        ("-0.5,run,Point\n",
+         "v.csv, line 2: '-0.5' is not a time since the start of the observation; write seconds, "
+         "such as 12.5"),
+        ("1,run,Stat\n",
+         "v.csv, line 2: 'Stat' is not a type of event; write State start, State stop or Point"),
+        ("1,,Point\n", "v.csv, line 2: an event at 1 s without a label; name it"),
+    ],
+)  # fmt: skip
+def test_faults_of_an_event_log_name_the_row(rows, sentence):
+    with pytest.raises(LabelError) as error:
+        reading(f"Time_Relative_sf,Behavior,Event_Type\n{rows}", "v.csv", "observer")
+    assert str(error.value) == sentence
+
+
+def test_what_is_no_event_log_of_the_observer():
+    with pytest.raises(LabelError, match="does not have the header of an event log of The Obs"):
+        read(format_named("observer"), Source(OLD_BORIS.encode(), "old.csv"))
+
+
 VIA = {
     "project": {"pname": "x", "vid_list": ["1"]},
     "attribute": {

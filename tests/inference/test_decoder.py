@@ -93,3 +93,22 @@ def test_viterbi_on_noise_is_refused_for_that_video(
         model.segment(features, transcript="frames")
     for remedy in ({"transcript": "frames", "mode_filter": 25}, {"transcript": "semi-markov"}):
         assert model.segment(features, **remedy).segmentation.n_frames == 400
+
+
+def test_transitions_that_forbid_everything_are_named_unless_they_are_not_asked(
+    model: uvast.Segmenter, tiny: Dataset, features: np.ndarray
+) -> None:
+    own = model.priors.transitions
+    nowhere = replace(own, final=np.full(own.n_classes, -np.inf))
+    hand_made = replace(model, priors=replace(model.priors, transitions=nowhere))
+    for transcript in ("semi-markov", "best"):
+        with pytest.raises(InputError, match=f"no segmentation of {len(features)} frames"):
+            hand_made.segment(features, transcript=transcript, ends=True)
+        assert hand_made.segment(features, transcript=transcript, ends=False).segmentation
+    for transcript in ("decoder", "frames"):
+        given = {"transcript": transcript, "durations": "viterbi", "ends": True}
+        found = hand_made.segment(features, **given).segmentation
+        assert found == model.segment(features, **given).segmentation
+    source = tiny.features_path(tiny.names[0])
+    with pytest.raises(InputError, match=f"^{tiny.names[0]}: the transitions allow no segm"):
+        uvast.segment(hand_made, source, transcript="best", ends=True)

@@ -9,6 +9,7 @@ import torch
 from breaking_off import StopAfter, StopError
 
 import uvast
+from uvast.config import load_config
 from uvast.data import Dataset
 from uvast.models.checkpoint import read_checkpoint
 from uvast.runs import RunFolder
@@ -94,6 +95,27 @@ def test_the_expected_time_grows_with_the_work(tiny_path, monkeypatch):
     longer = config.replaced(**{"train.epochs": 3000, "train.alignment_epochs": 1000})
     second = 1000 * 4 * 2
     assert expected_seconds(longer, facts, cpu) == 3000 * 4 + second + 2 * 3000 * 2 + calibrated
+
+
+def test_the_expected_time_counts_the_unlabelled_videos_of_every_step(tiny_path, monkeypatch):
+    """By steps of a second, or of two with an unlabelled video beside the labelled one."""
+    monkeypatch.setattr(
+        "uvast.training.estimate._step",
+        lambda config, objective, stage, batch: 1.0 if batch.unlabelled is None else 2.0,
+    )
+    cpu, found = torch.device("cpu"), {}
+    for unlabelled in ("none", "test"):
+        kind = ("model.kind=sstda", f"train.unlabelled={unlabelled}")
+        planned = plan_training(tiny_path, split=1, settings=[*TINY, *kind])
+        found[unlabelled] = expected_seconds(planned.config, planned.facts, cpu)
+    calibrated = 20 * 4
+    assert found == {"none": 24 + calibrated, "test": 2 * 24 + calibrated}
+
+
+def test_the_expected_time_of_a_step_with_unlabelled_videos_is_measured(tiny_path):
+    config = load_config("sstda", settings=TINY)
+    facts = plan_training(tiny_path, split=1, settings=TINY).facts
+    assert expected_seconds(config, facts, torch.device("cpu")) > 0
 
 
 def test_a_plan_for_some_videos_looks_at_no_others(tiny: Dataset, tmp_path: Path) -> None:

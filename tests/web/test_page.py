@@ -240,6 +240,46 @@ def test_a_command_does_not_get_the_key_of_a_class(app: Served, opened: Opener) 
     assert clicks(app) == [("reach", 0.0)]
 
 
+def test_a_reset_does_not_take_the_key_of_a_class(app: Served, opened: Opener) -> None:
+    """Split gave B away, and a class took it."""
+    add_classes(app, "reach")
+    page = opened("annotate/even")
+    page.keyboard.press("?")
+    split = page.get_by_role("button", name="Key of: Split the segment here")
+    split.press("Enter")
+    page.keyboard.press("x")
+    expect(split).to_have_text("X")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Add and edit classes").click()
+    its = page.get_by_label("Key of reach")
+
+    def give(key: str) -> None:
+        its.fill(key)
+        its.press("Enter")
+        saved(page)
+        expect(its).to_have_value(key)
+
+    give("b")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    reset = page.get_by_role("button", name="Reset all keys")
+    reset.click()
+    fault = page.locator("dialog .fault")
+    expect(fault).to_have_text("B is the key of “reach”. Give that one another key first.")
+    expect(split).to_have_text("X")
+    page.keyboard.press("Escape")
+    page.keyboard.press("b")
+    saved(page)
+    assert clicks(app) == [("reach", 0.0)]
+    page.get_by_role("button", name="Add and edit classes").click()
+    give("1")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    reset.click()
+    expect(fault).to_have_text("")
+    expect(split).to_have_text("B")
+
+
 @pytest.mark.parametrize("size", [DESKTOP, PHONE])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_fits(app: Served, opened: Opener, size: tuple[int, int], scheme: str) -> None:

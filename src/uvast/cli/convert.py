@@ -109,8 +109,8 @@ def convert(
 
     Formats: uvast, elan, boris, boris-tabular, boris-aggregated, via, via-csv, label-studio,
     label-studio-predictions, activitynet, csv, tsv, xlsx, audacity, srt, vtt, intervals, ms-tcn,
-    deepethogram; only read: uvast-prediction, uvast-timestamps, cvat, datavyu, anvil, bento. The
-    command lists what OUT cannot hold.
+    deepethogram; only read: uvast-prediction, uvast-timestamps, observer, cvat, datavyu, anvil,
+    bento. The command lists what OUT cannot hold.
 
     For example:
 

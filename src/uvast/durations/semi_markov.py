@@ -26,7 +26,7 @@ from uvast.durations.result import (
     checked_log_probabilities,
     checked_transcript,
 )
-from uvast.errors import InputError
+from uvast.errors import InputError, counted
 from uvast.kernels import kernel
 from uvast.segments import IntArray, Segmentation
 
@@ -55,13 +55,16 @@ def semi_markov(
     `(T, C)` below `LOG_FLOOR`, even `-inf`, count as `LOG_FLOOR`. Frame probabilities are far too
     confident, so they are raised to the power alpha. A segment that starts at frame t adds
     `cut_scores[t]`, if there are any `(T,)`; the first segment starts with no cut and adds nothing.
+
+    Raises:
+        InputError: if the transitions forbid every segmentation of T frames.
     """
     frames = checked_log_probabilities(log_probabilities)
     n_frames, n_classes = frames.shape
     check_classes(n_classes, length_model, transitions)
     prefix = np.zeros((n_frames + 1, n_classes))
     np.cumsum(checked_alpha(alpha) * frames, axis=0, out=prefix[1:])
-    actions, ends = _search(
+    actions, ends, score = _search(
         prefix,
         length_model.scores(n_frames),
         # Copies, because the compiler treats a frozen array as another type.
@@ -70,6 +73,12 @@ def semi_markov(
         transitions.ending.copy(),
         checked_cut_scores(cut_scores, n_frames),
     )
+    if score == -np.inf:
+        raise InputError(
+            f"the transitions allow no segmentation of {counted(n_frames, 'frame')}",
+            remedy="let a video end with an action that it can reach, or leave the ends out "
+            "(decode.ends=false)",
+        )
     return Segmentation(actions, np.diff(ends, prepend=0))
 
 
@@ -176,8 +185,8 @@ def _search(
     bigram: FloatArray,
     final: FloatArray,
     cut_scores: FloatArray,
-) -> tuple[IntArray, IntArray]:
-    """Actions and ends `(S,)` of the best segmentation.
+) -> tuple[IntArray, IntArray, float]:
+    """Actions and ends `(S,)` of the best segmentation, and its score, `-inf` if there is none.
 
     `prefix (T + 1, C)` has the sums of the frame scores before each frame, `length_scores
     (C, T + 1)` is indexed by class and length; `initial` and `final` are `(C,)`, `bigram` is
@@ -224,7 +233,10 @@ def _search(
             _enter(best, bigram, enter, previous[end])
             enter += cut_scores[end]
 
-    return _trace_back(starts, previous, int(np.argmax(best + final)))
+    totals = best + final
+    last = int(np.argmax(totals))
+    actions, ends = _trace_back(starts, previous, last)
+    return actions, ends, totals[last]
 
 
 @kernel

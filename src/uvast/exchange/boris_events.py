@@ -1,4 +1,7 @@
-"""What BORIS's files share: consecutive media on one time line, and states that start and stop."""
+"""What BORIS's files share: consecutive media on one time line, and states that start and stop.
+
+The Observer's event logs have such states, too.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +53,8 @@ class Observation:
         frame_rate: of the videos, if the file gives it.
         observed: the span of its time line that was observed, if the file gives it.
         offset: the seconds BORIS has added to the times of its events.
+        is_paired: whether a start without a stop, or a stop without a start, is an error; else it
+            is a note.
     """
 
     source: Source
@@ -57,6 +62,7 @@ class Observation:
     frame_rate: float | None = None
     observed: Span | None = None
     offset: float = 0.0
+    is_paired: bool = False
     warnings: list[str] = field(default_factory=list)
     _events: dict[Medium, list[Event]] = field(default_factory=dict)
     _open: dict[Key, tuple[str, float, str]] = field(default_factory=dict)
@@ -84,7 +90,8 @@ class Observation:
         """Starts a state; one that is already on stays on."""
         self._last = max(self._last, time)
         if key in self._open:
-            self.warnings.append(f"{key.behavior!r} starts twice; the second start is left out")
+            what = f"{key.behavior!r} starts twice"
+            self._unpaired(spot, what, "the second start is left out")
         else:
             self._open[key] = spot, time, comment
 
@@ -92,7 +99,7 @@ class Observation:
         """Stops a state."""
         self._last = max(self._last, time)
         if key not in self._open:
-            self.warnings.append(f"{key.behavior!r} stops without a start; it is left out")
+            self._unpaired(spot, f"{key.behavior!r} stops without a start", "it is left out")
             return
         began, start, said = self._open.pop(key)
         if time < start:
@@ -132,7 +139,7 @@ class Observation:
         for key, (spot, start, comment) in list(self._open.items()):
             known = self.observed.end if self.observed else self.media[-1].end
             end = max(known if known != float("inf") else self._last, start)
-            self.warnings.append(f"{key.behavior!r} never stops; it ends at {end:g} s")
+            self._unpaired(spot, f"{key.behavior!r} never stops", f"it ends at {end:g} s")
             self.interval(spot, key, start, end, comment)
         self._open.clear()
         return tuple(
@@ -145,6 +152,11 @@ class Observation:
             )
             for medium in self.media
         )
+
+    def _unpaired(self, spot: str, what: str, done: str) -> None:
+        if self.is_paired:
+            raise self.source.fault(what, spot, "add the row that it lacks, or remove this one")
+        self.warnings.append(f"{what}; {done}")
 
     def _at(self, time: float) -> Medium:
         return next((m for m in self.media if time < m.end), self.media[-1])

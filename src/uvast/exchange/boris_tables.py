@@ -6,7 +6,6 @@ rows before the header.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from uvast.exchange.boris_events import (
@@ -16,7 +15,7 @@ from uvast.exchange.boris_events import (
     without_own_overlaps,
 )
 from uvast.exchange.clock import format_seconds, later_by_a_millisecond, read_time
-from uvast.exchange.csv_rows import Row, csv_text, find_header, rows_of
+from uvast.exchange.csv_rows import Row, Table, csv_text, find_header, rows_of
 from uvast.exchange.source import Reading, Written, counted
 from uvast.exchange.video_paths import file_name
 
@@ -57,30 +56,10 @@ def _recognise(source: Source, wanted: Sequence[set[str]]) -> bool:
     return find_header(rows_of(source), wanted) is not None
 
 
-@dataclass(frozen=True)
-class _Table:
-    """Finds a row's cells by the names in the header."""
-
-    columns: dict[str, int]
-
-    def get(self, row: Row, *names: str) -> str:
-        """The cell of the first of these columns that the row has."""
-        for name in names:
-            place = self.columns.get(name)
-            if place is not None and place < len(row.cells):
-                return row.cells[place]
-        return ""
-
-    def told(self, row: Row, *names: str) -> str:
-        """Like `get`, but empty where BORIS says it does not know."""
-        text = self.get(row, *names)
-        return "" if text.lower() in _NONE else text
-
-    def modifiers(self, row: Row) -> tuple[str, ...]:
-        """`Modifier #1`, `Modifier #2` …, or one cell that joins them with bars."""
-        names = sorted(self.columns, key=self.columns.__getitem__)
-        cells = [self.get(row, name) for name in names if name.startswith("modifier")]
-        return tuple(part for cell in cells for part in cell.split("|") if part)
+def _told(table: Table, row: Row, *names: str) -> str:
+    """Like `table.get`, but empty where BORIS says it does not know."""
+    text = table.get(row, *names)
+    return "" if text.lower() in _NONE else text
 
 
 def read_tabular(source: Source) -> Reading:
@@ -89,7 +68,7 @@ def read_tabular(source: Source) -> Reading:
     for table, row in _rows(source, _TABULAR):
         observation = _observation(source, table, row, observations)
         key = Key(table.get(row, "subject"), table.get(row, "behavior"), table.modifiers(row))
-        time = _seconds(source, row, table.told(row, "time"), observation)
+        time = _seconds(source, row, _told(table, row, "time"), observation)
         status = table.get(row, "behavior type", "status").upper()
         comment = table.get(row, "comment", "comment start")
         if status == "START":
@@ -111,9 +90,9 @@ def read_aggregated(source: Source) -> Reading:
     for table, row in _rows(source, _AGGREGATED):
         observation = _observation(source, table, row, observations)
         key = Key(table.get(row, "subject"), table.get(row, "behavior"), table.modifiers(row))
-        begin = table.told(row, "start (s)")
+        begin = _told(table, row, "start (s)")
         start = _seconds(source, row, begin, observation)
-        stop = _seconds(source, row, table.told(row, "stop (s)") or begin, observation)
+        stop = _seconds(source, row, _told(table, row, "stop (s)") or begin, observation)
         comment = table.get(row, "comment start", "comment")
         if stop < start:
             raise source.fault(f"stops at {stop:g} s and starts at {start:g} s", row.spot)
@@ -124,7 +103,7 @@ def read_aggregated(source: Source) -> Reading:
     return _reading(source, observations)
 
 
-def _rows(source: Source, wanted: Sequence[set[str]]) -> Iterator[tuple[_Table, Row]]:
+def _rows(source: Source, wanted: Sequence[set[str]]) -> Iterator[tuple[Table, Row]]:
     rows = iter(rows_of(source))
     header = find_header(rows, wanted)
     if header is None:
@@ -134,28 +113,28 @@ def _rows(source: Source, wanted: Sequence[set[str]]) -> Iterator[tuple[_Table, 
             None,
             f"export it again, with the columns {names}",
         )
-    table = _Table({name.lower(): place for place, name in reversed([*enumerate(header.cells)])})
+    table = Table.of(header)
     for row in rows:
         yield table, row
 
 
 def _observation(
-    source: Source, table: _Table, row: Row, known: dict[str, Observation]
+    source: Source, table: Table, row: Row, known: dict[str, Observation]
 ) -> Observation:
     """The row's observation; if the table names none, each video is one."""
-    own_video = _path(table.told(row, "media file name", "media file path"))
+    own_video = _path(_told(table, row, "media file name", "media file path"))
     name = table.get(row, "observation id") or own_video
     if name not in known:
         media = _media(table, row)
         if len(media) < 2:
             only = own_video or (media[0] if media else "") or name or source.video
-            length = table.told(row, "media duration (s)", "total length")
+            length = _told(table, row, "media duration (s)", "total length")
             found = media_in_a_row([only], [_numbers(length)[0]])
         else:
-            lengths = _numbers(table.told(row, "media duration (s)", "total length"))
+            lengths = _numbers(_told(table, row, "media duration (s)", "total length"))
             found = media_in_a_row(media, [*lengths, *[None] * len(media)][: len(media)])
-        rates = _numbers(table.told(row, "fps", "fps (frame/s)"))
-        text = table.told(row, "time offset (s)")
+        rates = _numbers(_told(table, row, "fps", "fps (frame/s)"))
+        text = _told(table, row, "time offset (s)")
         offset = _signed(text) if text else 0.0
         if offset is None:
             raise source.fault(f"{text!r} is not a time offset", row.spot, _WRITE_SECONDS)
@@ -163,11 +142,11 @@ def _observation(
     return known[name]
 
 
-def _media(table: _Table, row: Row) -> list[str]:
+def _media(table: Table, row: Row) -> list[str]:
     """The first player's videos: `player #1:a.mp4;b.mp4|player #2:c.mp4`."""
-    text = table.told(row, "source").removeprefix("player #1:").removeprefix("Player #1:")
+    text = _told(table, row, "source").removeprefix("player #1:").removeprefix("Player #1:")
     text = text.strip()
-    if text == table.told(row, "media file name"):  # one video, whatever its name
+    if text == _told(table, row, "media file name"):  # one video, whatever its name
         return [text] if _path(text) else []
     first = text.partition("|")[0]
     return [path for path in first.split(";") if _path(path)]

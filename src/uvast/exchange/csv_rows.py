@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,6 +22,32 @@ class Row(NamedTuple):
 
     spot: str
     cells: list[str]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Finds a row's cells by the names in the header, in lower case."""
+
+    columns: dict[str, int]
+
+    @classmethod
+    def of(cls, header: Row) -> Table:
+        """Of columns with the same name, the first one counts."""
+        return cls({name.lower(): n for n, name in reversed([*enumerate(header.cells)])})
+
+    def get(self, row: Row, *names: str) -> str:
+        """The cell of the first of these columns that the row has."""
+        for name in names:
+            place = self.columns.get(name)
+            if place is not None and place < len(row.cells):
+                return row.cells[place]
+        return ""
+
+    def modifiers(self, row: Row) -> tuple[str, ...]:
+        """Those in the columns `modifier…`, in their order; a cell may join several with bars."""
+        names = sorted(self.columns, key=self.columns.__getitem__)
+        cells = [self.get(row, name) for name in names if name.startswith("modifier")]
+        return tuple(part for cell in cells for part in cell.split("|") if part)
 
 
 def rows_of(source: Source) -> Iterator[Row]:

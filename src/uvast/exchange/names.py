@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from difflib import get_close_matches
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from uvast.errors import LabelError, UnknownVideoError
+from uvast.exchange.records import as_shown
 from uvast.exchange.video_paths import file_name, parts_of
 from uvast.files.kinds import VIDEO_SUFFIXES
 
@@ -89,7 +89,7 @@ def _by_folder(name: str, path: str, files: Mapping[str, str]) -> tuple[str, ...
 
 def _folded_parts(path: str) -> tuple[str, ...]:
     """The file name without its suffix, then the folders from the innermost out, in lower case."""
-    *folders, name = parts_of(unicodedata.normalize("NFC", path).casefold())
+    *folders, name = parts_of(as_shown(path).casefold())
     return without_media_suffix(name), *reversed(folders)
 
 
@@ -106,7 +106,7 @@ def without_media_suffix(name: str) -> str:
 
 def _forms(name: str) -> tuple[str, ...]:
     """A name unchanged, without suffixes, and each of these in lower case."""
-    plain = unicodedata.normalize("NFC", name)
+    plain = as_shown(name)
     forms = (plain, *_shorter(plain))
     return tuple(dict.fromkeys((*forms, *map(str.casefold, forms))))
 
@@ -125,7 +125,7 @@ def _keys(videos: Sequence[str], files: Mapping[str, str]) -> dict[str, tuple[st
     for name, video in (*zip(videos, videos, strict=True), *files.items()):
         for form in _forms(name):
             keys[form] = tuple(dict.fromkeys((*keys.get(form, ()), video)))
-    exact = {unicodedata.normalize("NFC", video): (video,) for video in videos}
+    exact = {as_shown(video): (video,) for video in videos}
     return keys | exact
 
 

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 _UNWRITABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML forbids or an encoding cannot hold."""
 
+_INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
+"""Characters that show nothing: soft hyphen, zero-width space, word joiner, byte-order mark. The
+joiners U+200C and U+200D are not among them: Persian words and family emoji need them."""
+
 
 class Span(NamedTuple):
     """A stretch of time in seconds, `[start, end)`."""
@@ -155,12 +159,17 @@ class VideoAnnotations:
         return max((event.stop for event in self.events), default=0.0)
 
 
-def one_line(text: str) -> str:
-    """Text on one line, without characters that files cannot hold.
+def as_shown(text: str) -> str:
+    """Text without invisible characters and with composed accents, as macOS takes some apart.
 
-    Accents are composed, as macOS takes some apart: names that look the same are the same.
+    So names that look the same are the same.
     """
-    text = " ".join(unicodedata.normalize("NFC", text).split())
+    return unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
+
+
+def one_line(text: str) -> str:
+    """Text `as_shown` on one line, without characters that files cannot hold."""
+    text = " ".join(as_shown(text).split())
     return text if text.isprintable() else " ".join(_UNWRITABLE.sub("", text).split())
 
 

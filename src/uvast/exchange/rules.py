@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from uvast.errors import ConfigError, LabelError, counted
 from uvast.exchange.overlaps import Overlaps, first_conflict, painted
+from uvast.exchange.records import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -69,7 +70,7 @@ class Rules:
 
 def on_tiers(videos: Sequence[VideoAnnotations], tiers: Iterable[str]) -> Ruled:
     """Keeps only the events of some tiers or subjects."""
-    wanted = set(tiers)
+    wanted = set(map(one_line, tiers))
     known = sorted({event.tier for video in videos for event in video.events if event.tier})
     unknown = sorted(wanted - set(known))
     if unknown:
@@ -106,6 +107,7 @@ def labelled_from(videos: Sequence[VideoAnnotations], recipe: str) -> Ruled:
 
 def renamed(videos: Sequence[VideoAnnotations], names: Mapping[str, str]) -> Ruled:
     """Renames labels; several may get the same name, and an empty name leaves the label out."""
+    names = {one_line(label): one_line(name) for label, name in names.items()}
     present = {label for video in videos for label in video.labels}
     notes = [
         f"the mapping names {label!r}, which no annotation has"

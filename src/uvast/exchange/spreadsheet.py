@@ -9,6 +9,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from uvast.errors import ConfigError
+from uvast.exchange import observer
 from uvast.exchange.archive import check_zip, member_names, refuse_declarations
 from uvast.exchange.csv_rows import Row
 from uvast.exchange.source import Written
@@ -30,10 +31,12 @@ def recognise(source: Source) -> bool:
 
 
 def read(source: Source) -> Reading:
-    """Reads the first sheet."""
+    """Reads the first sheet, a table or an event log of The Observer."""
     check_zip(source)
     refuse_declarations(source)
-    return read_rows(source, _rows(source))
+    rows = [*_rows(source)]
+    reader = observer.read_rows if observer.has_header(rows) else read_rows
+    return reader(source, rows)
 
 
 def _rows(source: Source) -> Iterator[Row]:

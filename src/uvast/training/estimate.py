@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from uvast.data import Video, collate
+from uvast.data.batching import Unlabelled
 from uvast.devices import is_one_of_several, n_cores
 from uvast.models.build import build_model
-from uvast.models.protocols import as_aligner
+from uvast.models.protocols import as_aligner, learns_unlabelled
 from uvast.segments import Segmentation, round_durations
 from uvast.training.batches import EpochBatches
 from uvast.training.distributed import Processes
@@ -50,9 +52,10 @@ def expected_seconds(
 ) -> float:
     """Estimates how long all epochs, inner runs and validations will take.
 
-    The estimate takes a second or so. It leaves out reading files and making pseudo-labels. Only
-    the first of several members has inner runs; these, and then the other members, are trained
-    `jobs` at a time, each step with about as many cores as it can use.
+    The estimate takes a second or so. It leaves out reading files and making pseudo-labels. An
+    unlabelled video is taken to be as long as the others. Only the first of several members has
+    inner runs; these, and then the other members, are trained `jobs` at a time, each step with
+    about as many cores as it can use.
     """
     n_frames = max(1, round(facts.n_frames / facts.n_videos / (config.train.sampling_rate or 1)))
     measured = min(n_frames, MOST_FRAMES)
@@ -64,8 +67,12 @@ def expected_seconds(
         ).to(device)
         classes = Vocabulary(tuple(map(str, range(facts.n_classes))))
         epochs = config.train.epochs_of_stages(has_second=as_aligner(model) is not None)
-        step = _step(config, stage_one_objective(model, classes, config.loss), 1, batch)
-        seconds = epochs[1] * facts.n_videos * step
+        objective = stage_one_objective(model, classes, config.loss)
+        step = learned = _step(config, objective, 1, batch)
+        if config.train.unlabelled != "none" and learns_unlabelled(model):
+            beside = Unlabelled(batch.features, batch.mask, progress=0.5)
+            learned = _step(config, objective, 1, replace(batch, unlabelled=beside))
+        seconds = epochs[1] * facts.n_videos * learned
         if 2 in epochs:
             second = _step(config, StageTwo(model, classes), 2, batch)
             seconds += epochs[2] * facts.n_videos * second
@@ -75,7 +82,7 @@ def expected_seconds(
     if facts.n_folds:
         shown = facts.n_videos * (facts.n_folds - 1) / facts.n_folds  # each is left out of one
         n_rounds = -(-facts.n_folds // jobs)
-        seconds += n_rounds * config.train.epochs_of_fold * shown * step
+        seconds += n_rounds * config.train.epochs_of_fold * shown * learned
         seconds += facts.n_videos * CALIBRATED * step
     return seconds * n_frames / measured
 

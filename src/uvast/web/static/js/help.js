@@ -5,6 +5,8 @@ import { COMMANDS } from "./commands.js";
 import { fill, h, textButton } from "./dom.js";
 import { bindings, keyName, keyText, rebind, resetKeys } from "./keys.js";
 
+const REMEDY = "Give that one another key first.";
+
 /** @param {{name: string, key: string}[]} classes whose keys are taken */
 export function showHelp(classes) {
   const groups = h("div", { class: "key-groups" });
@@ -46,7 +48,10 @@ export function showHelp(classes) {
       "footer",
       {},
       h("span", { class: "hint" }, "Press a key's button, then the new key."),
-      textButton("Reset all keys", () => (resetKeys(), update())),
+      textButton("Reset all keys", () => {
+        const taken = resetKeys(classes);
+        update(taken && `${keyText(taken.key)} is the key of “${taken.name}”. ${REMEDY}`);
+      }),
     ),
   );
   box.classList.add("wide", "help");
@@ -65,7 +70,7 @@ function row(command, keys, classes, update) {
       end.abort();
       const isLeft = key === "Escape" && command.id !== "escape";
       const holder = isLeft ? null : rebind(command.id, key, classes);
-      update(holder && `That key belongs to “${holder}”. Give that one another key first.`);
+      update(holder && `That key belongs to “${holder}”. ${REMEDY}`);
     }, { signal: end.signal });
   }, {
     class: "keycap",

@@ -70,15 +70,30 @@ export function titleOf(id) {
 export function rebind(id, key, classes) {
   const all = bindings();
   const holder = COMMANDS.find((one) => one.id !== id && all[one.id].includes(key));
-  const plain = key.replace(/^Shift\+/, "").toLowerCase();
-  const taken = classes.find((one) => one.key && one.key.toLowerCase() === plain);
+  const taken = classOf(key, classes);
   if (holder || taken) return holder?.title ?? taken.name;
   remember("keys", { ...recall("keys", {}), [id]: [key] });
   return null;
 }
 
-export function resetKeys() {
-  remember("keys", {});
+/**
+ * Gives all commands their own keys back.
+ * @template {{name: string, key: string}} Class
+ * @param {Class[]} classes
+ * @returns {Class | null} one that has got such a key since; nothing is changed then
+ */
+export function resetKeys(classes) {
+  const chosen = recall("keys", {});
+  const returning = COMMANDS.filter((one) => one.id in chosen).flatMap((one) => one.keys);
+  const taken = returning.map((key) => classOf(key, classes)).find(Boolean);
+  if (!taken) remember("keys", {});
+  return taken ?? null;
+}
+
+/** The class whose key a command's key would take, with or without Shift. */
+function classOf(key, classes) {
+  const plain = key.replace(/^Shift\+/, "").toLowerCase();
+  return classes.find((one) => one.key && one.key.toLowerCase() === plain);
 }
 
 /** A key's name as people read it. @param {string} name */
