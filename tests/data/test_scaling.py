@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from uvast.data import Scaling, Video, collate, fit_scaling
+from uvast.data import Dataset, Scaling, Video, collate, fit_scaling, levelled
 from uvast.data.scaling import Moments
 from uvast.errors import InputError
 
@@ -168,3 +169,45 @@ def test_moments_of_constant_channels():
     moments = Moments.of(np.tile(np.float32([0, 0.1, 5]), (99, 1)))
     assert moments.is_constant.all()
     np.testing.assert_allclose(moments.mean, np.float32([0, 0.1, 5]), rtol=1e-15)
+
+
+def test_a_levelled_video_has_mean_0_and_deviation_1_whatever_its_units():
+    features = planted(700)
+    found = levelled(features)
+    np.testing.assert_allclose(found.mean(0, dtype=np.float64), 0, atol=1e-6)
+    np.testing.assert_allclose(found.std(0, dtype=np.float64), 1, rtol=1e-6)
+    np.testing.assert_array_equal(levelled(features * np.float32(8)), found)
+    np.testing.assert_allclose(levelled(features * 7 - 3), found, atol=0.01)
+    np.testing.assert_allclose(levelled(found), found, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_frames", [1, 2, 30])
+def test_channels_that_never_move_in_a_video_become_0(n_frames):
+    features = np.tile(planted(1), (n_frames, 1))
+    assert not levelled(features).any()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_part_of_a_video_has_the_scale_of_the_whole(order):
+    features = np.asarray(planted(100), order=order)
+    part = levelled(features[20:30], Moments.of(features))
+    np.testing.assert_array_equal(part, levelled(features)[20:30])
+
+
+def test_a_video_is_levelled_in_the_frames_that_the_model_sees():
+    source = planted(101)
+    found = replace(Video("a", source[::4], None, 101, 4), source_features=source).levelled()
+    np.testing.assert_array_equal(found.features, levelled(source[::4]))
+    assert found.source_features is not None
+    np.testing.assert_array_equal(found.source_features[::4], found.features)
+
+
+def test_a_dataset_levels_videos_as_a_model_does(tiny: Dataset):
+    for data in (tiny, tiny.at_rate(3)):
+        for name in tiny.names[:3]:
+            plain = data.video(name)
+            own = data.levelled().video(name)
+            np.testing.assert_array_equal(own.features, plain.levelled().features)
+            np.testing.assert_array_equal(own.labels, plain.labels)
+    assert not tiny.levels
+    assert not np.array_equal(tiny.video(name).features, own.features)
