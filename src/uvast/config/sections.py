@@ -226,9 +226,9 @@ class TrainConfig:
     """decay of a moving average of the weights; these averaged weights are then the model"""
     scaling: ScalingKind = True
     """each channel of the features is scaled to mean 0 and standard deviation 1: `true` as measured
-    on the training videos, `video` on each video by itself, for recordings that differ in camera,
-    sensor, unit or place; `auto` is `video` if that helps a linear classifier with held-out
-    training videos, else `true`"""
+    on the training videos, `video` by each video's own numbers, for recordings that differ in
+    camera, sensor, unit or place; `auto` is `video` where held-out training videos are recognised
+    far better so, else `true`"""
     chunk_fraction: Share = 0.17
     """largest share of a video that one segment may have; longer segments are cut into chunks (with
     full labels)"""
