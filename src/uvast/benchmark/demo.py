@@ -71,7 +71,7 @@ def steps_to_predictions(place: DemoPlace, *, seed: int, fast: bool, device: str
         "the actions of new videos",
         (
             *("segment", project, str(place.new_videos), "--out", str(place.predictions)),
-            *("--transcript", "best", *on_device),
+            *on_device,
         ),
     )
 
