@@ -255,11 +255,11 @@ def test_the_command_offers_what_training_offers():
     assert {one.value for one in Method} == set(get_args(offered["method"])) - {"clicks"}
     assert {one.value for one in Metric} == set(get_args(offered["metric"]))
     trained = SupervisionConfig()
-    assert PseudoLabelOptions(trained.method, trained.metric, trained.prior) == PseudoLabelOptions()
+    assert PseudoLabelOptions.from_config(trained) == PseudoLabelOptions()
     for method in Method:
         PseudoLabelOptions(method.value)
     defaults = {k: v.default for k, v in signature(pseudo_label).parameters.items()}
-    names = ("method", "metric", "prior")
+    names = ("method", "metric", "prior", "offsets")
     assert [defaults[name] for name in names] == [getattr(trained, name) for name in names]
 
 

@@ -136,7 +136,7 @@ class Sweep:
         """Refuses to vary what makes the validation part's truth: its rate, and pseudo-labels."""
         truth = {"train.sampling_rate", "supervision.kind"}
         if self.config.supervision.kind == "timestamps":
-            truth |= {"supervision.method", "supervision.metric", "supervision.prior"}
+            truth |= {f"supervision.{name}" for name in ("method", "metric", "prior", "offsets")}
         for name in names:
             if name in truth:
                 raise ConfigError(

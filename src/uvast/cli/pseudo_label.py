@@ -85,6 +85,14 @@ def pseudo_label(
             "lengths divide a gap; 0 is the paper's k-medoids.",
         ),
     ] = 0.25,
+    offsets: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="With class-model, how far from where features change people usually cut, as a "
+            "share of an action's mean length; 0 cuts where features change.",
+        ),
+    ] = 0.05,
     table: Annotated[
         bool, typer.Option(help="Score every method where there is ground truth.")
     ] = True,
@@ -129,7 +137,7 @@ def pseudo_label(
         opened = opened.at_rate(segmenter.sampling_rate)
     entries = _timestamps(opened, timestamps, sample_timestamps)
     inputs = None if segmenter is None else _features(opened, list(entries), features, segmenter)
-    chosen = PseudoLabelOptions(method.value, metric.value, prior)
+    chosen = PseudoLabelOptions(method.value, metric.value, prior, offsets)
     labelled = _labelled(opened, entries, chosen, inputs)
     scores: dict[str, Scores] = {}
     known = {name: made for name, made in labelled.items() if opened.has_labels(name)}
@@ -166,7 +174,7 @@ def _training(dataset: Path, timestamps: Path | None, chosen: PseudoLabelOptions
     clicks = () if timestamps is None else ("--timestamps", timestamps)
     settings = [
         ("--set", f"supervision.{name}={getattr(chosen, name)}")
-        for name in ("method", "metric", "prior")
+        for name in ("method", "metric", "prior", "offsets")
         if getattr(chosen, name) != getattr(SupervisionConfig, name)
     ]
     words = (dataset, "--supervision", "timestamps", *clicks, *chain(*settings), "--out", "RUN")

@@ -304,6 +304,10 @@ class SupervisionConfig:
     prior: NonNegative = 0.25
     """how strongly cuts are pulled to the midpoint or, with `class-model`, to where the classes'
     mean lengths divide a gap; 0 is the paper's; `energy` has none"""
+    offsets: NonNegative = 0.05
+    """with `class-model`, the clicks tell how far from the place where features change people cut
+    between two actions; this is how far it usually is, as a share of an action's mean length; 0
+    cuts where features change"""
     soft: NonNegative = 0.0
     """each epoch draws the cuts again, with the probabilities that class models give them; this is
     the temperature: the higher, the more the cuts vary; 0 keeps the likeliest cuts"""

@@ -4,9 +4,11 @@ K-medoids looks at one video at a time. But the timestamps say which segments, a
 data, show the same action. So cuts and models take turns, starting from k-medoids: each frame
 between two timestamps is compared with the means of the two segments around it, and with a diagonal
 Gaussian for each of the two classes, fitted on the current segments of all videos. Each cue is
-measured in units of its mean absolute difference over the gap, and their sum decides the cut. The
-prior pulls as in k-medoids, but not to the midpoint, which would make long actions too short: it
-pulls to where the two classes' mean lengths divide the gap (see `click_lengths`).
+measured in units of its mean absolute difference over the two segments, and their sum decides the
+cut. Two things follow from the timestamps alone. The prior does not pull to the midpoint, as in
+k-medoids, which would make long actions too short, but to where the two classes' mean lengths
+divide the gap (see `click_lengths`). And the cut is moved by how far people cut from where features
+change between these two classes (see `click_offsets`).
 """
 
 from __future__ import annotations
@@ -16,14 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uvast.config import SupervisionConfig
 from uvast.segments import Segmentation
 from uvast.supervision.class_model import ClassFit
-from uvast.supervision.distances import TIE
-from uvast.supervision.k_medoids import best_cut, constrained_k_medoids
+from uvast.supervision.gap_view import gap_views
+from uvast.supervision.k_medoids import constrained_k_medoids
 from uvast.supervision.video_view import Scale, VideoView, smoothed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from uvast.data import Timestamps
     from uvast.segments import IntArray
     from uvast.supervision.class_model import ClassModel
-    from uvast.supervision.distances import FloatArray
+    from uvast.supervision.click_offsets import CutRange
 
     Read = Callable[[str], NDArray[np.floating[Any]]]
 
@@ -45,7 +48,8 @@ def class_model_durations(
     timestamps: Mapping[str, Timestamps],
     *,
     metric: MetricName = "euclidean",
-    prior: float = 0.25,
+    prior: float = SupervisionConfig.prior,
+    offsets: float = SupervisionConfig.offsets,
     n_rounds: int = N_ROUNDS,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, IntArray]:
@@ -59,11 +63,19 @@ def class_model_durations(
         metric: how frames are compared with their segments: by `euclidean` distance, or by
             direction alone (`cosine`).
         prior: the weight of the pull to where mean lengths divide a gap.
+        offsets: how far, as a share of an action's mean length, cuts usually are from where the
+            features change; 0 leaves them there.
         n_rounds: the most rounds; they end early when no cut moves.
         progress: called with how many times a video has been read, and the most that may be.
     """
     return fit_class_model(
-        read, timestamps, metric=metric, prior=prior, n_rounds=n_rounds, progress=progress
+        read,
+        timestamps,
+        metric=metric,
+        prior=prior,
+        offsets=offsets,
+        n_rounds=n_rounds,
+        progress=progress,
     )[0]
 
 
@@ -72,7 +84,8 @@ def fit_class_model(
     timestamps: Mapping[str, Timestamps],
     *,
     metric: MetricName = "euclidean",
-    prior: float = 0.25,
+    prior: float = SupervisionConfig.prior,
+    offsets: float = SupervisionConfig.offsets,
     n_rounds: int = N_ROUNDS,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[dict[str, IntArray], ClassModel]:
@@ -82,25 +95,27 @@ def fit_class_model(
     n_classes = 1 + max(int(entry.transcript.max()) for entry in timestamps.values())
     model: ClassModel | None = None
     n_done, n_most = 0, (1 + n_rounds) * len(timestamps)
-    for _ in range(1 + n_rounds):
-        fit = ClassFit(n_classes)
+    for n_models in range(1 + n_rounds):
+        fit = ClassFit(n_classes, offsets=offsets)
         moved = False
         for name, entry in timestamps.items():
             frames = smoothed(read(name), len(entry))
             if name not in scales:
                 scales[name] = Scale.of(frames)
             video = VideoView(frames, scales[name], metric)
+            ranges: list[CutRange] = []
             if model is None:
                 found = _start(video, entry.frames, prior)
             else:
-                found = _cut(video, entry, durations[name], model, prior)
+                gaps = range(len(entry) - 1)
+                found, ranges = _cut(video, entry, durations[name], model, gaps, prior)
             moved |= name not in durations or not np.array_equal(found, durations[name])
             durations[name] = found
-            fit.add(video, entry, Segmentation(entry.transcript, found))
+            fit.add(video, entry, Segmentation(entry.transcript, found), ranges)
             n_done += 1
             if progress is not None:
                 progress(n_done, n_most)
-        if not moved:
+        if not moved and n_models > 1:  # the first model knows no offsets
             break
         model = fit.model()
     assert model is not None, "the first round moves all cuts"
@@ -112,9 +127,10 @@ def cut_again(
     timestamps: Timestamps,
     durations: IntArray,
     model: ClassModel | None,
-    gaps: Iterable[int],
+    gaps: Sequence[int],
     *,
-    prior: float = 0.25,
+    prior: float = SupervisionConfig.prior,
+    step: int = 1,
 ) -> IntArray:
     """Durations `(S,)` of one video after some of its timestamps changed; takes moments.
 
@@ -126,8 +142,9 @@ def cut_again(
             segments decide alone.
         gaps: the pairs of timestamps to cut between, by the index of the left one.
         prior: the weight of the pull to where mean lengths divide a gap.
+        step: how many frames of the model's videos one frame of this video stands for.
     """
-    return _cut(video, timestamps, durations, model, prior, gaps)
+    return _cut(video, timestamps, durations, model, gaps, prior, step=step)[0]
 
 
 def _start(video: VideoView, timestamps: IntArray, prior: float) -> IntArray:
@@ -154,64 +171,17 @@ def _cut(
     timestamps: Timestamps,
     durations: IntArray,
     model: ClassModel | None,
+    gaps: Sequence[int],
     prior: float,
-    gaps: Iterable[int] | None = None,
-) -> IntArray:
-    """New durations `(S,)` from the means of the current segments and the class model."""
-    frames, actions = timestamps.frames.tolist(), timestamps.transcript.tolist()
-    present = Segmentation(timestamps.transcript, durations).segments
-    means: dict[int, FloatArray] = {}
-    cuts = [segment.start for segment in present]
-    for left in range(len(frames) - 1) if gaps is None else gaps:
-        right = left + 1
-        for place in (left, right):
-            if place not in means:
-                _, start, end = present[place]
-                means[place] = video.local(slice(start, end)).mean(axis=0)
-        gap = slice(frames[left], frames[right])
-        sides, both = (means[left], means[right]), (actions[left], actions[right])
-        difference = gap_difference(video, gap, sides, both, model)
-        share = gap_share(both, model)
-        cuts[right] = gap.start + best_cut(difference, prior, tie=TIE, share=share)
-    return np.diff(cuts, append=len(video.frames))
-
-
-def gap_difference(
-    video: VideoView,
-    gap: slice,
-    means: tuple[FloatArray, FloatArray],
-    actions: tuple[int, int],
-    model: ClassModel | None,
-) -> FloatArray:
-    """How much better each frame of a gap fits the right side than the left `(gap,)`.
-
-    Args:
-        video: its features.
-        gap: from the left timestamp to the frame before the right one.
-        means: of the segments on both sides, each `(F,)`.
-        actions: on both sides.
-        model: the class model, see `cut_again`.
-    """
-    local = video.local(gap)
-    closer = _distances(local, means[0]) - _distances(local, means[1])
-    difference = _in_units(closer, video.tie)
-    if model is not None and model.knows(*actions):
-        difference = difference + _in_units(model.difference(video.shared(gap), *actions), TIE)
-    return difference
-
-
-def gap_share(actions: tuple[int, int], model: ClassModel | None) -> float:
-    """Where the prior pulls a cut: the share of the gap that the left action takes."""
-    return model.share(*actions) if model is not None and model.knows(*actions) else 0.5
-
-
-def _distances(frames: FloatArray, centre: FloatArray) -> FloatArray:
-    """Distances `(n,)` of frames `(n, F)` from one point `(F,)`."""
-    apart = frames - centre
-    distances: FloatArray = np.sqrt(np.einsum("tf,tf->t", apart, apart))
-    return distances
-
-
-def _in_units(difference: FloatArray, tie: float) -> FloatArray:
-    unit = np.abs(difference).mean()
-    return difference / unit if unit > tie else np.zeros_like(difference)
+    *,
+    step: int = 1,
+) -> tuple[IntArray, list[CutRange]]:
+    """New durations `(S,)`, and where the cut of each gap may be."""
+    cuts, ranges = np.cumsum(durations), []
+    present = Segmentation(timestamps.transcript, durations)
+    between = np.stack((timestamps.frames[:-1], timestamps.frames[1:]), axis=1)
+    views = gap_views(video, present, between, model, gaps=gaps, step=step)
+    for left, view in zip(gaps, views, strict=True):
+        cuts[left] = view.cut(prior)
+        ranges.append(view.range)
+    return np.diff(cuts, prepend=0), ranges

@@ -1,4 +1,4 @@
-"""What the segments of a class share, over all videos: a Gaussian, and how long they are."""
+"""What the segments of a class share: a Gaussian, how long they are, where people cut them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from uvast.config import SupervisionConfig
 from uvast.supervision.click_lengths import ClickDistances
+from uvast.supervision.click_offsets import click_offsets
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from uvast.data import Timestamps
     from uvast.segments import Segmentation
+    from uvast.supervision.click_offsets import CutRange
     from uvast.supervision.distances import FloatArray
     from uvast.supervision.video_view import VideoView
 
@@ -25,13 +30,15 @@ class ClassModel:
     """A diagonal Gaussian for each class: `means` and `variances` are `(C, F)`.
 
     `counts` says how many frames each class was fitted on `(C,)`, `lengths` how many frames its
-    segments have on average `(C,)`.
+    segments have on average `(C,)`. `offsets` says how many frames after the landmark in the
+    features the cut between a left and a right class is `(C, C)`.
     """
 
     means: FloatArray
     variances: FloatArray
     counts: FloatArray
     lengths: FloatArray
+    offsets: FloatArray
 
     def knows(self, *classes: int) -> bool:
         """Whether there were frames of all these classes."""
@@ -53,17 +60,31 @@ class ClassModel:
 
 
 class ClassFit:
-    """Collects the sums for a class model, video by video."""
+    """Collects the sums for a class model, video by video.
 
-    def __init__(self, n_classes: int) -> None:
+    Args:
+        n_classes: C.
+        offsets: how far cuts usually are from landmarks, see `click_offsets`.
+    """
+
+    def __init__(self, n_classes: int, *, offsets: float = SupervisionConfig.offsets) -> None:
         self._n_classes = n_classes
+        self._deviation = offsets
         self._counts = np.zeros((n_classes, 1))
         self._sums: FloatArray = np.zeros((n_classes, 0))
         self._squares: FloatArray = np.zeros((n_classes, 0))
         self._distances = ClickDistances(n_classes)
+        self._ranges: list[CutRange] = []
 
-    def add(self, video: VideoView, timestamps: Timestamps, target: Segmentation) -> None:
-        """Adds a video with its current pseudo-segmentation."""
+    def add(
+        self,
+        video: VideoView,
+        timestamps: Timestamps,
+        target: Segmentation,
+        ranges: Iterable[CutRange] = (),
+    ) -> None:
+        """Adds a video with its current pseudo-segmentation, and where its cuts may be."""
+        self._ranges.extend(ranges)
         self._distances.add(timestamps, target.n_frames)
         if not self._sums.size:
             self._sums = np.zeros((self._n_classes, video.frames.shape[1]))
@@ -81,9 +102,11 @@ class ClassFit:
         variances = np.maximum(self._squares / counts - means**2, 0)
         overall = self._squares.sum(axis=0) / self._counts.sum()
         variances = (1 - _SHRINKAGE) * variances + _SHRINKAGE * overall
+        lengths = self._distances.mean_lengths()
         return ClassModel(
             means=means,
             variances=np.maximum(variances, _LEAST_VARIANCE),
             counts=self._counts[:, 0],
-            lengths=self._distances.mean_lengths(),
+            lengths=lengths,
+            offsets=click_offsets(self._ranges, lengths, deviation=self._deviation),
         )

@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from uvast.config import SupervisionConfig
 from uvast.segments import Segmentation, run_starts
-from uvast.supervision.class_cuts import gap_difference, gap_share
 from uvast.supervision.class_model import ClassFit
-from uvast.supervision.distances import TIE
-from uvast.supervision.k_medoids import cut_costs
+from uvast.supervision.click_offsets import click_offsets
+from uvast.supervision.gap_view import gap_views
 from uvast.supervision.video_view import VideoView
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from uvast.config import MetricName
     from uvast.data import Timestamps
     from uvast.segments import IntArray
     from uvast.supervision.class_cuts import Read
-    from uvast.supervision.class_model import ClassModel
     from uvast.supervision.distances import FloatArray
+    from uvast.supervision.gap_view import GapView
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,8 @@ def cut_posteriors(
     *,
     temperature: float,
     metric: MetricName = "euclidean",
-    prior: float = 0.25,
+    prior: float = SupervisionConfig.prior,
+    offsets: float = SupervisionConfig.offsets,
 ) -> dict[str, CutPosterior]:
     """The cuts of videos whose pseudo-segmentations are known; each video is read twice.
 
@@ -74,6 +75,7 @@ def cut_posteriors(
         temperature: costs are divided by it; near 0 every cut is certain.
         metric: how frames are compared with their segments.
         prior: the weight of the pull to where mean lengths divide a gap.
+        offsets: how far cuts usually are from where the features change; see `click_offsets`.
     """
 
     def view(name: str) -> VideoView:  # made on demand: only one is held at a time
@@ -83,36 +85,32 @@ def cut_posteriors(
     for name, target in targets.items():
         fit.add(view(name), timestamps[name], target)
     model = fit.model()
+    seen = {
+        name: tuple(gap_views(view(name), target, _around_cuts(timestamps[name]), model))
+        for name, target in targets.items()
+    }
+    ranges = [one.range for views in seen.values() for one in views]
+    found = click_offsets(ranges, model.lengths, deviation=offsets)
     return {
-        name: _posterior(view(name), timestamps[name], target, model, prior, temperature)
+        name: _posterior(target, [one.moved(found) for one in seen[name]], prior, temperature)
         for name, target in targets.items()
     }
 
 
+def _around_cuts(timestamps: Timestamps) -> IntArray:
+    """The timestamps before and after each cut `(S - 1, 2)`; those of one action have none."""
+    later = run_starts(timestamps.transcript)[1:]
+    return np.stack((timestamps.frames[later - 1], timestamps.frames[later]), axis=1)
+
+
 def _posterior(
-    video: VideoView,
-    timestamps: Timestamps,
-    target: Segmentation,
-    model: ClassModel,
-    prior: float,
-    temperature: float,
+    target: Segmentation, views: Sequence[GapView], prior: float, temperature: float
 ) -> CutPosterior:
-    """The cuts of one video; consecutive clicks on one action are one segment."""
-    starts = run_starts(timestamps.transcript)
-    lasts = timestamps.frames[np.append(starts[1:], len(timestamps)) - 1].tolist()
-    following = timestamps.frames[starts[1:]].tolist()
-    actions = target.transcript.tolist()
-    ends = np.cumsum(target.durations).tolist()
-    means = [
-        video.local(slice(start, end)).mean(axis=0)
-        for start, end in zip([0, *ends[:-1]], ends, strict=True)
-    ]
+    """The cuts of one video."""
     probabilities = []
-    for left, (start, end) in enumerate(zip(lasts[:-1], following, strict=True)):
-        sides, both = (means[left], means[left + 1]), (actions[left], actions[left + 1])
-        difference = gap_difference(video, slice(start, end), sides, both, model)
-        costs = cut_costs(difference, prior, tie=TIE, share=gap_share(both, model))
+    for one in views:
+        costs = one.costs(prior)
         weights = np.exp((costs.min() - costs) / temperature)
         probabilities.append(weights / weights.sum())
-    firsts = tuple(last + 1 for last in lasts[:-1])
+    firsts = tuple(one.timestamps[0] + 1 for one in views)
     return CutPosterior(target.transcript, target.n_frames, firsts, tuple(probabilities))

@@ -120,7 +120,7 @@ def unconstrained_k_medoids(
             members = np.flatnonzero(assignment == cluster)
             if not len(members):
                 continue
-            medoid = members[_first_least(distances.totals(members), distances.tie)]
+            medoid = members[first_least(distances.totals(members), distances.tie)]
             if medoid != medoids[cluster]:
                 medoids[cluster], changed = medoid, True
                 table[cluster] = distances.from_frame(int(medoid), everything)
@@ -161,7 +161,7 @@ class _Search:
         changed = False
         for segment in range(len(self.medoids)):
             totals = self._segment_totals(segment)
-            place = _first_least(totals, self._distances.tie)
+            place = first_least(totals, self._distances.tie)
             medoid = self.cuts[segment] + place
             self.costs[segment] = totals[place]
             if medoid != self.medoids[segment]:
@@ -221,7 +221,7 @@ def best_cut(
     """
     last = len(difference) if last is None else last
     costs = cut_costs(difference, prior, tie=tie, share=share)[first - 1 : last]
-    return first + _first_least(costs, tie)
+    return first + first_least(costs, tie)
 
 
 def cut_costs(difference: FloatArray, prior: float, *, tie: float, share: float) -> FloatArray:
@@ -236,7 +236,7 @@ def cut_costs(difference: FloatArray, prior: float, *, tie: float, share: float)
     return costs
 
 
-def _first_least(values: FloatArray, tie: float) -> int:
+def first_least(values: FloatArray, tie: float) -> int:
     """The index of the first least value; values are sums of up to `len(values)` distances."""
     return int(np.argmax(values <= values.min() + tie * len(values)))
 

@@ -38,11 +38,14 @@ class PseudoLabelOptions:
         prior: the weight of the pull to the midpoint, or with `class-model` to where the classes'
             mean lengths divide a gap; 0 with `k-medoids` is the paper's algorithm. `energy` has
             none.
+        offsets: with `class-model`, how far cuts usually are from where the features change, as a
+            share of an action's mean length; 0 leaves them there.
     """
 
     method: Method = "class-model"
     metric: MetricName = SupervisionConfig.metric
     prior: float = SupervisionConfig.prior
+    offsets: float = SupervisionConfig.offsets
 
     def __post_init__(self) -> None:
         for value, kind in ((self.method, Method), (self.metric, MetricName)):
@@ -53,7 +56,7 @@ class PseudoLabelOptions:
     def from_config(cls, config: SupervisionConfig) -> PseudoLabelOptions:
         """The options for a run's first targets."""
         method: Method = "midpoint" if config.method == "clicks" else config.method
-        return cls(method, config.metric, config.prior)
+        return cls(method, config.metric, config.prior, config.offsets)
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,12 @@ def pseudo_segmentations(
 
     if options.method == "class-model" and entries:
         durations = class_model_durations(
-            read, entries, metric=options.metric, prior=options.prior, progress=progress
+            read,
+            entries,
+            metric=options.metric,
+            prior=options.prior,
+            offsets=options.offsets,
+            progress=progress,
         )
         return {
             name: Segmentation(entry.transcript, durations[name]).merged()

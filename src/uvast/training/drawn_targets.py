@@ -29,6 +29,7 @@ def uncertain_cuts(data: TrainingData, config: SupervisionConfig) -> dict[str, C
         temperature=config.soft,
         metric=config.metric,
         prior=config.prior,
+        offsets=config.offsets,
     )
 
 

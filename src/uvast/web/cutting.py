@@ -102,7 +102,7 @@ class Cutter:
         present = (edges[place + 1] - first) // step
         entry = Timestamps(marks, np.array([left_class, right_class]))
         durations = _both_sides(present, marks, len(small.frames))
-        cut = first + step * int(cut_again(small, entry, durations, model, [0])[0])
+        cut = first + step * int(cut_again(small, entry, durations, model, [0], step=step)[0])
         return min(max(cut, left + 1), right)
 
 

@@ -49,6 +49,7 @@ class NamedModel:
             variances=model.variances,
             counts=model.counts,
             lengths=model.lengths,
+            offsets=model.offsets,
         )
         write_bytes(path, content.getvalue())
 
@@ -62,13 +63,15 @@ class NamedModel:
                 parts = [np.asarray(arrays[name], float) for name in ("means", "variances")]
                 counts = np.asarray(arrays["counts"], float)
                 lengths = np.asarray(arrays["lengths"], float)
+                offsets = np.asarray(arrays["offsets"], float)
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise unreadable(path, error, kind="class models", remedy="remove it") from error
         shape = parts[0].shape
         per_class = {(len(names),), counts.shape, lengths.shape}
-        if len(shape) != 2 or parts[1].shape != shape or per_class != {shape[:1]}:
+        fits = len(shape) == 2 and parts[1].shape == shape and per_class == {shape[:1]}
+        if not fits or offsets.shape != 2 * counts.shape:
             raise CorruptFileError("has arrays of wrong shapes", where=path, remedy="remove it")
-        return cls(names, ClassModel(parts[0], parts[1], counts, lengths))
+        return cls(names, ClassModel(parts[0], parts[1], counts, lengths, offsets))
 
 
 def fit(project: Project) -> NamedModel | None:
