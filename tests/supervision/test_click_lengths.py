@@ -8,8 +8,8 @@ import pytest
 from uvast.data import Timestamps
 from uvast.segments import Segmentation
 from uvast.supervision import ClassModel, VideoView, cut_again
-from uvast.supervision.class_cuts import gap_share
 from uvast.supervision.click_lengths import ClickDistances
+from uvast.supervision.gap_view import gap_views
 from uvast.supervision.k_medoids import best_cut
 
 LENGTHS = (10, 30, 80)
@@ -33,6 +33,13 @@ def clicked(video, generator, n_clicks=1):
         for end, n in zip(ends, video.durations, strict=True)
     ]
     return Timestamps(np.concatenate(frames), np.repeat(video.transcript, n_clicks))
+
+
+def model(*lengths):
+    """A class model that knows nothing but mean lengths."""
+    flat, n_classes = np.zeros((len(lengths), 2)), len(lengths)
+    offsets = np.zeros((n_classes, n_classes))
+    return ClassModel(flat, flat + 1, np.ones(n_classes), np.array(lengths), offsets)
 
 
 @pytest.mark.parametrize("n_clicks", [1, 3])
@@ -68,13 +75,14 @@ def test_frames_that_tell_nothing_leave_the_cut_to_the_lengths():
     assert best_cut(np.zeros(100), 0.25, tie=1e-9) == 50
     assert best_cut(np.zeros(100), 0.25, tie=1e-9, share=0.2) == 20
     flat = np.zeros((100, 2))
-    model = ClassModel(np.zeros((2, 2)), np.ones((2, 2)), np.ones(2), np.array([10.0, 40.0]))
     clicks = Timestamps(np.array([0, 99]), np.array([0, 1]))
     view = VideoView.of(flat, 2)
-    durations = cut_again(view, clicks, np.array([50, 50]), model, [0])
+    durations = cut_again(view, clicks, np.array([50, 50]), model(10.0, 40.0), [0])
     np.testing.assert_array_equal(durations, [20, 80])
 
 
 def test_the_midpoint_stays_where_a_class_is_unknown():
-    model = ClassModel(np.zeros((1, 2)), np.ones((1, 2)), np.ones(1), np.array([10.0]))
-    assert gap_share((0, 5), model) == gap_share((0, 0), None) == 0.5
+    video, clicks = VideoView.of(np.zeros((20, 2)), 2), np.array([[4, 15]])
+    for known in (model(10.0), None):
+        (view,) = gap_views(video, Segmentation([0, 5], [10, 10]), clicks, known)
+        assert view.share == 0.5

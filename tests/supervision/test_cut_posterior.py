@@ -36,7 +36,9 @@ def features() -> dict[str, NDArray[np.float64]]:
 
 
 def found(features: dict[str, NDArray[np.float64]], temperature: float) -> dict[str, CutPosterior]:
-    return cut_posteriors(features.__getitem__, CLICKS, TARGETS, temperature=temperature, prior=0.5)
+    return cut_posteriors(
+        features.__getitem__, CLICKS, TARGETS, temperature=temperature, prior=0.5, offsets=0.0
+    )
 
 
 def test_probabilities_are_those_of_the_definition(
@@ -62,12 +64,14 @@ def test_probabilities_are_those_of_the_definition(
     for place, (last, first) in enumerate([(4, 8), (9, 20), (20, 21)]):
         left, right = target.transcript[place : place + 2].tolist()
         local, classes = [], []
-        for frame in range(last, first):
+        both = range(starts[place], starts[place + 2])
+        for frame in both:
             to_sides = [math.dist(view.frames[frame], means[place + side]) for side in (0, 1)]
             local.append(to_sides[0] - to_sides[1])
             classes.append(density(frame, right) - density(frame, left))
         units = [sum(map(abs, one)) / len(one) for one in (local, classes)]
         each = [x / units[0] + y / units[1] for x, y in zip(local, classes, strict=True)]
+        each = each[last - both.start : first - both.start]
         unit = sum(map(abs, each)) / len(each)
         gap = first - last
         middle = 0.5 + gap * model.lengths[left] / (model.lengths[left] + model.lengths[right])
@@ -112,3 +116,32 @@ def test_one_segment_has_no_cuts() -> None:
     video = np.random.default_rng(0).standard_normal((9, 2))
     (posterior,) = cut_posteriors(lambda _: video, alone, target, temperature=1.0).values()
     assert posterior.draw(np.random.default_rng(0)) == target["c"]
+
+
+def test_offsets_move_the_probabilities() -> None:
+    generator = np.random.default_rng(0)
+    features, clicks, targets = {}, {}, {}
+    for name in map(str, range(30)):
+        durations = generator.integers(20, 40, 4)
+        video = Segmentation(np.array([0, 1, 0, 1]), durations)
+        looks = np.roll(video.labels, -6)  # features change six frames before people cut
+        noise = generator.standard_normal((video.n_frames, 2))
+        features[name] = np.stack((looks, 1 - looks), axis=1) + 0.3 * noise
+        clicks[name] = Timestamps(video.sampled_timestamps(generator), video.transcript)
+        targets[name] = video
+
+    def apart(offsets: float) -> float:
+        made = cut_posteriors(
+            features.__getitem__, clicks, targets, temperature=1.0, offsets=offsets
+        )
+        means = [
+            (first + np.arange(len(chances))) @ chances - end
+            for name, one in made.items()
+            for first, chances, end in zip(
+                one.firsts, one.probabilities, targets[name].ends[:-1], strict=True
+            )
+        ]
+        return float(np.mean(means))
+
+    assert apart(0.0) < -2
+    assert apart(0.05) > apart(0.0) + 1.5

@@ -99,8 +99,9 @@ def test_a_new_model_cuts_what_is_at_hand_and_reads_nothing(
     click_all(many)
     settle(many)
     pseudo = many.app.pseudo
-    ones = np.ones((2, 4))
-    named = NamedModel(("pour", "reach"), ClassModel(10 * ones, ones, ones[:, 0], ones[:, 0]))
+    ones, none = np.ones((2, 4)), np.zeros((2, 2))
+    model = ClassModel(10 * ones, ones, ones[:, 0], ones[:, 0], none)
+    named = NamedModel(("pour", "reach"), model)
     models = iter([named])
     monkeypatch.setattr(pseudo._pass, "step", lambda *_, **__: next(models, None))
     pseudo.step(1, 0.0, idle=True)

@@ -6,12 +6,14 @@ how much, but timestamps do: some of them fall between landmark and cut, on the 
 landmark than their label says. So a cut is its landmark plus an offset of the two actions plus
 noise, unless the landmark is wrong altogether. A timestamp is equally likely in any frame of its
 segment, so a cut is less likely the longer the segments that it makes. EM finds the offsets and the
-noise that explain where all timestamps are; few timestamps leave an offset near 0.
+noise that explain where all timestamps are; few timestamps leave an offset near 0. And all offsets
+are 0 unless those learned from some videos explain the timestamps of others better than none.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,12 +27,15 @@ if TYPE_CHECKING:
 
 _WRONG = 0.05
 """The share of landmarks that tell nothing about the cut."""
-_PLACES = np.linspace(-1, 1, 201)
+_PLACES = np.linspace(-0.5, 0.5, 101)
 """Of cuts beside their landmarks, as shares of the mean length of the two actions."""
 _FIRST_NOISE = 0.1
 _LEAST_NOISE = 0.02
-_N_STEPS = 50
-_SETTLED = 1e-4
+_N_STEPS = 60
+_SETTLED = 2e-4
+_N_PARTS = 5
+"""Of the cuts, each left out once to see whether offsets from the others explain it."""
+_LEAST = np.finfo(float).tiny
 
 
 @dataclass(frozen=True)
@@ -59,11 +64,12 @@ def click_offsets(
 ) -> FloatArray:
     """How many frames after their landmarks the cuts between two actions are `(C, C)`.
 
-    Rows are the left actions. Where two actions never meet, or two timestamps are of one action,
-    there is nothing to learn, and the offset is 0.
+    Rows are the left actions. Where two actions never meet, the offset is 0, and all are 0 if they
+    do not help.
 
     Args:
-        ranges: the cuts of all videos.
+        ranges: the cuts of all videos, video by video; those between timestamps of one action tell
+            nothing.
         lengths: mean frames per segment of each class `(C,)`.
         deviation: of offsets before any timestamp is seen, as a share of the mean length of the two
             actions; with 0 there are no offsets.
@@ -75,40 +81,80 @@ def click_offsets(
     if ranges and deviation:
         actions = np.array([one.actions for one in ranges])
         pairs, which = np.unique(actions @ [n_classes, 1], return_inverse=True)
-        offsets.flat[pairs] = _shares(ranges, units.flat[pairs], which, deviation)
+        evidence = _Evidence.of(ranges, units.flat[pairs], which)
+        if evidence.gain(deviation) > 0:
+            offsets.flat[pairs] = evidence.fit(deviation)[0]
     return offsets * units
 
 
-def _shares(
-    ranges: Sequence[CutRange],
-    units: FloatArray,
-    which: NDArray[np.integer[Any]],
-    deviation: float,
-) -> FloatArray:
-    """The offset of each pair of actions, in its unit `(P,)`; `which (N,)` is each cut's pair."""
-    unit = units[which]
-    frames = [[one.landmark, one.first, one.last, one.start, one.end] for one in ranges]
-    landmark, first, last, start, end = np.array(frames, dtype=float).T
-    cuts = landmark[:, None] + _PLACES * unit[:, None]
-    allowed = (cuts >= first[:, None] - 0.5) & (cuts < last[:, None] + 0.5)
-    sides = np.maximum(cuts - start[:, None], 1) * np.maximum(end[:, None] - cuts, 1)
-    chances = np.where(allowed, 1 / sides, 0.0)
-    strange = _WRONG * unit / np.maximum(end - start, 1) * chances.sum(1)
+@dataclass(frozen=True, eq=False)
+class _Evidence:
+    """What N cuts say about the offsets of P pairs of actions.
 
-    shares = np.zeros(len(units))
-    noise = _FIRST_NOISE
-    for _ in range(_N_STEPS):
-        apart = (_PLACES - shares[which][:, None]) / noise
-        likely = chances * np.exp(-0.5 * apart**2)
-        total = likely.sum(1)
-        mass = (1 - _WRONG) / (noise * np.sqrt(2 * np.pi)) * total
-        trust = mass / np.maximum(mass + strange, np.finfo(float).tiny)
-        likely *= (trust / np.maximum(total, np.finfo(float).tiny))[:, None]
-        weights = np.bincount(which, trust, len(units))
-        sums = np.bincount(which, likely @ _PLACES, len(units))
-        before, shares = shares, sums / (weights + (noise / deviation) ** 2)
-        errors = (likely * (_PLACES - shares[which][:, None]) ** 2).sum()
-        noise = max(_LEAST_NOISE, float(np.sqrt(errors / max(weights.sum(), 1))))
-        if np.abs(shares - before).max() < _SETTLED:
-            break
-    return shares
+    Args:
+        chances: how likely the timestamps are for a cut at each place `(N, places)`.
+        strange: how likely they are if the landmark is wrong `(N,)`.
+        which: the pair of each cut `(N,)`.
+        n_pairs: P.
+    """
+
+    chances: FloatArray
+    strange: FloatArray
+    which: NDArray[np.integer[Any]]
+    n_pairs: int
+
+    @classmethod
+    def of(
+        cls, ranges: Sequence[CutRange], units: FloatArray, which: NDArray[np.integer[Any]]
+    ) -> _Evidence:
+        """The evidence of cuts; `units (P,)` are the mean lengths of the pairs' actions."""
+        unit = units[which]
+        frames = [[one.landmark, one.first, one.last, one.start, one.end] for one in ranges]
+        landmark, first, last, start, end = np.array(frames, dtype=float).T
+        cuts = landmark[:, None] + _PLACES * unit[:, None]
+        allowed = (cuts >= first[:, None] - 0.5) & (cuts < last[:, None] + 0.5)
+        sides = np.maximum(cuts - start[:, None], 1) * np.maximum(end[:, None] - cuts, 1)
+        chances = np.where(allowed, 1 / sides, 0.0)
+        return cls(chances, unit / (end - start) * chances.sum(1), which, len(units))
+
+    def without(self, part: slice) -> _Evidence:
+        """All but some of the cuts."""
+        kept = np.delete(np.arange(len(self.which)), part)
+        return _Evidence(self.chances[kept], self.strange[kept], self.which[kept], self.n_pairs)
+
+    def gain(self, deviation: float) -> float:
+        """How much better offsets explain cuts from which they were not learned than none does."""
+        edges = np.linspace(0, len(self.which), _N_PARTS + 1).round().astype(int).tolist()
+        gain = 0.0
+        for part in (slice(*both) for both in pairwise(edges)):
+            others = self.without(part)
+            with_offsets, without = (
+                np.log(np.maximum(self._likelihoods(*others.fit(one))[0][part], _LEAST)).sum()
+                for one in (deviation, 0.0)
+            )
+            gain += float(with_offsets - without)
+        return gain
+
+    def fit(self, deviation: float) -> tuple[FloatArray, float]:
+        """The offset of each pair of actions `(P,)`, and the noise, as shares of their units."""
+        shares, noise = np.zeros(self.n_pairs), _FIRST_NOISE
+        for _ in range(_N_STEPS):
+            total, likely = self._likelihoods(shares, noise)
+            likely /= np.maximum(total, _LEAST)[:, None]
+            weights = np.bincount(self.which, likely.sum(1), self.n_pairs)
+            sums = np.bincount(self.which, likely @ _PLACES, self.n_pairs)
+            before = shares, noise
+            if deviation:
+                shares = sums / (weights + (noise / deviation) ** 2)
+            errors = (likely * (_PLACES - shares[self.which][:, None]) ** 2).sum()
+            noise = max(_LEAST_NOISE, float(np.sqrt(errors / max(weights.sum(), _LEAST))))
+            if max(np.abs(shares - before[0]).max(), abs(noise - before[1])) < _SETTLED:
+                break
+        return shares, noise
+
+    def _likelihoods(self, shares: FloatArray, noise: float) -> tuple[FloatArray, FloatArray]:
+        """Of the timestamps around each cut `(N,)`, and with its landmark right `(N, places)`."""
+        apart = (_PLACES - shares[self.which][:, None]) / noise
+        normal = (1 - _WRONG) / (noise * np.sqrt(2 * np.pi)) * np.exp(-0.5 * apart**2)
+        right = normal * self.chances
+        return right.sum(1) + _WRONG * self.strange, right
