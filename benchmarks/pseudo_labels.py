@@ -4,7 +4,7 @@
 
 First a generated video of 50Salads' size, 11,500 frames of 2048 features and 20 timestamps, twice:
 clear segments, and a random walk, where cuts move for many iterations. Goal: 3 s and 1 GB each with
-k-medoids, 10 s with class models, which read the video up to 11 times.
+k-medoids, 10 s with class models, which read the video up to 14 times.
 Then every video of DATASET, with its own timestamps. Goal: GTEA in 5 s.
 """
 

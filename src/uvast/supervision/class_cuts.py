@@ -8,12 +8,13 @@ measured in units of its mean absolute difference over the two segments, and the
 cut. Two things follow from the timestamps alone. The prior does not pull to the midpoint, as in
 k-medoids, which would make long actions too short, but to where the two classes' mean lengths
 divide the gap (see `click_lengths`). And the cut is moved by how far people cut from where features
-change between these two classes (see `click_offsets`).
+change between these two classes (see `click_offsets`), once the cuts have settled.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ import numpy as np
 from uvast.config import SupervisionConfig
 from uvast.segments import Segmentation
 from uvast.supervision.class_model import ClassFit
+from uvast.supervision.click_offsets import CutRange, click_offsets, offsets_help
 from uvast.supervision.gap_view import gap_views
 from uvast.supervision.k_medoids import constrained_k_medoids
 from uvast.supervision.video_view import Scale, VideoView, smoothed
@@ -34,11 +36,11 @@ if TYPE_CHECKING:
     from uvast.data import Timestamps
     from uvast.segments import IntArray
     from uvast.supervision.class_model import ClassModel
-    from uvast.supervision.click_offsets import CutRange
 
     Read = Callable[[str], NDArray[np.floating[Any]]]
 
 N_ROUNDS = 10
+N_OFFSET_ROUNDS = 3
 # the most frames from one timestamp to the next that k-medoids looks at
 _LONG_GAP = 2000
 
@@ -65,7 +67,7 @@ def class_model_durations(
         prior: the weight of the pull to where mean lengths divide a gap.
         offsets: how far, as a share of an action's mean length, cuts usually are from where the
             features change; 0 leaves them there.
-        n_rounds: the most rounds; they end early when no cut moves.
+        n_rounds: the most rounds before offsets; they end early when no cut moves.
         progress: called with how many times a video has been read, and the most that may be.
     """
     return fit_class_model(
@@ -90,36 +92,88 @@ def fit_class_model(
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[dict[str, IntArray], ClassModel]:
     """Like `class_model_durations`, but also returns the last class model, for `cut_again`."""
-    durations: dict[str, IntArray] = {}
-    scales: dict[str, Scale] = {}
-    n_classes = 1 + max(int(entry.transcript.max()) for entry in timestamps.values())
-    model: ClassModel | None = None
-    n_done, n_most = 0, (1 + n_rounds) * len(timestamps)
-    for n_models in range(1 + n_rounds):
-        fit = ClassFit(n_classes, offsets=offsets)
-        moved = False
-        for name, entry in timestamps.items():
-            frames = smoothed(read(name), len(entry))
-            if name not in scales:
-                scales[name] = Scale.of(frames)
-            video = VideoView(frames, scales[name], metric)
-            ranges: list[CutRange] = []
-            if model is None:
-                found = _start(video, entry.frames, prior)
+    n_done, n_most = count(1), (1 + n_rounds + N_OFFSET_ROUNDS) * len(timestamps)
+
+    def told() -> None:
+        if progress is not None:
+            progress(next(n_done), n_most)
+
+    cuts = _Cuts(read, timestamps, metric, prior, told)
+    seen = cuts.round(None)
+    model = seen.fit.model()
+    for _ in range(n_rounds):
+        seen = cuts.round(model)
+        if not seen.moved:
+            break
+        model = seen.fit.model()
+    if offsets_help(seen.ranges, model.lengths, deviation=offsets):
+        for _ in range(N_OFFSET_ROUNDS):
+            found = click_offsets(seen.ranges, model.lengths, deviation=offsets)
+            model = replace(seen.fit.model(), offsets=found)
+            seen = cuts.round(model)
+            if not seen.moved:
+                break
+    return cuts.durations, model
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What one reading of all videos has shown.
+
+    Args:
+        fit: the sums for the next class model.
+        ranges: where each cut may be; none after the first reading.
+        moved: whether any cut has moved.
+    """
+
+    fit: ClassFit
+    ranges: list[CutRange]
+    moved: bool
+
+
+class _Cuts:
+    """The present cuts of all videos."""
+
+    def __init__(
+        self,
+        read: Read,
+        timestamps: Mapping[str, Timestamps],
+        metric: MetricName,
+        prior: float,
+        told: Callable[[], None],
+    ) -> None:
+        self._read = read
+        self._timestamps = timestamps
+        self._metric: MetricName = metric
+        self._prior = prior
+        self._told = told
+        self._n_classes = 1 + max(int(entry.transcript.max()) for entry in timestamps.values())
+        self._scales: dict[str, Scale] = {}
+        self.durations: dict[str, IntArray] = {}
+
+    def round(self, model: ClassModel | None) -> _Seen:
+        """Reads every video once and cuts it again; without a model, by k-medoids."""
+        fit, ranges, moved = ClassFit(self._n_classes), list[CutRange](), False
+        for name, entry in self._timestamps.items():
+            video = self._view(name, len(entry))
+            before = self.durations.get(name)
+            if model is None or before is None:
+                found = _start(video, entry.frames, self._prior)
             else:
                 gaps = range(len(entry) - 1)
-                found, ranges = _cut(video, entry, durations[name], model, gaps, prior)
-            moved |= name not in durations or not np.array_equal(found, durations[name])
-            durations[name] = found
-            fit.add(video, entry, Segmentation(entry.transcript, found), ranges)
-            n_done += 1
-            if progress is not None:
-                progress(n_done, n_most)
-        if not moved and n_models > 1:  # the first model knows no offsets
-            break
-        model = fit.model()
-    assert model is not None, "the first round moves all cuts"
-    return durations, model
+                found, known = _cut(video, entry, before, model, gaps, self._prior)
+                ranges += known
+            moved |= before is None or not np.array_equal(found, before)
+            self.durations[name] = found
+            fit.add(video, entry, Segmentation(entry.transcript, found))
+            self._told()
+        return _Seen(fit, ranges, moved)
+
+    def _view(self, name: str, n_segments: int) -> VideoView:
+        frames = smoothed(self._read(name), n_segments)
+        if name not in self._scales:
+            self._scales[name] = Scale.of(frames)
+        return VideoView(frames, self._scales[name], self._metric)
 
 
 def cut_again(

@@ -7,16 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.config import SupervisionConfig
 from uvast.supervision.click_lengths import ClickDistances
-from uvast.supervision.click_offsets import click_offsets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from uvast.data import Timestamps
     from uvast.segments import Segmentation
-    from uvast.supervision.click_offsets import CutRange
     from uvast.supervision.distances import FloatArray
     from uvast.supervision.video_view import VideoView
 
@@ -60,31 +55,17 @@ class ClassModel:
 
 
 class ClassFit:
-    """Collects the sums for a class model, video by video.
+    """Collects the sums for a class model, video by video."""
 
-    Args:
-        n_classes: C.
-        offsets: how far cuts usually are from landmarks, see `click_offsets`.
-    """
-
-    def __init__(self, n_classes: int, *, offsets: float = SupervisionConfig.offsets) -> None:
+    def __init__(self, n_classes: int) -> None:
         self._n_classes = n_classes
-        self._deviation = offsets
         self._counts = np.zeros((n_classes, 1))
         self._sums: FloatArray = np.zeros((n_classes, 0))
         self._squares: FloatArray = np.zeros((n_classes, 0))
         self._distances = ClickDistances(n_classes)
-        self._ranges: list[CutRange] = []
 
-    def add(
-        self,
-        video: VideoView,
-        timestamps: Timestamps,
-        target: Segmentation,
-        ranges: Iterable[CutRange] = (),
-    ) -> None:
-        """Adds a video with its current pseudo-segmentation, and where its cuts may be."""
-        self._ranges.extend(ranges)
+    def add(self, video: VideoView, timestamps: Timestamps, target: Segmentation) -> None:
+        """Adds a video with its current pseudo-segmentation."""
         self._distances.add(timestamps, target.n_frames)
         if not self._sums.size:
             self._sums = np.zeros((self._n_classes, video.frames.shape[1]))
@@ -96,17 +77,16 @@ class ClassFit:
             self._squares[action] += np.einsum("tf,tf->f", frames, frames)
 
     def model(self) -> ClassModel:
-        """The class model; it does not know a class without frames."""
+        """The class model, without offsets; it does not know a class without frames."""
         counts = np.maximum(self._counts, 1)
         means = self._sums / counts
         variances = np.maximum(self._squares / counts - means**2, 0)
         overall = self._squares.sum(axis=0) / self._counts.sum()
         variances = (1 - _SHRINKAGE) * variances + _SHRINKAGE * overall
-        lengths = self._distances.mean_lengths()
         return ClassModel(
             means=means,
             variances=np.maximum(variances, _LEAST_VARIANCE),
             counts=self._counts[:, 0],
-            lengths=lengths,
-            offsets=click_offsets(self._ranges, lengths, deviation=self._deviation),
+            lengths=self._distances.mean_lengths(),
+            offsets=np.zeros((self._n_classes, self._n_classes)),
         )

@@ -6,8 +6,8 @@ how much, but timestamps do: some of them fall between landmark and cut, on the 
 landmark than their label says. So a cut is its landmark plus an offset of the two actions plus
 noise, unless the landmark is wrong altogether. A timestamp is equally likely in any frame of its
 segment, so a cut is less likely the longer the segments that it makes. EM finds the offsets and the
-noise that explain where all timestamps are; few timestamps leave an offset near 0. And all offsets
-are 0 unless those learned from some videos explain the timestamps of others better than none.
+noise that explain where all timestamps are; few timestamps leave an offset near 0. Whether offsets
+help at all is asked of timestamps that took no part in finding them.
 """
 
 from __future__ import annotations
@@ -64,8 +64,7 @@ def click_offsets(
 ) -> FloatArray:
     """How many frames after their landmarks the cuts between two actions are `(C, C)`.
 
-    Rows are the left actions. Where two actions never meet, the offset is 0, and all are 0 if they
-    do not help.
+    Rows are the left actions. Where two actions never meet, the offset is 0.
 
     Args:
         ranges: the cuts of all videos, video by video; those between timestamps of one action tell
@@ -74,17 +73,21 @@ def click_offsets(
         deviation: of offsets before any timestamp is seen, as a share of the mean length of the two
             actions; with 0 there are no offsets.
     """
-    ranges = [one for one in ranges if one.actions[0] != one.actions[1]]
-    n_classes = len(lengths)
-    offsets: FloatArray = np.zeros((n_classes, n_classes))
     units = (lengths[:, None] + lengths) / 2
-    if ranges and deviation:
-        actions = np.array([one.actions for one in ranges])
-        pairs, which = np.unique(actions @ [n_classes, 1], return_inverse=True)
-        evidence = _Evidence.of(ranges, units.flat[pairs], which)
-        if evidence.gain(deviation) > 0:
-            offsets.flat[pairs] = evidence.fit(deviation)[0]
-    return offsets * units
+    offsets: FloatArray = np.zeros_like(units)
+    pairs, evidence = _evidence(ranges, units)
+    if len(pairs) and deviation:
+        offsets.flat[pairs] = evidence.fit(deviation)[0] * units.flat[pairs]
+    return offsets
+
+
+def offsets_help(ranges: Sequence[CutRange], lengths: FloatArray, *, deviation: float) -> bool:
+    """Whether offsets explain timestamps that they were not found by better than none do.
+
+    The arguments are those of `click_offsets`.
+    """
+    pairs, evidence = _evidence(ranges, (lengths[:, None] + lengths) / 2)
+    return bool(len(pairs) and deviation) and evidence.gain(deviation) > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,20 +105,6 @@ class _Evidence:
     strange: FloatArray
     which: NDArray[np.integer[Any]]
     n_pairs: int
-
-    @classmethod
-    def of(
-        cls, ranges: Sequence[CutRange], units: FloatArray, which: NDArray[np.integer[Any]]
-    ) -> _Evidence:
-        """The evidence of cuts; `units (P,)` are the mean lengths of the pairs' actions."""
-        unit = units[which]
-        frames = [[one.landmark, one.first, one.last, one.start, one.end] for one in ranges]
-        landmark, first, last, start, end = np.array(frames, dtype=float).T
-        cuts = landmark[:, None] + _PLACES * unit[:, None]
-        allowed = (cuts >= first[:, None] - 0.5) & (cuts < last[:, None] + 0.5)
-        sides = np.maximum(cuts - start[:, None], 1) * np.maximum(end[:, None] - cuts, 1)
-        chances = np.where(allowed, 1 / sides, 0.0)
-        return cls(chances, unit / (end - start) * chances.sum(1), which, len(units))
 
     def without(self, part: slice) -> _Evidence:
         """All but some of the cuts."""
@@ -158,3 +147,20 @@ class _Evidence:
         normal = (1 - _WRONG) / (noise * np.sqrt(2 * np.pi)) * np.exp(-0.5 * apart**2)
         right = normal * self.chances
         return right.sum(1) + _WRONG * self.strange, right
+
+
+def _evidence(
+    ranges: Sequence[CutRange], units: FloatArray
+) -> tuple[NDArray[np.integer[Any]], _Evidence]:
+    """The pairs of actions that meet, as flat indices `(P,)` of `units (C, C)`; what cuts say."""
+    ranges = [one for one in ranges if one.actions[0] != one.actions[1]]
+    actions = np.array([one.actions for one in ranges], dtype=int).reshape(-1, 2)
+    pairs, which = np.unique(actions @ [len(units), 1], return_inverse=True)
+    unit = units.flat[pairs][which]
+    frames = [[one.landmark, one.first, one.last, one.start, one.end] for one in ranges]
+    landmark, first, last, start, end = np.array(frames, dtype=float).reshape(-1, 5).T
+    cuts = landmark[:, None] + _PLACES * unit[:, None]
+    allowed = (cuts >= first[:, None] - 0.5) & (cuts < last[:, None] + 0.5)
+    sides = np.maximum(cuts - start[:, None], 1) * np.maximum(end[:, None] - cuts, 1)
+    chances = np.where(allowed, 1 / sides, 0.0)
+    return pairs, _Evidence(chances, unit / (end - start) * chances.sum(1), which, len(pairs))

@@ -16,7 +16,7 @@ import numpy as np
 from uvast.config import SupervisionConfig
 from uvast.segments import Segmentation, run_starts
 from uvast.supervision.class_model import ClassFit
-from uvast.supervision.click_offsets import click_offsets
+from uvast.supervision.click_offsets import click_offsets, offsets_help
 from uvast.supervision.gap_view import gap_views
 from uvast.supervision.video_view import VideoView
 
@@ -90,6 +90,8 @@ def cut_posteriors(
         for name, target in targets.items()
     }
     ranges = [one.range for views in seen.values() for one in views]
+    if not offsets_help(ranges, model.lengths, deviation=offsets):
+        offsets = 0.0
     found = click_offsets(ranges, model.lengths, deviation=offsets)
     return {
         name: _posterior(target, [one.moved(found) for one in seen[name]], prior, temperature)
