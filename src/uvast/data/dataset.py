@@ -159,12 +159,13 @@ class Dataset:
 
     @property
     def symmetry(self) -> Symmetry | None:
-        """The feature symmetry that the spec declares, if any."""
+        """The symmetry that the spec declares, if any, of the features that `video` gives."""
         declared = self.spec.symmetry
         if declared is None:
             return None
         where = self.path / SPEC_FILE
-        return resolved_symmetry(declared, self.n_features, self.vocabulary, where)
+        found = resolved_symmetry(declared, self.n_features, self.vocabulary, where)
+        return found.of_levelled if self.levels else found
 
     def side(self, split: int | None, side: Side) -> tuple[str, ...]:
         """The videos on one side of a split, or all videos if `split` is None."""
