@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from checkpoint_contents import contents
 
 import uvast
 from uvast.config import Config
-from uvast.data import Dataset, generate_dataset, write_labelled
+from uvast.data import Dataset, generate_dataset, write_labelled, write_spec
 from uvast.errors import ConfigError
 from uvast.inference.ensemble import make_ensemble
 from uvast.models.checkpoint import read_scaling
@@ -129,6 +130,54 @@ def test_a_run_and_its_inner_runs_are_levelled(run: Path) -> None:
     assert RunFolder.open(run).config.train.scaling == "auto"
     for number in ("1", "2"):
         assert RunFolder.open(run / "folds" / number).config.train.scaling == "video"
+
+
+def in_pieces(path: Path) -> dict:
+    """What is learned if only stretches of all videos are labelled."""
+    dataset = Dataset.open(path)
+    names = dataset.side(1, "train")
+    spans = {n: [(at, at + 9) for at in range(0, dataset.source_frames(n) - 9, 10)] for n in names}
+    write_labelled(path / "labelled.json", spans)
+    dataset = Dataset.open(path)
+    samples = [sample for name in names for sample in dataset.samples(name)]
+    return full_segmentations(dataset, samples)
+
+
+def test_stretches_of_one_video_are_held_out_together(alike: Path, tmp_path: Path) -> None:
+    """Many channels give a video away: its other stretches must not teach its offsets."""
+    copy = tmp_path / "data"
+    shutil.copytree(alike, copy)
+    spec = Dataset.open(copy).spec
+    write_spec(copy, replace(spec, group_by=None))
+    draw = np.random.default_rng(0).normal
+    rewrite(
+        copy,
+        lambda old: (
+            np.hstack([old, 0.3 * draw(size=(len(old), 94))]).astype(np.float32)
+            + 5 * draw(size=100).astype(np.float32)
+        ),
+    )
+    whole = Dataset.open(copy)
+    assert videos_differ(whole, targets_of(whole))
+    targets = in_pieces(copy)
+    assert len(targets) > 30
+    assert videos_differ(Dataset.open(copy), targets)
+
+
+def test_a_few_videos_in_many_stretches_cannot_tell(
+    strange: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However little gain is asked for."""
+    copy = tmp_path / "data"
+    shutil.copytree(strange, copy)
+    targets = in_pieces(copy)
+    dataset = Dataset.open(copy)
+    three = dataset.side(1, "train")[:3]
+    few = {name: one for name, one in targets.items() if dataset.video_of(name) in three}
+    assert len(few) > 3
+    monkeypatch.setattr("uvast.training.levelling.LEAST_GAIN", -1.0)
+    monkeypatch.setattr("uvast.training.levelling.STANDARD_ERRORS", -1.0)
+    assert not videos_differ(dataset, few)
 
 
 def test_one_scale_for_all_where_videos_are_alike(
