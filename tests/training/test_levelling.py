@@ -19,6 +19,7 @@ from uvast.config import Config
 from uvast.data import Dataset, generate_dataset, write_labelled, write_spec
 from uvast.errors import ConfigError
 from uvast.inference.ensemble import make_ensemble
+from uvast.inference.inputs import DatasetVideo
 from uvast.models.checkpoint import read_scaling
 from uvast.runs import RunFolder
 from uvast.supervision import full_segmentations
@@ -254,6 +255,44 @@ def test_members_of_an_ensemble_keep_their_own_way(
         mean = np.mean([np.exp(frames[index].log_probabilities) for frames in alone], axis=0)
         np.testing.assert_allclose(np.exp(one.log_probabilities), mean, atol=1e-5)
     assert model.segment(videos[0].features).segments
+
+
+@pytest.mark.parametrize("options", [{"rates": [0.3, 2.0]}, {"phases": True}])
+def test_every_view_of_a_video_has_the_scale_of_the_video(
+    run: Path, strange: Path, config: Config, tmp_path: Path, options: dict
+) -> None:
+    """Interpolated frames vary less; an ensemble must not make up for it, as no run does."""
+    own = config.replaced(**{"train.seed": 1, "train.sampling_rate": 2})
+    one = uvast.load(train(strange, tmp_path / "one", config=own, split=1).path)
+    both = uvast.load(make_ensemble([tmp_path / "one"] * 2, tmp_path / "both").path)
+    dataset = Dataset.open(strange)
+    videos = [DatasetVideo(dataset, name, 2).read() for name in dataset.side(1, "test")[:3]]
+    expected, found = (
+        model.encode_batch(videos, model.options(**options)).frames for model in (one, both)
+    )
+    for mine, other in zip(expected, found, strict=True):
+        np.testing.assert_allclose(
+            np.exp(other.log_probabilities), np.exp(mine.log_probabilities), atol=1e-6
+        )
+
+
+def test_a_model_brings_a_stretch_to_the_scale_of_its_video(
+    run: Path, strange: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "data"
+    shutil.copytree(strange, copy)
+    name = Dataset.open(copy).side(1, "train")[0]
+    write_labelled(copy / "labelled.json", {name: [(4, 20)]})
+    dataset = Dataset.open(copy)
+    (stretch,) = dataset.samples(name)
+    model = uvast.load(run)
+    both = uvast.load(make_ensemble([run, run], tmp_path / "both").path)
+    levelled = dataset.levelled().video(stretch, labels=False)
+    (expected,) = model.of_levelled.encode_batch([levelled]).frames
+    for one in (model, both):
+        (found,) = one.encode_batch([dataset.video(stretch, labels=False)]).frames
+        width = expected.features.shape[1]
+        np.testing.assert_allclose(found.features[:, :width], expected.features, atol=1e-5)
 
 
 @pytest.mark.parametrize("value", ["videos", 1, None])

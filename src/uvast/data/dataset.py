@@ -26,7 +26,6 @@ from uvast.data.feature_files import FeatureFolder, lengths_agree
 from uvast.data.label_files import misfit, read_labels, trim_note
 from uvast.data.labelled import Stretches, encode_stretches, partial_note, read_labelled
 from uvast.data.recognition import what_else_is_in
-from uvast.data.scaling import Moments, levelled
 from uvast.data.spec import SPEC_FILE, DatasetSpec, read_spec
 from uvast.data.splits import Split, matched_split, read_splits, split_faults
 from uvast.data.symmetry import resolved_symmetry
@@ -228,18 +227,22 @@ class Dataset:
         in dataset.toml nor the shapes of the features show which axis is time.
         """
         self._check_known(self.video_of(name))
-        features = self._features.read(self.video_of(name))
+        features = whole = self._features.read(self.video_of(name))
         rate = sampling_rate or self.sampling_rate
-        whole = features[::rate]
         if (stretch := self.labelled.find(name)) is not None:
             features = features[stretch.start : stretch.end]
         ids = self.source_labels(name) if labels else None
         n_frames = len(features) if ids is None else len(ids)
-        seen = features[:n_frames:rate]
-        if self.levels:
-            seen = levelled(seen, Moments.of(whole))
-        own = None if ids is None else ids[::rate]
-        return Video(name, seen, own, n_frames, rate, self.spec.frames_per_second)
+        found = Video(
+            name,
+            features[:n_frames:rate],
+            None if ids is None else ids[::rate],
+            n_frames,
+            rate,
+            self.spec.frames_per_second,
+            whole=None if n_frames == len(whole) else whole[::rate],
+        )
+        return found.levelled() if self.levels else found
 
     def source_frames(self, name: str) -> int:
         """The length of a video or sample at the source rate: of its features, else its labels."""
