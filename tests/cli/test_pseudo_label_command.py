@@ -8,6 +8,7 @@ import subprocess
 import sys
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import get_args, get_type_hints
 
 import numpy as np
@@ -305,8 +306,9 @@ def test_features_of_a_model(run, tiny_path, tmp_path, monkeypatch, kind):
     class Encoder:
         sampling_rate = 1
 
-        def encode(self, features):
-            return answers[features.tobytes()]
+        def encode_batch(self, videos):
+            found = [SimpleNamespace(features=answers[v.features.tobytes()]) for v in videos]
+            return SimpleNamespace(frames=found)
 
     monkeypatch.setattr("uvast.inference.load", lambda path: Encoder())
     result = run(tiny_path, "--features", kind, "--model", "run", "--json", "--prior", "0")
@@ -322,9 +324,9 @@ def test_an_encoder_sees_frames_at_its_own_rate(run, tiny_path, tmp_path, monkey
     class Encoder:
         sampling_rate = 3
 
-        def encode(self, features):
-            lengths.append(len(features))
-            return features
+        def encode_batch(self, videos):
+            lengths.extend(video.n_frames for video in videos)
+            return SimpleNamespace(frames=videos)
 
     monkeypatch.setattr("uvast.inference.load", lambda path: Encoder())
     run(tiny_path, "--features", "encoder", "--model", "run")

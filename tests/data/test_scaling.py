@@ -195,11 +195,18 @@ def test_a_part_of_a_video_has_the_scale_of_the_whole(order):
 
 
 def test_a_video_is_levelled_in_the_frames_that_the_model_sees():
+    """The frames between them, in files of hours, are not even read."""
     source = planted(101)
     found = replace(Video("a", source[::4], None, 101, 4), source_features=source).levelled()
     np.testing.assert_array_equal(found.features, levelled(source[::4]))
-    assert found.source_features is not None
-    np.testing.assert_array_equal(found.source_features[::4], found.features)
+    assert found.source_features is None
+
+
+def test_a_part_that_knows_the_whole_video_has_its_scale():
+    features = planted(100)
+    part = replace(video(features[20:30]), whole=features)
+    np.testing.assert_array_equal(part.levelled().features, levelled(features)[20:30])
+    assert part.levelled().whole is None
 
 
 def test_a_dataset_levels_videos_as_a_model_does(tiny: Dataset):

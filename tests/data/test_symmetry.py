@@ -36,6 +36,15 @@ def test_a_mirrored_video_by_hand(make_dataset) -> None:
     assert same == target
 
 
+def test_a_levelled_video_is_mirrored_as_if_that_had_come_first(make_dataset) -> None:
+    dataset = Dataset.open(make_dataset(VIDEOS, spec=MIRROR))
+    for name, target in (("v", Segmentation([0], [4])), ("w", Segmentation([2], [3]))):
+        first, _ = dataset.symmetry.mirrored(dataset.video(name, labels=False), target)
+        levelled = dataset.levelled()
+        later, _ = levelled.symmetry.mirrored(levelled.video(name, labels=False), target)
+        np.testing.assert_allclose(later.features, first.levelled().features, atol=1e-5)
+
+
 def test_it_need_not_undo_itself(make_dataset) -> None:
     spec = "[symmetry]\ncolumns = [1, 2, 3, 0]\nclasses = {a = 'b', b = 'c', c = 'a'}"
     dataset = Dataset.open(make_dataset(VIDEOS, spec=spec))

@@ -64,6 +64,13 @@ def test_characters_that_show_nothing_make_no_other_label(invisible):
     assert match_videos(["v"], [f"v{invisible}"]) == {"v": f"v{invisible}"}
 
 
+def test_videos_that_look_the_same_are_told_apart_by_their_exact_names():
+    videos = ["v", "v\u200b"]
+    assert match_videos(videos, videos) == {"v": "v", "v\u200b": "v\u200b"}
+    with pytest.raises(LabelError, match="'v' can be "):
+        match_videos(["v"], ["v\u2060", "v\u200b"])
+
+
 @pytest.mark.parametrize("text", ["می\u200cخواهم", "👩\u200d🍳 cooks", "क्\u200dष"])
 def test_joiners_that_change_what_is_shown_stay(text):
     assert Event(text, 0.0).label == text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from checkpoint_contents import contents
 
 import uvast
 from uvast.config import Config
-from uvast.data import Dataset, generate_dataset, write_labelled
+from uvast.data import Dataset, generate_dataset, write_labelled, write_spec
 from uvast.errors import ConfigError
 from uvast.inference.ensemble import make_ensemble
+from uvast.inference.inputs import DatasetVideo
 from uvast.models.checkpoint import read_scaling
 from uvast.runs import RunFolder
 from uvast.supervision import full_segmentations
@@ -131,6 +133,54 @@ def test_a_run_and_its_inner_runs_are_levelled(run: Path) -> None:
         assert RunFolder.open(run / "folds" / number).config.train.scaling == "video"
 
 
+def in_pieces(path: Path) -> dict:
+    """What is learned if only stretches of all videos are labelled."""
+    dataset = Dataset.open(path)
+    names = dataset.side(1, "train")
+    spans = {n: [(at, at + 9) for at in range(0, dataset.source_frames(n) - 9, 10)] for n in names}
+    write_labelled(path / "labelled.json", spans)
+    dataset = Dataset.open(path)
+    samples = [sample for name in names for sample in dataset.samples(name)]
+    return full_segmentations(dataset, samples)
+
+
+def test_stretches_of_one_video_are_held_out_together(alike: Path, tmp_path: Path) -> None:
+    """Many channels give a video away: its other stretches must not teach its offsets."""
+    copy = tmp_path / "data"
+    shutil.copytree(alike, copy)
+    spec = Dataset.open(copy).spec
+    write_spec(copy, replace(spec, group_by=None))
+    draw = np.random.default_rng(0).normal
+    rewrite(
+        copy,
+        lambda old: (
+            np.hstack([old, 0.3 * draw(size=(len(old), 94))]).astype(np.float32)
+            + 5 * draw(size=100).astype(np.float32)
+        ),
+    )
+    whole = Dataset.open(copy)
+    assert videos_differ(whole, targets_of(whole))
+    targets = in_pieces(copy)
+    assert len(targets) > 30
+    assert videos_differ(Dataset.open(copy), targets)
+
+
+def test_a_few_videos_in_many_stretches_cannot_tell(
+    strange: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However little gain is asked for."""
+    copy = tmp_path / "data"
+    shutil.copytree(strange, copy)
+    targets = in_pieces(copy)
+    dataset = Dataset.open(copy)
+    three = dataset.side(1, "train")[:3]
+    few = {name: one for name, one in targets.items() if dataset.video_of(name) in three}
+    assert len(few) > 3
+    monkeypatch.setattr("uvast.training.levelling.LEAST_GAIN", -1.0)
+    monkeypatch.setattr("uvast.training.levelling.STANDARD_ERRORS", -1.0)
+    assert not videos_differ(dataset, few)
+
+
 def test_one_scale_for_all_where_videos_are_alike(
     alike: Path, config: Config, tmp_path: Path
 ) -> None:
@@ -205,6 +255,44 @@ def test_members_of_an_ensemble_keep_their_own_way(
         mean = np.mean([np.exp(frames[index].log_probabilities) for frames in alone], axis=0)
         np.testing.assert_allclose(np.exp(one.log_probabilities), mean, atol=1e-5)
     assert model.segment(videos[0].features).segments
+
+
+@pytest.mark.parametrize("options", [{"rates": [0.3, 2.0]}, {"phases": True}])
+def test_every_view_of_a_video_has_the_scale_of_the_video(
+    run: Path, strange: Path, config: Config, tmp_path: Path, options: dict
+) -> None:
+    """Interpolated frames vary less; an ensemble must not make up for it, as no run does."""
+    own = config.replaced(**{"train.seed": 1, "train.sampling_rate": 2})
+    one = uvast.load(train(strange, tmp_path / "one", config=own, split=1).path)
+    both = uvast.load(make_ensemble([tmp_path / "one"] * 2, tmp_path / "both").path)
+    dataset = Dataset.open(strange)
+    videos = [DatasetVideo(dataset, name, 2).read() for name in dataset.side(1, "test")[:3]]
+    expected, found = (
+        model.encode_batch(videos, model.options(**options)).frames for model in (one, both)
+    )
+    for mine, other in zip(expected, found, strict=True):
+        np.testing.assert_allclose(
+            np.exp(other.log_probabilities), np.exp(mine.log_probabilities), atol=1e-6
+        )
+
+
+def test_a_model_brings_a_stretch_to_the_scale_of_its_video(
+    run: Path, strange: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "data"
+    shutil.copytree(strange, copy)
+    name = Dataset.open(copy).side(1, "train")[0]
+    write_labelled(copy / "labelled.json", {name: [(4, 20)]})
+    dataset = Dataset.open(copy)
+    (stretch,) = dataset.samples(name)
+    model = uvast.load(run)
+    both = uvast.load(make_ensemble([run, run], tmp_path / "both").path)
+    levelled = dataset.levelled().video(stretch, labels=False)
+    (expected,) = model.of_levelled.encode_batch([levelled]).frames
+    for one in (model, both):
+        (found,) = one.encode_batch([dataset.video(stretch, labels=False)]).frames
+        width = expected.features.shape[1]
+        np.testing.assert_allclose(found.features[:, :width], expected.features, atol=1e-5)
 
 
 @pytest.mark.parametrize("value", ["videos", 1, None])

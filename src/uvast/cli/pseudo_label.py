@@ -243,7 +243,8 @@ def _features(
     with progress_bar() as progress:
         task = progress.add_task("encoding", total=len(names))
         for name in names:
-            encoded[name] = segmenter.encode(dataset.video(name, labels=False).features)
+            video = dataset.video(name, labels=False)
+            encoded[name] = segmenter.encode_batch([video]).frames[0].features
             progress.advance(task)
     return encoded if kind is FeatureKind.encoder else JoinedFeatures(dataset, encoded)
 

@@ -26,7 +26,6 @@ from uvast.data.feature_files import FeatureFolder, lengths_agree
 from uvast.data.label_files import misfit, read_labels, trim_note
 from uvast.data.labelled import Stretches, encode_stretches, partial_note, read_labelled
 from uvast.data.recognition import what_else_is_in
-from uvast.data.scaling import Moments, levelled
 from uvast.data.spec import SPEC_FILE, DatasetSpec, read_spec
 from uvast.data.splits import Split, matched_split, read_splits, split_faults
 from uvast.data.symmetry import resolved_symmetry
@@ -159,12 +158,13 @@ class Dataset:
 
     @property
     def symmetry(self) -> Symmetry | None:
-        """The feature symmetry that the spec declares, if any."""
+        """The symmetry that the spec declares, if any, of the features that `video` gives."""
         declared = self.spec.symmetry
         if declared is None:
             return None
         where = self.path / SPEC_FILE
-        return resolved_symmetry(declared, self.n_features, self.vocabulary, where)
+        found = resolved_symmetry(declared, self.n_features, self.vocabulary, where)
+        return found.of_levelled if self.levels else found
 
     def side(self, split: int | None, side: Side) -> tuple[str, ...]:
         """The videos on one side of a split, or all videos if `split` is None."""
@@ -227,18 +227,22 @@ class Dataset:
         in dataset.toml nor the shapes of the features show which axis is time.
         """
         self._check_known(self.video_of(name))
-        features = self._features.read(self.video_of(name))
+        features = whole = self._features.read(self.video_of(name))
         rate = sampling_rate or self.sampling_rate
-        whole = features[::rate]
         if (stretch := self.labelled.find(name)) is not None:
             features = features[stretch.start : stretch.end]
         ids = self.source_labels(name) if labels else None
         n_frames = len(features) if ids is None else len(ids)
-        seen = features[:n_frames:rate]
-        if self.levels:
-            seen = levelled(seen, Moments.of(whole))
-        own = None if ids is None else ids[::rate]
-        return Video(name, seen, own, n_frames, rate, self.spec.frames_per_second)
+        found = Video(
+            name,
+            features[:n_frames:rate],
+            None if ids is None else ids[::rate],
+            n_frames,
+            rate,
+            self.spec.frames_per_second,
+            whole=None if n_frames == len(whole) else whole[::rate],
+        )
+        return found.levelled() if self.levels else found
 
     def source_frames(self, name: str) -> int:
         """The length of a video or sample at the source rate: of its features, else its labels."""

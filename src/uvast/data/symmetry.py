@@ -66,6 +66,11 @@ class Symmetry:
     offsets: NDArray[np.float32]
     classes: IntArray
 
+    @property
+    def of_levelled(self) -> Symmetry:
+        """The same for levelled features: mirrored first and levelled then, no offset is left."""
+        return replace(self, offsets=np.zeros_like(self.offsets))
+
     def mirrored(self, video: Video, segmentation: Segmentation) -> tuple[Video, Segmentation]:
         """A video without labels, and its segmentation, both mirrored."""
         features = video.features[:, self.columns]

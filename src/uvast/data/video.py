@@ -31,6 +31,8 @@ class Video:
             `(source_frames + 1,)`, if known more precisely than by the rate.
         timestamps: its annotated frames `(S,)`, increasing, if a model is to learn from them.
         source_features: of every source frame `(source_frames, F)`, where available; a view.
+        whole: the features of the whole video at the model's rate, if these are only a part or a
+            view of it; a view.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Video:
     edges: NDArray[np.float64] | None = None
     timestamps: IntArray | None = None
     source_features: NDArray[np.float32] | None = None
+    whole: NDArray[np.float32] | None = None
 
     def __post_init__(self) -> None:
         if self.features.ndim != 2:
@@ -67,11 +70,15 @@ class Video:
         """T."""
         return len(self.features)
 
+    @property
+    def moments(self) -> Moments:
+        """Those of the whole video's features: its own scale."""
+        return Moments.of(self.features if self.whole is None else self.whole)
+
     def levelled(self) -> Video:
-        """The same video at its own scale; see `uvast.data.levelled`."""
-        moments, source = Moments.of(self.features), self.source_features
-        return replace(
-            self,
-            features=levelled(self.features, moments),
-            source_features=None if source is None else levelled(source, moments),
-        )
+        """The same frames at the video's own scale; see `uvast.data.levelled`.
+
+        Its source features, which are many more, are left out.
+        """
+        features = levelled(self.features, self.moments)
+        return replace(self, features=features, source_features=None, whole=None)

@@ -107,7 +107,7 @@ def without_media_suffix(name: str) -> str:
 def _forms(name: str) -> tuple[str, ...]:
     """A name unchanged, without suffixes, and each of these in lower case."""
     plain = as_shown(name)
-    forms = (plain, *_shorter(plain))
+    forms = (name, plain, *_shorter(plain))
     return tuple(dict.fromkeys((*forms, *map(str.casefold, forms))))
 
 
@@ -125,8 +125,10 @@ def _keys(videos: Sequence[str], files: Mapping[str, str]) -> dict[str, tuple[st
     for name, video in (*zip(videos, videos, strict=True), *files.items()):
         for form in _forms(name):
             keys[form] = tuple(dict.fromkeys((*keys.get(form, ()), video)))
-    exact = {as_shown(video): (video,) for video in videos}
-    return keys | exact
+    shown: dict[str, tuple[str, ...]] = {}
+    for video in videos:
+        shown[as_shown(video)] = (*shown.get(as_shown(video), ()), video)
+    return keys | shown | {video: (video,) for video in videos}
 
 
 def _unmatched(

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from uvast.config import Config, DecodeConfig, parse_run_config
-from uvast.data import collate
+from uvast.data import collate, levelled
 from uvast.devices import choose_device
 from uvast.errors import CheckpointError, FeatureError
 from uvast.inference.decoder import Decoder
@@ -27,7 +27,7 @@ from uvast.inference.priors import Priors
 from uvast.inference.temperature import tempered
 from uvast.inference.views import averaged_frames, fine_cuts
 from uvast.models.checkpoint import load_model, read_scaling
-from uvast.models.ensemble import mean_probabilities, scalings_of
+from uvast.models.ensemble import Ensemble, mean_probabilities, scalings_of
 from uvast.models.protocols import as_frame_model
 from uvast.proposals import segment_looks
 from uvast.runs import checkpoint_path
@@ -208,8 +208,6 @@ class Segmenter:
         """
         options = options or self.config.decode
         videos = [self.checked(video) for video in videos]
-        if self.scaling is not None and self.scaling.levels:
-            videos = [video.levelled() for video in videos]
         found = self._encoded(videos)
         if not (options.rates or options.phases):
             return found
@@ -223,9 +221,16 @@ class Segmenter:
         return replace(found, frames=frames)
 
     def _encoded(self, videos: Sequence[Video]) -> EncodedVideos:
-        """Encodes videos as they are."""
-        batch = collate(videos, scaling=self.scaling).to(self.device)
-        encoded = as_frame_model(self.module).encode(batch.features, batch.mask)
+        """Encodes videos, or views of them, each by itself."""
+        shown = videos
+        if self.scaling is not None and self.scaling.levels:
+            shown = [video.levelled() for video in videos]
+        batch = collate(shown, scaling=self.scaling).to(self.device)
+        if isinstance(self.module, Ensemble) and self.module.levels:
+            moments = [video.moments for video in videos]
+            encoded = self.module.encode(batch.features, batch.mask, moments)
+        else:
+            encoded = as_frame_model(self.module).encode(batch.features, batch.mask)
         encoded = replace(encoded, earlier=())  # frees their memory
         frames = frame_predictions(encoded, [video.n_frames for video in videos])
         for video, one in zip(videos, frames, strict=True):
@@ -305,10 +310,10 @@ class Segmenter:
         """What segments at the model's rate look like `(S, L)`."""
         scalings = (self.scaling, *scalings_of(self.module))  # of an ensemble, the first member's
         scaling = next((one for one in scalings if one is not None), None)
-        if self.scaling is None and scaling is not None and scaling.levels:
-            video = video.levelled()
         sums = np.add.reduceat(video.features, segmentation.starts, axis=0, dtype=np.float64)
-        means = sums / segmentation.durations[:, None]
+        means: NDArray[np.floating[Any]] = sums / segmentation.durations[:, None]
+        if scaling is not None and scaling.levels:
+            means = levelled(means, video.moments)
         scaled = means if scaling is None else scaling.scaled(means)
         return segment_looks(scaled.astype(np.float64))
 

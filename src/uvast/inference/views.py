@@ -110,7 +110,7 @@ def _at_rates(
 def _resampled(video: Video, rate: float) -> Video:
     """The same video with `rate` times as many frames, at least one."""
     n_frames = max(1, round(rate * video.n_frames))
-    return _alone(video.name, _interpolated(video.features, n_frames))
+    return _view(video, _interpolated(video.features, n_frames))
 
 
 def _phase(video: Video, phase: int) -> Video | None:
@@ -118,11 +118,13 @@ def _phase(video: Video, phase: int) -> Video | None:
     source, rate = video.source_features, video.sampling_rate
     if source is None or phase >= min(rate, len(source)):
         return None
-    return _alone(video.name, source[phase::rate])
+    return _view(video, source[phase::rate])
 
 
-def _alone(name: str, features: NDArray[np.float32]) -> Video:
-    return Video(name, features, None, len(features))
+def _view(video: Video, features: NDArray[np.float32]) -> Video:
+    """Other frames of a video; its own scale stays that of the frames that the model sees."""
+    whole = video.features if video.whole is None else video.whole
+    return Video(video.name, features, None, len(features), whole=whole)
 
 
 def _interleaved(phases: Sequence[FramePrediction], video: Video) -> FramePrediction:

@@ -18,6 +18,7 @@ from uvast.models.protocols import as_frame_model, as_writer, gives_boundaries
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from uvast.data.scaling import Moments
     from uvast.models.protocols import Writer
 
 _BLOCK = 2**12
@@ -49,10 +50,12 @@ class Scaler(nn.Module):
         """The same as a record; raises InputError if the numbers are not a scaling."""
         return Scaling(self.mean.cpu().numpy(), self.deviation.cpu().numpy(), self.levels)
 
-    def forward(self, features: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(
+        self, features: Tensor, mask: Tensor | None, moments: Sequence[Moments] | None = None
+    ) -> Tensor:
         """Features `(B, T, F)`, valid frames `(B, T)` -> float32 `(B, T, F)`, 0 on padding."""
         if self.levels:
-            features = _levelled(features, mask)
+            features = _levelled(features, mask, moments)
         scaled = torch.empty_like(features)
         for start in range(0, features.shape[1], _BLOCK):
             rows = slice(start, start + _BLOCK)
@@ -89,19 +92,30 @@ class Ensemble(nn.Module):
         """Whether all members say where segments start."""
         return all(map(gives_boundaries, self.members))
 
+    @property
+    def levels(self) -> bool:
+        """Whether some members bring each video to its own scale."""
+        return any(cast("Scaler", one).levels for one in self.scalers.values())
+
     def set_scaling(self, index: int, scaling: Scaling) -> None:
         """Sets the scaling of a member that has one."""
         scaler = cast("Scaler", self.scalers[str(index)])
         scaler.mean.copy_(torch.from_numpy(scaling.mean))
         scaler.deviation.copy_(torch.from_numpy(scaling.deviation))
 
-    def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:
-        """Unscaled features `(B, T, F)` -> the members' features side by side, mean posteriors."""
+    def encode(
+        self, features: Tensor, mask: Tensor | None, moments: Sequence[Moments] | None = None
+    ) -> Encoded:
+        """Unscaled features `(B, T, F)` -> the members' features side by side, mean posteriors.
+
+        `moments` are those of the whole videos (B of them), if some features are only a part or a
+        view of one.
+        """
         found = []
         for index, member in enumerate(self.members):
             scaled = features
             if str(index) in self.scalers:
-                scaled = self.scalers[str(index)](features, mask)
+                scaled = self.scalers[str(index)](features, mask, moments)
             # the protocol asks for a mask, but all models take None for one without padding
             one = as_frame_model(member).encode(scaled, cast("Tensor", mask))
             found.append(replace(one, earlier=()))  # frees their memory
@@ -114,15 +128,16 @@ class Ensemble(nn.Module):
         )
 
 
-def _levelled(features: Tensor, mask: Tensor | None) -> Tensor:
+def _levelled(features: Tensor, mask: Tensor | None, moments: Sequence[Moments] | None) -> Tensor:
     """Each video of `(B, T, F)` at its own scale; `mask` has the valid frames `(B, T)`.
 
     It leaves torch for a moment, so that a member does exactly what the run it comes from does.
     """
     found = torch.zeros_like(features)
     lengths = [features.shape[1]] * len(features) if mask is None else mask.sum(1).tolist()
-    for row, video, n_frames in zip(found, features, lengths, strict=True):
-        row[:n_frames] = torch.from_numpy(levelled(video[:n_frames].cpu().numpy()))
+    own: Sequence[Moments | None] = moments or [None] * len(features)
+    for row, video, n_frames, scale in zip(found, features, lengths, own, strict=True):
+        row[:n_frames] = torch.from_numpy(levelled(video[:n_frames].cpu().numpy(), scale))
     return found
 
 

@@ -48,11 +48,15 @@ def videos_differ(dataset: Dataset, targets: Mapping[str, Segmentation]) -> bool
         dataset: not levelled.
         targets: the samples to learn from, and what is learned. Nothing else is read.
     """
-    folds = _folds(dataset, tuple(targets))
+    samples: dict[str, list[str]] = {}
+    for name in targets:
+        samples.setdefault(dataset.video_of(name), []).append(name)
+    folds = _folds(dataset, tuple(samples))
     if not folds:
         return False
+    held_out = [[samples[video] for video in fold.held_out] for fold in folds]
     as_they_are, own_scale = (
-        _shares_right([_frames(seen, targets, fold) for fold in folds])
+        _shares_right([_frames(seen, targets, videos) for videos in held_out])
         for seen in (dataset, dataset.levelled())
     )
     gains = own_scale - as_they_are
@@ -62,12 +66,12 @@ def videos_differ(dataset: Dataset, targets: Mapping[str, Segmentation]) -> bool
 
 @dataclass(frozen=True, eq=False)
 class _Frames:
-    """The frames of the samples of one fold, one sample after the other.
+    """The frames of the videos of one fold, one video after the other.
 
     Args:
         features: `(N, F)`.
         labels: their classes `(N,)`.
-        starts: the first frame of each sample `(V,)`.
+        starts: the first frame of each video `(V,)`.
     """
 
     features: Array
@@ -75,30 +79,36 @@ class _Frames:
     starts: IntArray
 
 
-def _folds(dataset: Dataset, names: tuple[str, ...]) -> tuple[Fold, ...]:
-    """Folds of whole subjects where these are known."""
+def _folds(dataset: Dataset, videos: tuple[str, ...]) -> tuple[Fold, ...]:
+    """Folds of whole videos, and of whole subjects where these are known."""
     try:
-        subjects = known_subjects(names, dataset.spec.group_by, dataset.splits)
+        subjects = known_subjects(videos, dataset.spec.group_by, dataset.splits)
     except InputError:  # names that do not tell the subjects must not stop a run
         subjects = None
-    return make_folds(names, N_FOLDS, subjects)
+    return make_folds(videos, N_FOLDS, subjects)
 
 
-def _frames(dataset: Dataset, targets: Mapping[str, Segmentation], fold: Fold) -> _Frames:
-    """Every so many frames of the samples that a fold holds out."""
+def _frames(
+    dataset: Dataset, targets: Mapping[str, Segmentation], videos: Sequence[Sequence[str]]
+) -> _Frames:
+    """Every so many frames of the samples of each video that a fold holds out."""
     most = min(MOST_FRAMES, MOST_VALUES // dataset.n_features)
     step = -(-sum(one.n_frames for one in targets.values()) // most)
-    labels = [targets[name].labels[::step] for name in fold.held_out]
-    features = [
-        dataset.video(name, labels=False).features[: targets[name].n_frames : step]
-        for name in fold.held_out
-    ]
-    starts = np.cumsum([0, *map(len, labels[:-1])])
+    features, labels, lengths = [], [], []
+    for samples in videos:
+        own = [targets[name].labels[::step] for name in samples]
+        labels += own
+        lengths.append(sum(map(len, own)))
+        features += [
+            dataset.video(name, labels=False).features[: targets[name].n_frames : step]
+            for name in samples
+        ]
+    starts = np.cumsum([0, *lengths[:-1]])
     return _Frames(np.concatenate(features).astype(np.float64), np.concatenate(labels), starts)
 
 
 def _shares_right(parts: Sequence[_Frames]) -> Array:
-    """The share of each sample's frames that the other parts teach to recognise `(V,)`."""
+    """The share of each video's frames that the other parts teach to recognise `(V,)`."""
     found = []
     for part in parts:
         others = [one for one in parts if one is not part]
