@@ -27,7 +27,7 @@ from uvast.inference.priors import Priors
 from uvast.inference.temperature import tempered
 from uvast.inference.views import averaged_frames, fine_cuts
 from uvast.models.checkpoint import load_model, read_scaling
-from uvast.models.ensemble import Ensemble, mean_probabilities, scalings_of
+from uvast.models.ensemble import encode_videos, mean_probabilities, scalings_of
 from uvast.models.protocols import as_frame_model
 from uvast.proposals import segment_looks
 from uvast.runs import checkpoint_path
@@ -226,11 +226,7 @@ class Segmenter:
         if self.scaling is not None and self.scaling.levels:
             shown = [video.levelled() for video in videos]
         batch = collate(shown, scaling=self.scaling).to(self.device)
-        if isinstance(self.module, Ensemble) and self.module.levels:
-            moments = [video.moments for video in videos]
-            encoded = self.module.encode(batch.features, batch.mask, moments)
-        else:
-            encoded = as_frame_model(self.module).encode(batch.features, batch.mask)
+        encoded = encode_videos(self.module, batch.features, batch.mask, videos)
         encoded = replace(encoded, earlier=())  # frees their memory
         frames = frame_predictions(encoded, [video.n_frames for video in videos])
         for video, one in zip(videos, frames, strict=True):

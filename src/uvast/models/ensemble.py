@@ -18,6 +18,7 @@ from uvast.models.protocols import as_frame_model, as_writer, gives_boundaries
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from uvast.data import Video
     from uvast.data.scaling import Moments
     from uvast.models.protocols import Writer
 
@@ -126,6 +127,19 @@ class Ensemble(nn.Module):
             torch.stack(boundaries).mean(0) if self.gives_boundaries else None,
             members=tuple(found),
         )
+
+
+def encode_videos(
+    module: nn.Module, features: Tensor, mask: Tensor, videos: Sequence[Video]
+) -> Encoded:
+    """Encodes a batch of videos `(B, T, F)` by any model.
+
+    A member of an ensemble that brings videos to their own scale takes that of the whole video, of
+    which these may be only a part or a view.
+    """
+    if isinstance(module, Ensemble) and module.levels:
+        return module.encode(features, mask, [video.moments for video in videos])
+    return as_frame_model(module).encode(features, mask)
 
 
 def _levelled(features: Tensor, mask: Tensor | None, moments: Sequence[Moments] | None) -> Tensor:
