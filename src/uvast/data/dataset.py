@@ -33,13 +33,7 @@ from uvast.data.timestamp_files import no_timestamps, read_timestamps, timestamp
 from uvast.data.timestamps import Timestamps, joined_timestamps, resolve_timestamps
 from uvast.data.video import Video
 from uvast.data.video_names import VideoNames, list_videos
-from uvast.errors import (
-    DataError,
-    InputError,
-    MissingFileError,
-    SplitError,
-    TimestampError,
-)
+from uvast.errors import DataError, InputError, MissingFileError, SplitError, TimestampError
 from uvast.files import is_present
 from uvast.files.names import GROUND_TRUTH
 from uvast.segments import Segmentation
@@ -379,13 +373,7 @@ class Dataset:
 
     def partial_summary(self, names: Iterable[str]) -> str | None:
         """One line about those of the videos that are only partly labelled, or None."""
-        found = {name: self.labelled.of(name) for name in names}
-        shares = [
-            f"{name} ({sum(one.n_frames for one in its)} of {self.source_frames(name)} frames)"
-            for name, its in found.items()
-            if its
-        ]
-        return partial_note(shares)
+        return partial_note({name: self.labelled.of(name) for name in names}, self.source_frames)
 
     def _check_known(self, name: str) -> None:
         if name not in self.files.features and name not in self.files.labels:

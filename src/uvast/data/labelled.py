@@ -193,8 +193,15 @@ def unlabelled_note(videos: Sequence[str], *, lack: str = "labels") -> str | Non
     return f"{which} no {lack} and {stays} out: {some(videos, N_LISTED)}"
 
 
-def partial_note(videos: Sequence[str]) -> str | None:
-    """One line about partly labelled videos, each with its share; None without any."""
+def partial_note(
+    stretches: Mapping[str, Sequence[Stretch] | None], n_frames: Callable[[str], int]
+) -> str | None:
+    """One line about those videos that are only partly labelled, each with its share, or None."""
+    videos = [
+        f"{name} ({sum(one.n_frames for one in its)} of {n_frames(name)} frames)"
+        for name, its in stretches.items()
+        if its
+    ]
     if not videos:
         return None
     which = "1 video is" if len(videos) == 1 else f"{len(videos)} videos are"
