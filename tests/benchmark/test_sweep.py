@@ -378,7 +378,11 @@ def test_impossible_sweeps_are_refused(task: Sweep, tmp_path: Path) -> None:
         wrong = Sweep(task.dataset, 1, task.config, [parse_range(text)])
         with pytest.raises(ConfigError, match=sentence):
             list(wrong.run(tmp_path / "new", Planted(), n_trials=1))
-    for text in ("supervision.method=midpoint,k-medoids", "supervision.prior=0.0..1.0"):
+    for text in (
+        "supervision.method=midpoint,k-medoids",
+        "supervision.prior=0.0..1.0",
+        "supervision.offsets=0.0..0.1",
+    ):
         wrong = Sweep(task.dataset, 1, clicks, [parse_range(text)])
         with pytest.raises(ConfigError, match="cannot vary: a sweep would judge each value by a"):
             list(wrong.run(tmp_path / "new", Planted(), n_trials=1))

@@ -283,9 +283,10 @@ def test_the_last_line_says_what_comes_next(run, tiny_path, tmp_path):
     command = f"uvast train {tiny_path} --supervision timestamps"
     assert last == f"training makes the same by itself: {command} --out RUN"
     clicks = f"{tiny_path}/timestamps.json"
-    own = ("--timestamps", clicks, "--method", "midpoint", "--prior", "0")
+    own = ("--timestamps", clicks, "--method", "midpoint", "--prior", "0", "--offsets", "0.1")
     last = run(tiny_path, *options, *own).stderr.splitlines()[-1]
-    changed = "--set supervision.method=midpoint --set supervision.prior=0.0"
+    settings = ("method=midpoint", "prior=0.0", "offsets=0.1")
+    changed = " ".join(f"--set supervision.{one}" for one in settings)
     assert last.endswith(f": {command} --timestamps {clicks} {changed} --out RUN")
     last = run(tiny_path, *options, "--sample-timestamps", "1").stderr.splitlines()[-1]
     out = tmp_path / "out"
