@@ -82,7 +82,7 @@ def click_offsets(
 
 
 def offsets_help(ranges: Sequence[CutRange], lengths: FloatArray, *, deviation: float) -> bool:
-    """Whether offsets explain timestamps that they were not found by better than none do.
+    """Whether offsets explain timestamps that took no part in finding them better than none do.
 
     The arguments are those of `click_offsets`.
     """

@@ -42,7 +42,10 @@ class GapView:
     offset: int = 0
 
     def moved(self, offsets: FloatArray, *, step: int = 1) -> GapView:
-        """The same with the offset of its actions: `offsets (C, C)` are in frames of `step`."""
+        """The same with the offset of its actions.
+
+        `offsets (C, C)` are in frames of which one frame of this view stands for `step`.
+        """
         return replace(self, offset=round(offsets[self.actions] / step))
 
     def costs(self, prior: float) -> FloatArray:
