@@ -449,7 +449,7 @@ def test_timestamp_supervision_never_reads_the_ground_truth(
     resume(tmp_path / "run")
     counter = Counter()
     train(tiny_path, tmp_path / "whole", config=config, split=1, watcher=counter)
-    assert counter.told[0] == (1, 11 * len(Dataset.open(tiny_path).side(1, "train")))
+    assert counter.told[0] == (1, 14 * len(Dataset.open(tiny_path).side(1, "train")))
     assert_equal_weights(tmp_path / "run", tmp_path / "whole")
     _, card = load_model(tmp_path / "run" / "best.safetensors")
     assert card.supervision == "timestamps"
