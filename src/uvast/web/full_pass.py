@@ -71,6 +71,10 @@ class NamedModel:
         fits = len(shape) == 2 and parts[1].shape == shape and per_class == {shape[:1]}
         if not fits or offsets.shape != 2 * counts.shape:
             raise CorruptFileError("has arrays of wrong shapes", where=path, remedy="remove it")
+        if not np.isfinite(offsets).all():
+            raise CorruptFileError(
+                "has offsets that are not finite", where=path, remedy="remove it"
+            )
         return cls(names, ClassModel(parts[0], parts[1], counts, lengths, offsets))
 
 
