@@ -323,6 +323,16 @@ def test_event_logs_of_the_observer_with_few_columns():
     assert spans(video) == [("run", 62.5, 64.0), ("run", 64.0, 65.25)]
 
 
+def test_the_next_start_of_a_state_may_stand_above_its_stop_of_the_same_moment():
+    text = (
+        "Observation,Time_Relative_sf,Behavior,Event_Type\n"
+        "v,1,run,State start\nv,2,run,State start\nv,2,run,State stop\n"
+        "v,3.5,run,State start\nv,3.5,run,State stop\nv,4,run,State stop\n"
+    )
+    (video,) = reading(text, "v.csv", "observer").videos
+    assert spans(video) == [("run", 1.0, 2.0), ("run", 2.0, 3.5), ("run", 3.5, 4.0)]
+
+
 def test_each_log_of_an_observation_has_its_own_states():
     text = (
         "Observation,Event_Log,Time_Relative_sf,Behavior,Event_Type\n"
@@ -337,6 +347,10 @@ def test_each_log_of_an_observation_has_its_own_states():
     ("rows", "sentence"),
     [
         ("1,run,State start\n2,run,State start\n",
+         "v.csv, line 3: 'run' starts twice; add the row that it lacks, or remove this one"),
+        ("1,run,State start\n2,run,State start\n3,run,State stop\n",
+         "v.csv, line 3: 'run' starts twice; add the row that it lacks, or remove this one"),
+        ("1,run,State start\n2,run,State start\n3,run,State start\n",
          "v.csv, line 3: 'run' starts twice; add the row that it lacks, or remove this one"),
         ("2,run,State stop\n",
          "v.csv, line 2: 'run' stops without a start; add the row that it lacks, or remove this "

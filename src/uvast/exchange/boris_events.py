@@ -25,6 +25,14 @@ class Key(NamedTuple):
     modifiers: tuple[str, ...]
 
 
+class _Start(NamedTuple):
+    """A row in which a state starts."""
+
+    spot: str
+    time: float
+    comment: str
+
+
 class Medium(NamedTuple):
     """One video of an observation, from `start` to `end` on the observation's time line."""
 
@@ -65,7 +73,9 @@ class Observation:
     is_paired: bool = False
     warnings: list[str] = field(default_factory=list)
     _events: dict[Medium, list[Event]] = field(default_factory=dict)
-    _open: dict[Key, tuple[str, float, str]] = field(default_factory=dict)
+    _open: dict[Key, _Start] = field(default_factory=dict)
+    _again: dict[Key, _Start] = field(default_factory=dict)
+    """Second starts of states that are on: their stop at that moment may stand in a later row."""
     _last: float = 0.0
 
     def on_time_line(self, spot: str, time: float) -> float:
@@ -87,13 +97,11 @@ class Observation:
             self.start(spot, key, time, comment)
 
     def start(self, spot: str, key: Key, time: float, comment: str) -> None:
-        """Starts a state; one that is already on stays on."""
+        """Starts a state; one that is on stays on unless it stops at this very moment."""
         self._last = max(self._last, time)
-        if key in self._open:
-            what = f"{key.behavior!r} starts twice"
-            self._unpaired(spot, what, "the second start is left out")
-        else:
-            self._open[key] = spot, time, comment
+        self._refuse_again(key)
+        starts = self._again if key in self._open else self._open
+        starts[key] = _Start(spot, time, comment)
 
     def stop(self, spot: str, key: Key, time: float, comment: str) -> None:
         """Stops a state."""
@@ -105,6 +113,9 @@ class Observation:
         if time < start:
             raise self.source.fault(f"{key.behavior!r} stops before it starts ({began})", spot)
         self.interval(spot, key, start, time, said or comment)
+        if key in self._again and self._again[key].time == time:
+            self._open[key] = self._again.pop(key)
+        self._refuse_again(key)
 
     def interval(self, spot: str, key: Key, start: float, end: float, comment: str) -> None:
         """Adds an event with its times on the time line, cut where one video follows another.
@@ -136,7 +147,9 @@ class Observation:
 
     def videos(self) -> tuple[VideoAnnotations, ...]:
         """One record per video; states that are still on end with the observation."""
-        for key, (spot, start, comment) in list(self._open.items()):
+        for key in list(self._again):
+            self._refuse_again(key)
+        for key, (spot, start, comment) in self._open.items():
             known = self.observed.end if self.observed else self.media[-1].end
             end = max(known if known != float("inf") else self._last, start)
             self._unpaired(spot, f"{key.behavior!r} never stops", f"it ends at {end:g} s")
@@ -152,6 +165,12 @@ class Observation:
             )
             for medium in self.media
         )
+
+    def _refuse_again(self, key: Key) -> None:
+        """Says that a state that was on has started again, if it has."""
+        if key in self._again:
+            what = f"{key.behavior!r} starts twice"
+            self._unpaired(self._again.pop(key).spot, what, "the second start is left out")
 
     def _unpaired(self, spot: str, what: str, done: str) -> None:
         if self.is_paired:
