@@ -644,6 +644,30 @@ def test_keys_with_option_of_a_mac_are_known(run: Run) -> None:
     )
 
 
+def test_a_class_of_this_project_keeps_its_key_from_commands(run: Run) -> None:
+    """Keys of commands belong to the browser, and may have been chosen in another project."""
+    run(
+        "keys",
+        """({bindings, commandOf, rebind, titleOf}) => {
+          const q = [{name: 'reach', key: 'Q'}];
+          equal(rebind('split', 'q', []), null, 'chosen in another project');
+          equal(commandOf('q', []).id, 'split', 'where no class has it');
+          equal(commandOf('q', q), null, 'the key of a class');
+          equal(commandOf('b', q).id, 'split', 'its usual key instead');
+          equal(titleOf('split', q), 'Split the segment here (B)', 'and says so');
+          const both = [...q, {name: 'pour', key: 'b'}];
+          equal(bindings(both).split, [], 'both are taken');
+          equal(titleOf('split', both), 'Split the segment here', 'no key to name');
+          equal(bindings(both).delete, ['Backspace', 'Delete'], 'others keep theirs');
+          equal(rebind('split', 'x', both), null, 'it gets another');
+          equal(commandOf('x', both).id, 'split', 'which works');
+          equal(rebind('loop', 'b', []), null, 'free: split has x');
+          equal(bindings([{name: 'turn', key: 'x'}]).split, [], 'its usual key went to another');
+          localStorage.clear();
+        }""",
+    )
+
+
 def test_the_docs_name_every_key(run: Run) -> None:
     rows = run(
         "commands",

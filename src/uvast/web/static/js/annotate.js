@@ -34,7 +34,7 @@ export class AnnotateView {
         this.title,
         this.modes,
         h("a", { class: "button quiet", href: "#/videos" }, "All videos"),
-        textButton("Next", () => this.#next(), { title: titleOf("next") }),
+        textButton("Next", () => this.#next(), { title: titleOf("next", store.classes) }),
       ),
       this.workspace.stage,
       h(

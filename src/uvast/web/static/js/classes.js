@@ -31,7 +31,7 @@ export function editClasses(store) {
     name.focus();
   });
   const update = () => {
-    const { classes } = store.project;
+    const { classes } = store;
     renew(rows, classes, () => classes.map((one) => row(store, one)));
   };
   const box = dialog(
@@ -93,7 +93,7 @@ function row(store, one) {
     textButton(
       "Merge",
       () => mergeClass(store, one, change),
-      { "aria-label": `Merge ${one.name}`, disabled: store.project.classes.length < 2 },
+      { "aria-label": `Merge ${one.name}`, disabled: store.classes.length < 2 },
     ),
     remove,
   );
@@ -101,7 +101,7 @@ function row(store, one) {
 
 function setKey(store, one, input, change) {
   const key = input.value.toLowerCase();
-  const command = key && commandOf(key);
+  const command = key && commandOf(key, store.classes);
   if (command) {
     const sentence = `The key ${key} belongs to “${command.title}”: choose another.`;
     store.tell("problem", { sentence });
@@ -121,7 +121,7 @@ function mergeClass(store, one, change) {
   const choice = h(
     "select",
     { "aria-label": "Class that stays" },
-    store.project.classes.filter((other) => other.name !== one.name).map(
+    store.classes.filter((other) => other.name !== one.name).map(
       (other) => h("option", { value: other.name }, other.name),
     ),
   );

@@ -9,19 +9,20 @@ export class Controls {
   /** @param {import("./workspace.js").Workspace} workspace */
   constructor(workspace) {
     this.workspace = workspace;
-    const does = (id, name) => button(titleOf(id), () => workspace.command(id), icon(name));
+    const title = (id) => titleOf(id, workspace.store.classes);
+    const does = (id, name) => button(title(id), () => workspace.command(id), icon(name));
     this.playing = null;
     this.play = does("play", "play");
     this.play.classList.add("play");
     this.loop = does("loop", "loop");
-    this.time = button(titleOf("goTo"), () => workspace.command("goTo"), "0:00.00");
+    this.time = button(title("goTo"), () => workspace.command("goTo"), "0:00.00");
     this.time.classList.add("time");
     this.speed = h(
       "select",
       { title: "Speed", "aria-label": "Speed", onchange: () => this.#speed() },
       SPEEDS.map((one) => h("option", { value: one, selected: one === 1 }, `${one}×`)),
     );
-    const turn = (what) => button(titleOf(what), () => workspace.store.turn(what), icon(what));
+    const turn = (what) => button(title(what), () => workspace.store.turn(what), icon(what));
     this.element = h("div", { class: "controls", role: "toolbar", "aria-label": "Player" },
       h(
         "div",

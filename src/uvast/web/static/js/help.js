@@ -11,7 +11,7 @@ const REMEDY = "Give that one another key first.";
 export function showHelp(classes) {
   const groups = h("div", { class: "key-groups" });
   const update = (fault = null) => {
-    const all = bindings();
+    const all = bindings(classes);
     const names = [...new Set(COMMANDS.map((one) => one.group))];
     fill(
       groups,
@@ -59,7 +59,7 @@ export function showHelp(classes) {
 }
 
 function row(command, keys, classes, update) {
-  const change = textButton(keys.map(keyText).join("  or  "), () => {
+  const change = textButton(keys.map(keyText).join("  or  ") || "no key", () => {
     change.textContent = "press a key";
     change.focus();
     change.addEventListener("keydown", (event) => {
@@ -74,7 +74,7 @@ function row(command, keys, classes, update) {
     }, { signal: end.signal });
   }, {
     class: "keycap",
-    "aria-label": `Key of: ${command.title}, now ${keys.map(keyText).join(" or ")}`,
+    "aria-label": `Key of: ${command.title}, now ${keys.map(keyText).join(" or ") || "none"}`,
   });
   const end = new AbortController();
   return h("div", { class: "key-row" }, h("span", {}, command.title), change);

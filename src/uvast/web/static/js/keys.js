@@ -43,32 +43,45 @@ export function shiftedKey(event) {
   return digit ? digit[1] : event.key.toLowerCase();
 }
 
-/** @returns {Record<string, string[]>} the keys of each command */
-export function bindings() {
+/**
+ * The keys of each command. They were chosen for all projects of this browser: where a class of
+ * this project has one of them, the command goes back to its usual keys, or has none.
+ * @typedef {{name: string, key: string}[]} Classes
+ * @param {Classes} classes
+ * @returns {Record<string, string[]>}
+ */
+export function bindings(classes) {
   const chosen = recall("keys", {});
-  return Object.fromEntries(COMMANDS.map((one) => [one.id, chosen[one.id] ?? one.keys]));
+  const ofClasses = new Set(classes.map((one) => one.key.toLowerCase()));
+  const ofCommands = new Set(Object.values(chosen).flat());
+  const free = (keys) => keys.filter((key) => !ofClasses.has(key));
+  return Object.fromEntries(COMMANDS.map(({ id, keys }) => {
+    const wanted = free(chosen[id] ?? keys);
+    return [id, wanted.length ? wanted : free(keys).filter((key) => !ofCommands.has(key))];
+  }));
 }
 
-/** The command of a key, or null. @param {string} name */
-export function commandOf(name) {
-  const all = bindings();
+/** The command of a key, or null. @param {string} name @param {Classes} classes */
+export function commandOf(name, classes) {
+  const all = bindings(classes);
   return COMMANDS.find((one) => all[one.id].includes(name)) ?? null;
 }
 
-/** The label of a command's button. @param {string} id */
-export function titleOf(id) {
+/** The label of a command's button. @param {string} id @param {Classes} classes */
+export function titleOf(id, classes) {
   const { title } = COMMANDS.find((one) => one.id === id);
-  return `${title} (${bindings()[id].map(keyText).join(" or ")})`;
+  const keys = bindings(classes)[id];
+  return keys.length ? `${title} (${keys.map(keyText).join(" or ")})` : title;
 }
 
 /**
  * Gives a command another key.
  * @param {string} id @param {string} key
- * @param {{name: string, key: string}[]} classes whose keys relabel with Shift
+ * @param {Classes} classes whose keys relabel with Shift
  * @returns {string | null} the command or class that has the key already; nothing is changed then
  */
 export function rebind(id, key, classes) {
-  const all = bindings();
+  const all = bindings(classes);
   const holder = COMMANDS.find((one) => one.id !== id && all[one.id].includes(key));
   const taken = classOf(key, classes);
   if (holder || taken) return holder?.title ?? taken.name;

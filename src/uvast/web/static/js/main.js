@@ -134,7 +134,7 @@ class Page {
   }
 
   #help() {
-    showHelp(this.store.project?.classes ?? []);
+    showHelp(this.store.classes);
   }
 
   #turn() {
@@ -146,7 +146,7 @@ class Page {
   #key(event) {
     if (isWriting(event)) return;
     const name = keyName(event);
-    const command = commandOf(name);
+    const command = commandOf(name, this.store.classes);
     if (command?.id === "accept" && event.repeat) return; // each one needs a look
     const done = command ? this.#command(command.id) : this.#classKey(event, name);
     if (done) event.preventDefault();
@@ -162,7 +162,7 @@ class Page {
   #classKey(event, name) {
     if (event.repeat || !this.view?.classKey) return false;
     const of = (key) => key
-      && this.store.project.classes.find((one) => one.key.toLowerCase() === key);
+      && this.store.classes.find((one) => one.key.toLowerCase() === key);
     const [plain, shifted] = [of(name), of(shiftedKey(event))];
     if (!plain && !shifted) return false;
     this.view.classKey((plain || shifted).name, !plain);

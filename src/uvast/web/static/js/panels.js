@@ -35,7 +35,7 @@ export class ClassPanel {
     const { store, state, open } = this.workspace;
     const counts = new Map();
     for (const one of state.events) counts.set(one.label, (counts.get(one.label) ?? 0) + 1);
-    const { classes } = store.project;
+    const { classes } = store;
     const rows = classes.map((one) => [one, counts.get(one.name) ?? 0, open?.label === one.name]);
     const build = () => (rows.length ? rows.map((one) => this.#row(...one)) : this.#first());
     renew(this.list, rows, build);
@@ -94,7 +94,7 @@ export class Inspector {
   update() {
     const { workspace } = this;
     const { item, draft } = workspace;
-    const { classes } = workspace.store.project;
+    const { classes } = workspace.store;
     renew(this.element, [item, draft, workspace.mode, classes], () => {
       if (draft) return this.#about(draft, SUGGESTED[draft.from], this.#draftButtons());
       const hint = workspace.hints ? HINTS[workspace.mode] : REVIEW_HINT;
@@ -105,7 +105,7 @@ export class Inspector {
 
   #about(one, kind, buttons) {
     const { workspace } = this;
-    const names = workspace.store.project.classes.map((other) => other.name);
+    const names = workspace.store.classes.map((other) => other.name);
     if (!names.includes(one.label)) names.push(one.label);
     const choice = h(
       "select",
@@ -133,8 +133,9 @@ export class Inspector {
 
   #draftButtons() {
     const { workspace } = this;
+    const title = titleOf("accept", workspace.store.classes);
     return [
-      textButton("Accept", this.accept, { class: "main", title: titleOf("accept") }),
+      textButton("Accept", this.accept, { class: "main", title }),
       textButton("Dismiss", () => workspace.select(null)),
     ];
   }

@@ -235,9 +235,10 @@ export class ReviewView {
     const what = present ? ` ${present.video}: ${present.why}` : "";
     const about = `${count(left, "segment")}${more} left.${what}`;
     fill(this.title, "Review ", h("small", { title: about }, about));
+    const title = (id) => titleOf(id, this.store.classes);
     renew(this.buttons, "all", () => [
-      textButton("Accept", () => this.#accept(), { class: "main", title: titleOf("accept") }),
-      textButton("Next", () => this.#next(), { title: titleOf("next") }),
+      textButton("Accept", () => this.#accept(), { class: "main", title: title("accept") }),
+      textButton("Next", () => this.#next(), { title: title("next") }),
       textButton("Accept the whole video", () => this.#acceptVideo()),
       textButton("Turn into clicks", () => this.#toClicks()),
     ]);
@@ -245,7 +246,7 @@ export class ReviewView {
     const shown = this.queue.slice(from, from + MOST_SHOWN);
     renew(
       this.list,
-      [this.place, shown, this.store.project.classes],
+      [this.place, shown, this.store.classes],
       () => shown.map((one, i) => this.#row(one, from + i)),
     );
   }

@@ -56,9 +56,14 @@ export class Store {
     this.tell("project");
   }
 
+  /** The classes of the project; none before it is known. */
+  get classes() {
+    return this.project?.classes ?? [];
+  }
+
   /** The class with a name; grey if nobody has defined it. @param {string} name */
   classOf(name) {
-    this.byName ??= new Map(this.project.classes.map((one) => [one.name, one]));
+    this.byName ??= new Map(this.classes.map((one) => [one.name, one]));
     return this.byName.get(name) ?? { name, colour: "#8a8f98", key: "", background: false };
   }
 

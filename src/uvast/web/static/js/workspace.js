@@ -132,7 +132,7 @@ export class Workspace {
       draft: this.open ? this.#opened : this.draft,
       strip: this.strip,
       classOf: this.classOf,
-      classes: this.store.project.classes,
+      classes: this.store.classes,
       hints: this.hints,
     };
     this.timeline.show(applied(this.state, this.#moved), more);
@@ -207,7 +207,7 @@ export class Workspace {
       if (hit.item.id) this.change([{ do: "relabel", id: hit.item.id, label }]);
       else this.acceptDraft(label);
     };
-    classMenu(this.store.project.classes, hit.item.label, x, y, choose);
+    classMenu(this.store.classes, hit.item.label, x, y, choose);
   }
 
   /** What a class's key or button does: a click, or the start or end of a segment. */
