@@ -104,8 +104,8 @@ def _cues(source: Source) -> Iterator[_Cue]:
     cue: _Cue | None = None
     for number, line in source.lines():
         match = _ARROW.fullmatch(line) if "-->" in line else None
-        if match and cue is not None and ":" in match[1] and ":" in match[2]:
-            if cue.text and cue.text[-1].isdigit():
+        if match and cue is not None and cue.text and ":" in match[1] and ":" in match[2]:
+            if cue.text[-1].isdigit():
                 cue.text.pop()  # the number of the cue that starts here, without an empty line
             yield cue
             cue = None
