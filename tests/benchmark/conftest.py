@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,12 @@ from benchmark_types import MakeCell
 
 from uvast.benchmark.cell import Cell
 from uvast.config import Config
+
+
+@pytest.fixture
+def data(tiny_path: Path, tmp_path: Path) -> Path:
+    """A copy of the small dataset, to change."""
+    return Path(shutil.copytree(tiny_path, tmp_path / "data"))
 
 
 @pytest.fixture

@@ -305,10 +305,8 @@ def test_other_settings_in_the_same_place_are_refused(
 
 
 def test_runs_and_scores_of_other_videos_are_refused(
-    make_cell: MakeCell, tiny_path: Path, tmp_path: Path
+    make_cell: MakeCell, data: Path, tmp_path: Path
 ) -> None:
-    data = tmp_path / "data"
-    shutil.copytree(tiny_path, data)
     one = make_cell(dataset=data)
     run_cell(one, tmp_path)
     train, test = (data / "splits" / f"{side}.split1.bundle" for side in ("train", "test"))
@@ -334,10 +332,8 @@ def test_runs_and_scores_of_other_videos_are_refused(
 
 
 def test_runs_and_scores_of_another_dataset_toml_are_refused(
-    make_cell: MakeCell, tiny_path: Path, tmp_path: Path
+    make_cell: MakeCell, data: Path, tmp_path: Path
 ) -> None:
-    data = tmp_path / "data"
-    shutil.copytree(tiny_path, data)
     one = make_cell(dataset=data)
     run_cell(one, tmp_path)
     before = (data / "dataset.toml").read_text()
@@ -354,10 +350,8 @@ def test_runs_and_scores_of_another_dataset_toml_are_refused(
 
 
 def test_a_fold_goes_on_where_a_video_has_no_clicks(
-    make_cell: MakeCell, tiny_path: Path, tmp_path: Path
+    make_cell: MakeCell, data: Path, tmp_path: Path
 ) -> None:
-    data = tmp_path / "data"
-    shutil.copytree(tiny_path, data)
     *train, bare, held_out = Dataset.open(data).side(1, "train")
     clicks = json.loads((data / "timestamps.json").read_text())
     del clicks[bare]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,9 +73,8 @@ def test_an_ensemble_is_scored_as_a_model_of_its_own(
 
 
 def test_an_ensemble_is_never_scored_by_other_classes(
-    make_cell: MakeCell, tiny_path: Path, tmp_path: Path
+    make_cell: MakeCell, data: Path, tmp_path: Path
 ) -> None:
-    data = Path(shutil.copytree(tiny_path, tmp_path / "data"))
     cells = [make_cell(seed=seed, dataset=data) for seed in (0, 1)]
     for cell in cells:
         run_cell(cell, tmp_path)

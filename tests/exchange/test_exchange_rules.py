@@ -180,6 +180,14 @@ def test_suffixes_of_videos_and_annotations_are_none():
     assert match_videos(["A.dav"], ["a"], files={"a.dav": "a"}) == {"A.dav": "a"}
 
 
+def test_files_uploaded_to_label_studio():
+    name, paths = "a1b2c3d4-Soup.mp4", {"a1b2c3d4-Soup.mp4": "data/upload/1/a1b2c3d4-Soup.mp4"}
+    assert match_videos([name], ["soup", "stew"], paths=paths) == {name: "soup"}
+    assert match_videos([name], ["Soup", name], paths=paths) == {name: name}
+    with pytest.raises(LabelError, match=f"video '{name}' is not among the 1 videos"):
+        match_videos([name], ["Soup"])
+
+
 def test_an_exact_name_goes_before_a_stem():
     assert match_videos(["a"], ["a.mp4", "a"]) == {"a": "a"}
     assert match_videos(["A"], ["a", "A"]) == {"A": "A"}

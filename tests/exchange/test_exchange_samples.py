@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -87,6 +88,22 @@ def test_elan_interpolates_open_slots_and_follows_references():
         "(2 times)",
         "tier words: an annotation without text is left out",
     )
+
+
+def test_elan_calls_many_videos_unknown():
+    text = ELAN.replace("video/mp4", "unknown")
+    assert reading(text, "talk.eaf", "elan").videos[0].video == "my talk.mp4"
+
+
+def test_equal_records_make_equal_elan_files():
+    """Slots of the same moment are in the order of the tiers."""
+    events = tuple(Event("x", 1.0, 2.0, tier) for tier in "abcdefgh")
+    texts = {
+        write(format_named("elan"), [VideoAnnotations("v.mp4", tuple(map(replace, some)))],
+              Target("v.eaf")).content
+        for some in (events, events[::-1], events)
+    }  # fmt: skip
+    assert len(texts) == 1
 
 
 @pytest.mark.parametrize(
@@ -202,6 +219,17 @@ def test_faults_of_boris_name_the_event():
         LabelError, match=r"behaviors_conf.0.code: field required; save the project"
     ):
         reading('{"behaviors_conf": {"0": {}}, "observations": {}}', "p.boris")
+
+
+def test_modifiers_that_nobody_chose_in_boris():
+    """It writes None for each set of modifiers without a choice."""
+    events = [[1.0, "", "run", "None|left", ""], [2.0, "", "run", "None|left", ""],
+              [3.0, "", "jump", "None", ""]]  # fmt: skip
+    first, _ = reading(boris(events), "p.boris", "boris").videos
+    assert [event.modifiers for event in first.events] == [("left",), ()]
+    table = TABULAR_9.replace(",run,,f,,", ",run,,None,f,")
+    first, _ = reading(table, "t.csv", "boris-tabular").videos
+    assert first.events[0].modifiers == ("f",)
 
 
 def test_boris_codes_that_the_ethogram_lacks_are_points():
@@ -476,6 +504,15 @@ def test_label_studio_json_min():
     assert found.warnings == ()
 
 
+def test_label_studio_exports_the_numbers_of_predictions_alone():
+    one = result(ranges=[{"start": 1, "end": 50}], timelinelabels=["cut"])
+    task = {"data": {"video": "v.mp4", "fps": "25"}, "predictions": [3, 4],
+            "annotations": [{"result": [one]}]}  # fmt: skip
+    found = reading(json.dumps([task]), "e.json", "label-studio")
+    assert spans(found.videos[0]) == [("cut", 0.0, 2.0)]
+    assert found.warnings == ()
+
+
 @pytest.mark.parametrize("kind", ["label-studio", "label-studio-predictions"])
 def test_label_studio_is_told_the_rate_of_a_video_whose_frames_have_times(kind):
     video = VideoAnnotations("v.mp4", (Event("cut", 0.1, 0.3),), frame_rate=10.0)
@@ -612,6 +649,17 @@ def test_a_row_without_an_end_frame_is_a_point():
     assert spans(found.videos[0]) == [("cut", 0.0, 1.0), ("look", 2.02, None)]
 
 
+@pytest.mark.parametrize("missing", ["NA", "NaN", "nan", "#N/A", "None"])
+def test_numbers_that_are_missing(missing):
+    """As R, pandas and spreadsheets write them; a label may well be called NA."""
+    text = f"video,start,end,label,confidence\nv,1,2,NA,0.5\nv,3,{missing},look,{missing}\n"
+    video = reading(text, "t.csv", "csv").videos[0]
+    assert spans(video) == [("NA", 1.0, 2.0), ("look", 3.0, None)]
+    assert [event.confidence for event in video.events] == [0.5, None]
+    with pytest.raises(LabelError, match=r"t.csv, line 3: has no time; write seconds"):
+        reading(text.replace("v,3,", f"v,{missing},"), "t.csv", "csv")
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -657,6 +705,8 @@ def test_predictions_of_uvast_are_read_by_their_seconds():
         ("v,1:75,2,a", "t.csv, line 2: '1:75' is not a time; write seconds, mm:ss or hh:mm:ss.mmm"),
         ("v,3,2,a", "t.csv, line 2: 'a' starts at 3 s and ends at 2 s; swap its times or "
                     "remove it"),
+        ("v,-0.5,2,a", "t.csv, line 2: 'a' is at -0.5 s; times count seconds from the video's "
+                       "start"),
         ("v,1,2,", "t.csv, line 2: has no label; name it or remove the row"),
         ("v,,2,a", "t.csv, line 2: has no time; write seconds, mm:ss or hh:mm:ss.mmm"),
         ("v,1,5,2,5,a", "t.csv, line 2: has 6 cells, but the header has 4; put quotes around cells "
@@ -680,6 +730,28 @@ def test_audacity_points_and_frequencies():
         "frequency ranges are left out",
         "a label without text is left out",
     )
+
+
+def test_audacity_times_below_zero():
+    found = reading("-0.000000\t1.5\tcut\n", "soup.txt", "audacity")
+    assert spans(found.videos[0]) == [("cut", 0.0, 1.5)]
+    with pytest.raises(LabelError) as error:
+        reading("1.0\t1.5\tcut\n-0.250000\t0.5\tlook\n", "soup.txt", "audacity")
+    assert str(error.value) == (
+        "soup.txt, line 2: 'look' is at -0.25 s; times count seconds from the video's start"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("1\n00:00:01,000 --> 00:00:02,000\ncut\n2\n00:00:03,000 --> 00:00:04,000\nstir\n", "srt"),
+        ("WEBVTT\n\n00:01.000 --> 00:02.000\ncut\n00:03.000 --> 00:04.000\nstir\n", "vtt"),
+    ],
+)
+def test_subtitles_without_empty_lines(text, kind):
+    video = reading(text, f"v.{kind}", kind).videos[0]
+    assert spans(video) == [("cut", 1.0, 2.0), ("stir", 3.0, 4.0)]
 
 
 def test_subtitles():
@@ -781,6 +853,22 @@ def test_datavyu_cells():
         reading(opf(db.replace("00:00:01:500,00:00:02:250,(mum,left\\, up)", "huh")), "s.opf")
 
 
+def test_texts_of_datavyu_that_need_a_backslash():
+    db = (
+        "#4\nleft\\-hand (MATRIX,true,)-code01|NOMINAL,code02|NOMINAL\n"
+        "00:00:01:000,00:00:02:000,(hand\\-over,a\\\\)\n"
+        "note (TEXT,true,)\n00:00:03:000,00:00:04:000,one\\\n\\\ntwo\n"
+        "00:00:05:000,00:00:06:000,three\n"
+    )
+    assert reading(opf(db), "s.opf", "datavyu").videos[0].events == (
+        Event("hand-over", 1.0, 2.0, "left-hand", ("a\\",)),
+        Event("one two", 3.0, 4.0, "note"),
+        Event("three", 5.0, 6.0, "note"),
+    )
+    with pytest.raises(LabelError, match=r"s.opf \(db\), line 9: 'huh' is neither a column nor"):
+        reading(opf(f"{db}huh"), "s.opf")
+
+
 def test_anvil_in_utf_16_with_a_track_that_spans_another():
     text = """<?xml version="1.0" encoding="UTF-16"?><annotation><head>
     <video src="talk.avi"/></head><body>
@@ -815,6 +903,18 @@ def test_bento_by_frames_and_by_seconds():
     assert video.observed == (Span(0.0, 4.0),)
     by_seconds = reading(BENTO.replace("26\t50", "1.04\t2"), "m.annot").videos[0]
     assert by_seconds.events == (Event("attack", 1.04, 2.0, "Ch1"),)
+
+
+@pytest.mark.parametrize(
+    ("movies", "video"),
+    [
+        (r"  C:\My Videos\day 1 top.seq C:\My Videos\day 1 front.seq ", "day 1 top.seq"),
+        (" /data/a.xyz /data/b.xyz", "a.xyz"),
+    ],
+)
+def test_bento_puts_paths_with_blanks_on_one_line(movies, video):
+    text = BENTO.replace("Movie file(s):\nmice.seq", f"Movie file(s):{movies}")
+    assert reading(text, "m.annot", "bento").videos[0].video == video
 
 
 def test_what_nobody_recognises():

@@ -648,6 +648,18 @@ def test_import_is_one_change_that_can_be_undone(client: Client) -> None:
     assert one.json()["videos"] == ["tea"]
 
 
+def test_frames_are_those_of_the_video_that_a_path_means(client: Client) -> None:
+    """Label Studio puts eight digits before the name of an uploaded file."""
+    result = {"type": "timelinelabels", "value": {
+        "ranges": [{"start": 1, "end": 20}], "timelinelabels": ["reach"]}}  # fmt: skip
+    task = {"data": {"video": "/data/upload/1/a1b2c3d4-cup.mp4"}, "annotations": [
+        {"result": [result]}]}  # fmt: skip
+    answer = upload(client, "/api/import", "tasks.json", json.dumps([task]).encode())
+    assert answer.json()["videos"] == ["cup"]
+    (event,) = client.video("cup")["events"]
+    assert (event["start"], event["end"]) == (0, 2)
+
+
 TABLE = b"video,start,end,label\ncup.mp4,0,2,reach\ntea.mp4,1,2,pour\n"
 
 

@@ -526,6 +526,21 @@ def test_backups_rotate(project: Project, monkeypatch: pytest.MonkeyPatch) -> No
     assert [len(json.loads(one.read_text())["videos"][0]["events"]) for one in copies] == [3, 4]
 
 
+def test_a_clock_that_was_fast_does_not_put_backups_off(project: Project) -> None:
+    store = Store(project)
+    for number in range(3):
+        change(store, click(1.0 + number))
+        store.save()
+    folder = project.path / "app" / "backups" / "cup"
+    (copy,) = folder.iterdir()
+    copy = copy.rename(folder / "2199-01-01 00.00.00.json")
+    os.utime(copy, (7.2e9, 7.2e9))
+    for number in range(2):
+        change(store, click(4.0 + number))
+        store.save()
+    assert len(list(folder.iterdir())) == 2  # the second one is less than ten minutes later
+
+
 def test_one_entry_for_all_videos_that_another_program_wrote(project: Project) -> None:
     for name in project.names:
         project.write_annotations(VideoAnnotations(name, (Event("reach", 1.0),)))

@@ -15,7 +15,9 @@ from uvast.cli.convert import (
     GapsOption,
     MappingOption,
     OverlapRule,
+    OverlapsOption,
     OwnBackgroundOption,
+    ReadAsOption,
     TierOption,
     chosen_rules,
     constant_times,
@@ -35,16 +37,9 @@ _MOST_LABELS = 12
 def agree(
     first: Annotated[Path, typer.Argument(metavar="A", help="A file, a folder or a project.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="The same, by the other annotator.")],
-    read_as: Annotated[
-        str | None,
-        typer.Option(
-            "--from", metavar="FORMAT", help="Format of both sides.", show_default="by content"
-        ),
-    ] = None,
+    read_as: ReadAsOption = None,
     fps: FpsOption = None,
-    overlaps: Annotated[
-        OverlapRule, typer.Option(help="Which of several overlapping intervals counts.")
-    ] = OverlapRule.error,
+    overlaps: OverlapsOption = OverlapRule.error,
     gaps: GapsOption = GapRule.background,
     background: OwnBackgroundOption = None,
     tier: TierOption = None,

@@ -33,6 +33,18 @@ class GapRule(str, Enum):
     unknown = "unknown"
 
 
+ReadAsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--from", metavar="FORMAT", help="Format of what is read.", show_default="by its content"
+    ),
+]
+WriteAsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--to", metavar="FORMAT", help="Format of what is written.", show_default="by its suffix"
+    ),
+]
 FpsOption = Annotated[
     str | None,
     typer.Option(
@@ -41,6 +53,10 @@ FpsOption = Annotated[
         help="Frames per second, for files that count frames: 25, 29.97, 30000/1001.",
         show_default="from the files",
     ),
+]
+OverlapsOption = Annotated[
+    OverlapRule,
+    typer.Option("--overlaps", help="Which of several overlapping intervals counts."),
 ]
 GapsOption = Annotated[
     GapRule,
@@ -71,6 +87,7 @@ MappingOption = Annotated[
         "--mapping", metavar="FILE", help="A file of lines 'old,new' that rename or merge labels."
     ),
 ]
+OverwriteOption = Annotated[bool, typer.Option("--overwrite", help="Replace what exists.")]
 
 
 def convert(
@@ -80,16 +97,8 @@ def convert(
     out: Annotated[
         Path, typer.Argument(metavar="OUT", help="A new file, or a folder for one file per video.")
     ],
-    read_as: Annotated[
-        str | None,
-        typer.Option(
-            "--from", metavar="FORMAT", help="Format of IN.", show_default="by its content"
-        ),
-    ] = None,
-    write_as: Annotated[
-        str | None,
-        typer.Option("--to", metavar="FORMAT", help="Format of OUT.", show_default="by its suffix"),
-    ] = None,
+    read_as: ReadAsOption = None,
+    write_as: WriteAsOption = None,
     fps: FpsOption = None,
     overlaps: Annotated[
         OverlapRule | None,
@@ -103,7 +112,7 @@ def convert(
     tier: TierOption = None,
     label_from: LabelFromOption = None,
     mapping: MappingOption = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what exists.")] = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Convert annotation files: ELAN, BORIS, VIA, Label Studio, tables, subtitles and more.
 

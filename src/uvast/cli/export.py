@@ -13,7 +13,9 @@ from uvast.cli.convert import (
     GapRule,
     GapsOption,
     OverlapRule,
+    OverwriteOption,
     OwnBackgroundOption,
+    WriteAsOption,
     constant_times,
     own_background,
     tell,
@@ -38,12 +40,7 @@ def export(
         ),
     ],
     out: Annotated[Path, typer.Option(help="A new file, or a folder for one file per video.")],
-    write_as: Annotated[
-        str | None,
-        typer.Option(
-            "--to", metavar="FORMAT", help="Format of --out.", show_default="by its suffix"
-        ),
-    ] = None,
+    write_as: WriteAsOption = None,
     fps: FpsOption = None,
     overlaps: Annotated[
         OverlapRule,
@@ -53,7 +50,7 @@ def export(
     ] = OverlapRule.error,
     gaps: GapsOption = GapRule.background,
     background: OwnBackgroundOption = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what exists.")] = False,
+    overwrite: OverwriteOption = False,
 ) -> None:
     """Export the labels of a project, or predictions, for another tool.
 

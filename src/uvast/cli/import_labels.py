@@ -15,6 +15,8 @@ from uvast.cli.convert import (
     LabelFromOption,
     MappingOption,
     OverlapRule,
+    OverlapsOption,
+    ReadAsOption,
     TierOption,
     chosen_rules,
     tell,
@@ -35,16 +37,9 @@ def import_command(
             metavar="FILE…", help="Annotation files, or folders of them.", show_default=False
         ),
     ] = None,
-    read_as: Annotated[
-        str | None,
-        typer.Option(
-            "--from", metavar="FORMAT", help="Format of the files.", show_default="by content"
-        ),
-    ] = None,
+    read_as: ReadAsOption = None,
     fps: FpsOption = None,
-    overlaps: Annotated[
-        OverlapRule, typer.Option(help="Which of several overlapping intervals counts.")
-    ] = OverlapRule.error,
+    overlaps: OverlapsOption = OverlapRule.error,
     gaps: GapsOption = GapRule.background,
     background: Annotated[
         str | None,

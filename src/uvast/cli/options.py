@@ -62,7 +62,11 @@ ProtocolOption = Annotated[
 SeedsOption = Annotated[str, typer.Option("--seeds", help="Random seeds, separated by commas.")]
 TimestampsOption = Annotated[
     Path | None,
-    typer.Option("--timestamps", help="A file of timestamps.", show_default="the dataset's own"),
+    typer.Option(
+        "--timestamps",
+        help="Timestamps: .json, .csv, .tsv, .xlsx or a published .npy.",
+        show_default="the dataset's own",
+    ),
 ]
 EngineOption = Annotated[
     EngineName,

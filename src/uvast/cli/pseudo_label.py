@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli.console import note, print_json, print_table, progress_bar
-from uvast.cli.options import JsonOption, refresh_labels, run_of
+from uvast.cli.options import JsonOption, TimestampsOption, refresh_labels, run_of
 from uvast.errors import InputError, command, counted
 
 if TYPE_CHECKING:
@@ -52,13 +52,7 @@ class FeatureKind(str, Enum):
 def pseudo_label(
     dataset: Annotated[Path, typer.Argument(help="Folder of the dataset.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Folder for the pseudo-labels.", show_default=False)],
-    timestamps: Annotated[
-        Path | None,
-        typer.Option(
-            help="Timestamps: .json, .csv, .tsv, .xlsx or a published .npy.",
-            show_default="the dataset's own",
-        ),
-    ] = None,
+    timestamps: TimestampsOption = None,
     sample_timestamps: Annotated[
         int | None,
         typer.Option(

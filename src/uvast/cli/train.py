@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from uvast.cli.console import note, progress_bar
-from uvast.cli.options import DeviceOption, SettingsOption, TimestampsOption, chosen_config
+from uvast.cli.options import (
+    DeviceOption,
+    EpochsOption,
+    SettingsOption,
+    TimestampsOption,
+    chosen_config,
+)
 from uvast.cli.plans import leaves_all_to_data, note_plan, print_plan, timed_plan
 from uvast.cli.project_runs import needs_no_place, own_supervision, run_place, say_supervision
 from uvast.cli.training_bar import TrainingBar
@@ -63,9 +69,7 @@ def train(
         int | None,
         typer.Option(min=0, help="Renew pseudo-labels every N epochs; 0 for never.", metavar="N"),
     ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(min=1, help="Epochs of each stage.", metavar="N")
-    ] = None,
+    epochs: EpochsOption = None,
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="Videos in a batch.", metavar="N")
     ] = None,

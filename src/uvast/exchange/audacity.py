@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from uvast.exchange.clock import read_time
+from uvast.exchange.clock import read_signed_time
 from uvast.exchange.records import VideoAnnotations
 from uvast.exchange.source import Reading, Written, counted
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from uvast.exchange.source import Source, Target
 
-_LINE = re.compile(r"\d+(?:[.,]\d+)?\t\d+(?:[.,]\d+)?(?:\t.*)?")
+_LINE = re.compile(r"-?\d+(?:[.,]\d+)?\t-?\d+(?:[.,]\d+)?(?:\t.*)?")
 
 
 def recognise(source: Source) -> bool:
@@ -35,7 +35,7 @@ def read(source: Source) -> Reading:
             warnings.append("frequency ranges are left out")
             continue
         start, end, label = (*line.split("\t", 2), "", "")[:3]
-        seconds = read_time(start), read_time(end)
+        seconds = read_signed_time(start), read_signed_time(end)
         if seconds[0] is None or seconds[1] is None:
             raise source.fault(
                 f"{line[:60]!r} is not start, end and label",

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from uvast.exchange.frames import rate_of
+from uvast.exchange.names import without_media_suffix
 from uvast.exchange.records import Span, VideoAnnotations
 from uvast.exchange.source import Reading
 from uvast.exchange.video_paths import file_name
@@ -40,8 +42,8 @@ def read(source: Source) -> Reading:
     """Reads all channels, each as a tier."""
     head: dict[str, str] = {}
     rows = list(_rows(source, head))
-    movies = head.get("movie file(s)", "").split()
-    video = source.name_of(movies[0]) if movies and file_name(movies[0]) else source.video
+    movie = _first_movie(head.get("movie file(s)", ""))
+    video = source.name_of(movie) if file_name(movie) else source.video
     told = _number(source, head, "annotation framerate")
     first = _number(source, head, "annotation start frame")
     last = _number(source, head, "annotation stop frame")
@@ -82,6 +84,14 @@ def _rows(source: Source, head: dict[str, str]) -> Iterator[_Row]:
                 head[before] = value.strip()
             elif text and not head.get(before, "-"):
                 head[before] = text  # some programs put the movies on the next line
+
+
+def _first_movie(text: str) -> str:
+    """The first of several paths; blanks part them, and blanks may be inside them."""
+    words = text.split()
+    paths = accumulate(words, "{} {}".format)
+    complete = (path for path in paths if without_media_suffix(path) != path)
+    return next(complete, words[0] if words else "")
 
 
 def _span(row: _Row, times: FrameTimes | None) -> tuple[float, float]:

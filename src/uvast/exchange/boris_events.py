@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from uvast.exchange.source import Source
 
 
+_NO_MODIFIER = "None"
+"""What BORIS writes for a set of modifiers from which none was chosen."""
+
+
 class Key(NamedTuple):
     """Identifies a state."""
 
@@ -196,7 +200,7 @@ class Observation:
             round(start, 6),
             None if end is None else round(end, 6),
             tier=key.subject,
-            modifiers=key.modifiers,
+            modifiers=[one for one in key.modifiers if one != _NO_MODIFIER],
             comment=comment,
         )
         self._events.setdefault(medium, []).append(event)

@@ -14,7 +14,12 @@ from uvast.exchange.boris_events import (
     media_in_a_row,
     without_own_overlaps,
 )
-from uvast.exchange.clock import format_seconds, later_by_a_millisecond, read_time
+from uvast.exchange.clock import (
+    format_seconds,
+    later_by_a_millisecond,
+    read_signed_time,
+    read_time,
+)
 from uvast.exchange.csv_rows import Row, Table, csv_text, find_header, rows_of
 from uvast.exchange.source import Reading, Written, counted
 from uvast.exchange.video_paths import file_name
@@ -135,7 +140,7 @@ def _observation(
             found = media_in_a_row(media, [*lengths, *[None] * len(media)][: len(media)])
         rates = _numbers(_told(table, row, "fps", "fps (frame/s)"))
         text = _told(table, row, "time offset (s)")
-        offset = _signed(text) if text else 0.0
+        offset = read_signed_time(text) if text else 0.0
         if offset is None:
             raise source.fault(f"{text!r} is not a time offset", row.spot, _WRITE_SECONDS)
         known[name] = Observation(source, found, rates[0], offset=offset)
@@ -164,7 +169,7 @@ def _numbers(text: str) -> list[float | None]:
 
 
 def _seconds(source: Source, row: Row, text: str, observation: Observation) -> float:
-    seconds = _signed(text)
+    seconds = read_signed_time(text)
     if seconds is None:
         raise source.fault(f"{text!r} is not a time", row.spot, _WRITE_SECONDS)
     seconds = observation.on_time_line(row.spot, seconds)
@@ -175,12 +180,6 @@ def _seconds(source: Source, row: Row, text: str, observation: Observation) -> f
             "import the project (.boris), which has the date",
         )
     return seconds
-
-
-def _signed(text: str) -> float | None:
-    """Reads a time that may be negative, as offsets may be."""
-    seconds = read_time(text.removeprefix("-"))
-    return -seconds if seconds is not None and text.startswith("-") else seconds
 
 
 def _reading(source: Source, observations: dict[str, Observation]) -> Reading:

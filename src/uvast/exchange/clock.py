@@ -18,6 +18,13 @@ def read_time(text: str) -> float | None:
         return None
 
 
+def read_signed_time(text: str) -> float | None:
+    """Like `read_time`; the time may be below zero."""
+    text = text.strip()
+    seconds = read_time(text.removeprefix("-"))
+    return -seconds if seconds and text.startswith("-") else seconds
+
+
 def format_clock(seconds: float, point: str) -> str:
     """`HH:MM:SS.mmm`, rounded to a millisecond."""
     milliseconds = round(seconds * 1000)

@@ -1,6 +1,7 @@
 """Datavyu .opf: a zip whose `db` has columns of cells; only `db` and the video's name are read.
 
-Parsed by hand, and without YAML: only one line of the `project` file is needed.
+Parsed by hand, and without YAML: only one line of the `project` file is needed. In texts, a
+backslash stands before commas, hyphens, backslashes and line ends.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from uvast.exchange.source import Reading, Source, counted
 from uvast.exchange.video_paths import file_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from uvast.exchange.records import Event
 
 _COLUMN = re.compile(r"(?P<name>.+?) \((?P<kind>[A-Z_]+),(?:true|false),.*?\)(?:-(?P<codes>.*))?")
-_CELL = re.compile(r"(\d{1,9}):(\d\d):(\d\d):(\d{3}),(\d{1,9}):(\d\d):(\d\d):(\d{3}),(.*)")
+_CELL = re.compile(r"(\d{1,9}):(\d\d):(\d\d):(\d{3}),(\d{1,9}):(\d\d):(\d\d):(\d{3}),(.*)", re.S)
 _MEDIA = re.compile(r"^\s*-?\s*(?:feed|dataViewer|path|currentPath):\s*['\"]?(.+?)['\"]?\s*$", re.M)
-_SEPARATOR = re.compile(r"(?<!\\),")
+_CODE = re.compile(r"(?:^|,)((?:\\.|[^,])*)", re.S)
+_ESCAPED = re.compile(r"\\(.)", re.S)
 
 
 def recognise(source: Source) -> bool:
@@ -38,13 +42,13 @@ def read(source: Source) -> Reading:
     tier = ""
     events: list[Event] = []
     warnings: list[str] = []
-    for number, line in cells.lines():
+    for number, line in _lines(cells):
         cell, column = _CELL.fullmatch(line), _COLUMN.fullmatch(line)
         if cell is not None:
             event = _event(cells, number, tier, cell, warnings)
             events += [] if event is None else [event]
         elif column is not None:
-            tier = column["name"]
+            tier = _plain(column["name"])
         elif line.strip() and not line.startswith("#"):
             raise cells.fault(
                 f"{line[:60]!r} is neither a column nor a cell",
@@ -52,6 +56,26 @@ def read(source: Source) -> Reading:
                 "save it again with Datavyu",
             )
     return Reading((VideoAnnotations(video, tuple(events)),), counted(warnings))
+
+
+def _lines(source: Source) -> Iterator[tuple[int, str]]:
+    """The lines and their numbers; one that ends with a backslash goes on in the next line."""
+    first, text = 1, ""
+    for number, line in source.lines():
+        first = first if text else number
+        text += line
+        if (len(line) - len(line.rstrip("\\"))) % 2:
+            text += "\n"
+            continue
+        yield first, text
+        text = ""
+    if text:
+        yield first, text
+
+
+def _plain(text: str) -> str:
+    """A text without the backslashes that Datavyu adds."""
+    return _ESCAPED.sub(r"\1", text).strip()
 
 
 def _event(
@@ -63,10 +87,9 @@ def _event(
     end = hours * 3600 + minutes * 60 + seconds + milliseconds / 1000
     text = cell[9]
     if text.startswith("(") and text.endswith(")"):
-        text = text[1:-1]
-        codes = [code.replace("\\,", ",").strip() for code in _SEPARATOR.split(text)]
+        codes = [_plain(code[1]) for code in _CODE.finditer(text[1:-1])]
     else:
-        codes = [text.strip()]
+        codes = [_plain(text)]
     named = [code for code in codes if code]
     if not named:
         warnings.append(f"column {tier}: a cell without a code is left out")

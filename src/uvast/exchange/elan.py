@@ -86,14 +86,19 @@ def read(source: Source) -> Reading:
 def _media(source: Source, header: Element | None) -> tuple[str, float]:
     """The video's name, and the seconds into it where the time line starts."""
     media = [] if header is None else list(header.all("MEDIA_DESCRIPTOR"))
-    videos = [one for one in media if one.get("MIME_TYPE").startswith("video")] or media
-    for one in videos:
+    for one in sorted(media, key=_rank):
         url = one.get("MEDIA_URL") or one.get("RELATIVE_MEDIA_URL")
         if file_name(url):
             origin = whole_number(one.get("TIME_ORIGIN"))
             path = "/".join(map(unquote, parts_of(url)))
             return source.name_of(path), (origin or 0) / 1000
     return source.video, 0.0
+
+
+def _rank(medium: Element) -> int:
+    """Video before audio; between them what ELAN calls unknown, which may be either."""
+    kind = medium.get("MIME_TYPE")
+    return kind.startswith("audio") - kind.startswith("video")
 
 
 def _slots(source: Source, root: Element) -> tuple[dict[str, float], list[str]]:
@@ -175,13 +180,13 @@ def write(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
     """Writes one video's intervals; those that overlap within a tier go to an extra tier."""
     video = videos[0]
     tiers, warnings = _tiers(video.intervals)
+    numbered = enumerate((event for events in tiers.values() for event in events), start=1)
     edges = sorted(
-        (round(time * 1000), side, id(event), event)
-        for events in tiers.values()
-        for event in events
+        (round(time * 1000), side, number)
+        for number, event in numbered
         for side, time in ((0, event.start), (1, _end(event)))
     )
-    slot_of = {(key, side): f"ts{n}" for n, (_, side, key, _) in enumerate(edges, start=1)}
+    slot_of = {(number, side): f"ts{n}" for n, (_, side, number) in enumerate(edges, start=1)}
     slots = "".join(
         f'        <TIME_SLOT TIME_SLOT_ID="ts{n}" TIME_VALUE="{time}"/>\n'
         for n, (time, *_) in enumerate(edges, start=1)
@@ -193,7 +198,7 @@ def write(videos: Sequence[VideoAnnotations], _target: Target) -> Written:
         body.append(f'    <TIER{who} LINGUISTIC_TYPE_REF="default-lt" TIER_ID={quoteattr(name)}>\n')
         for event in events:
             number += 1
-            first, second = slot_of[id(event), 0], slot_of[id(event), 1]
+            first, second = slot_of[number, 0], slot_of[number, 1]
             body.append(
                 "        <ANNOTATION>\n"
                 f'            <ALIGNABLE_ANNOTATION ANNOTATION_ID="a{number}" '

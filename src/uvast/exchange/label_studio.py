@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from uvast.exchange.clock import read_time
 from uvast.exchange.frame_times import middles
 from uvast.exchange.frames import rate_of
 from uvast.exchange.records import VideoAnnotations
@@ -70,7 +71,8 @@ class _Task(_Record):
     id: int | str | None = None
     data: dict[str, Any] = {}
     annotations: list[_Labels] = []
-    predictions: list[_Labels] = []
+    predictions: list[_Labels | int] = []
+    """Label Studio's own exports give only their numbers."""
     file_upload: str | None = None
 
 
@@ -104,9 +106,10 @@ def read(source: Source) -> Reading:
         kept = [one for one in task.annotations if not one.was_cancelled]
         if len(kept) < len(task.annotations):
             warnings.append(f"{spot}: a skipped annotation is left out")
-        if kept and task.predictions:
+        predictions = [one for one in task.predictions if isinstance(one, _Labels)]
+        if kept and predictions:
             warnings.append(f"{spot}: predictions are left out, as there are annotations")
-        found[video] = _read_task(source, spot, video, kept or task.predictions, task, warnings)
+        found[video] = _read_task(source, spot, video, kept or predictions, task, warnings)
     return Reading(tuple(found.values()), counted(warnings))
 
 
@@ -135,6 +138,7 @@ def _read_task(
     warnings: list[str],
 ) -> VideoAnnotations:
     told = task.data.get("fps")
+    told = read_time(told) if isinstance(told, str) else told  # as tasks made of a table have it
     told = float(told) if isinstance(told, int | float) and told > 0 else None
     events = []
     by_frames = False

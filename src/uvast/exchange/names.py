@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -24,6 +25,10 @@ _ADDED = _MEDIA | frozenset(
 """Suffixes of videos, tables and annotation files; after any other dot, the name goes on."""
 
 
+_UPLOADED = re.compile(r"^[0-9a-f]{8}-")
+"""What Label Studio puts before the name of an uploaded file."""
+
+
 def match_videos(
     names: Iterable[str],
     videos: Sequence[str],
@@ -36,7 +41,8 @@ def match_videos(
     """The video that each name in annotation files stands for.
 
     A name matches by the table, else by the folders where several videos share a file name, else
-    exactly, else without the suffix of a video or annotation file, else ignoring case.
+    exactly, else without the suffix of a video or annotation file, else ignoring case, else under
+    the name that its file had before it was uploaded to Label Studio.
 
     Args:
         names: as in the annotation files; with folders if two of their videos share a name.
@@ -56,7 +62,8 @@ def match_videos(
         path = paths.get(name, name)
         said = table.get(path, table.get(name))
         wanted = name if said is None else said
-        matches = next((hits for key in _forms(wanted) if (hits := keys.get(key, ()))), ())
+        forms = (*_forms(wanted), *_forms(_as_uploaded(wanted, path)))
+        matches = next((hits for key in forms if (hits := keys.get(key, ()))), ())
         if said is None and not ("/" in name and matches):
             by_folder = _by_folder(name, path, files)
             matches = matches if by_folder is None else by_folder
@@ -109,6 +116,12 @@ def _forms(name: str) -> tuple[str, ...]:
     plain = as_shown(name)
     forms = (name, plain, *_shorter(plain))
     return tuple(dict.fromkeys((*forms, *map(str.casefold, forms))))
+
+
+def _as_uploaded(name: str, path: str) -> str:
+    """The name that a file uploaded to Label Studio had before; else the name unchanged."""
+    *_, folder, _project, _file = ("", "", *parts_of(path))
+    return _UPLOADED.sub("", name) if folder == "upload" else name
 
 
 def _shorter(name: str) -> Iterator[str]:

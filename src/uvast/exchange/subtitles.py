@@ -39,7 +39,7 @@ def recognise_vtt(source: Source) -> bool:
 
 def recognise_srt(source: Source) -> bool:
     """Whether the file starts with a number and a line of times."""
-    lines = source.head.lstrip("\n").split("\n", 2)
+    lines = source.head.lstrip().split("\n", 2)
     return len(lines) > 1 and lines[0].strip().isdigit() and _ARROW.fullmatch(lines[1]) is not None
 
 
@@ -97,11 +97,19 @@ def _span(start: float, end: float, point: str) -> str:
 
 
 def _cues(source: Source) -> Iterator[_Cue]:
-    """Cues, which end at an empty line; text between them (notes, styles, names) is skipped."""
+    """Cues, which end at an empty line or where the next one starts.
+
+    Text between them (notes, styles, names) is skipped.
+    """
     cue: _Cue | None = None
     for number, line in source.lines():
-        match = _ARROW.fullmatch(line) if "-->" in line and cue is None else None
-        if match:
+        match = _ARROW.fullmatch(line) if "-->" in line else None
+        if match and cue is not None and cue.text and ":" in match[1] and ":" in match[2]:
+            if cue.text[-1].isdigit():
+                cue.text.pop()  # the number of the cue that starts here, without an empty line
+            yield cue
+            cue = None
+        if match and cue is None:
             start, end = read_time(match[1]), read_time(match[2])
             if start is None or end is None:
                 raise source.fault(

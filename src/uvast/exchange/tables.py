@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from uvast.exchange.clock import format_seconds, read_time
+from uvast.exchange.clock import format_seconds, read_signed_time, read_time
 from uvast.exchange.csv_rows import Row, csv_text, find_header, rows_of
 from uvast.exchange.frame_times import middles
 from uvast.exchange.records import VideoAnnotations
@@ -47,6 +47,10 @@ for _what in ("start", "end", "duration", "time"):
 
 _UNIT = re.compile(r"(?:_?[(\[](m|milli)?s(?:ecs?|econds)?[)\]]|_(m?)s(?:ec)?)$")
 """A unit at the end of a column's name: seconds, or milliseconds if a group is not empty."""
+
+_NUMBERS = frozenset(_NAMES) - {"video", "label", "tier", "modifiers", "annotator", "comment"}
+_MISSING = {"na", "n/a", "#n/a", "nan", "none", "null"}
+"""What R, pandas and spreadsheets write where a number is missing."""
 
 _EXTRAS = ("tier", "modifiers", "annotator", "confidence", "comment")
 _REMEDY = "name its columns video, start, end and label, or video, time and label"
@@ -141,8 +145,10 @@ class _Columns:
         return cls(places, unused, frozenset(milliseconds))
 
     def cell(self, row: Row, what: str) -> str:
+        """The text of what is read; empty if there is none, or no number where one belongs."""
         place = self.places.get(what)
-        return row.cells[place] if place is not None and place < len(row.cells) else ""
+        text = row.cells[place] if place is not None and place < len(row.cells) else ""
+        return "" if what in _NUMBERS and text.lower() in _MISSING else text
 
     def path(self, row: Row, source: Source) -> str:
         """The row's video, with its folders if given; without one, the file's own name."""
@@ -191,7 +197,7 @@ def _times(
 
 def _seconds(source: Source, columns: _Columns, row: Row, what: str) -> float:
     text = columns.cell(row, what)
-    seconds = read_time(text)
+    seconds = read_signed_time(text)
     if seconds is None:
         problem = f"{text[:60]!r} is not a time" if text else "has no time"
         raise source.fault(problem, row.spot, "write seconds, mm:ss or hh:mm:ss.mmm")

@@ -73,7 +73,7 @@ class App:
         self.states = States(self, self._tell_state)
         self.label_next = LabelNext(self)
         self.overview = Overview(self)
-        self._changed_at = time.time()
+        self._changed_at = time.monotonic()
         self._files_changed = threading.Event()
         self._n_rounds = 0
         self._segmented = threading.Event()
@@ -165,7 +165,7 @@ class App:
 
     def _tell(self, note: Note) -> None:
         """Sends all clients new rows, or asks them to reload where rows do not say enough."""
-        self._changed_at = time.time()
+        self._changed_at = time.monotonic()
         if len(note.versions) > MOST_TOLD:
             self.news.tell(encoded({"reload": True}))
         else:

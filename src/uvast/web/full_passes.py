@@ -36,7 +36,7 @@ class FullPass:
         """Starts a pass if one is due; returns the model of a pass that has ended since."""
         if self._process is not None and self._process.poll() is not None:
             self._process = None
-        is_due = idle and number != self._number and time.time() - changed_at >= IDLE_SECONDS
+        is_due = idle and number != self._number and time.monotonic() - changed_at >= IDLE_SECONDS
         if self._process is None and is_due:
             self._number = number
             self._process = subprocess.Popen(  # noqa: S603

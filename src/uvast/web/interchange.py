@@ -85,7 +85,8 @@ def incoming(
         rate: frames per second, if the file counts frames other than the video's own.
         video: the video it is about, if it is about one; None matches the names.
     """
-    source = Source(content, name, _times(app, rate, video))
+    paths: dict[str, str] = {}  # filled in by the reader, which asks for frames meanwhile
+    source = Source(content, name, _times(app, rate, video, paths), paths)
     kind = recognised(source) if format_name is None else format_named(format_name, "format")
     reading = read(kind, source)
     names = [one.video for one in reading.videos]
@@ -100,7 +101,7 @@ def incoming(
             names,
             app.project.names,
             files=exported_names(app.project),
-            paths=source.paths,
+            paths=paths,
             where=name,
         )
     videos = [replace(one, video=matched[one.video]) for one in reading.videos]
@@ -187,11 +188,14 @@ def _said(app: App, name: str, what: str, kind: Format) -> VideoAnnotations | No
 
 
 def _times(
-    app: App, rate: str | None = None, video: str | None = None
+    app: App,
+    rate: str | None = None,
+    video: str | None = None,
+    paths: Mapping[str, str] | None = None,
 ) -> Callable[[str], FrameTimes | None]:
     """The frames that a file counts: those of the chosen video, else of the one it names.
 
-    A given rate takes precedence.
+    A given rate takes precedence; `paths` are those of the file's `Source`.
     """
     constant = None if rate is None else ConstantRate(parse_rate(rate, "rate"))
     chosen = None if video is None else app.project.video(video)
@@ -203,7 +207,7 @@ def _times(
             return app.media.source_times(chosen)
         try:
             files = exported_names(app.project)
-            matched = match_videos([name], app.project.names, files=files)[name]
+            matched = match_videos([name], app.project.names, files=files, paths=paths)[name]
         except UvastError:
             return None
         return app.media.source_times(app.project.video(matched))

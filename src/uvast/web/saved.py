@@ -184,9 +184,10 @@ class Shelf:
     def _copy(self, video: str, text: bytes, *, now: bool) -> None:
         folder = self._folder / "backups" / video
         copies = sorted(folder.glob("*.json")) if folder.is_dir() else []
-        if copies and not now:
-            age = time.time() - copies[-1].stat().st_mtime
-            if age < SECONDS_BETWEEN_BACKUPS:
+        if not now:
+            ages = (time.time() - one.stat().st_mtime for one in copies)
+            # a copy may be newer than now if the clock was wrong
+            if any(0 <= age < SECONDS_BETWEEN_BACKUPS for age in ages):
                 return
         stamp = time.strftime("%Y-%m-%d %H.%M.%S")
         write_bytes(folder / f"{stamp}.json", text)
