@@ -41,7 +41,7 @@ from uvast.inference.doubts import Doubts
 from uvast.projects.labels import label_video
 from uvast.proposals import Predicted, is_known, middle_half, propose, segment_looks
 from uvast.segments import Segmentation
-from uvast.supervision import class_model_durations
+from uvast.supervision import fit_class_model
 from uvast.supervision.moving_average import moving_average
 from uvast.training.samples import LEAST_FRAMES
 
@@ -112,7 +112,7 @@ def learn(world: World, said: Said) -> Model:
         name, start, end, _ = samples[key]
         return world.features[name][start:end]
 
-    durations = class_model_durations(read, {key: one[3] for key, one in samples.items()})
+    durations = fit_class_model(read, {key: one[3] for key, one in samples.items()})[0]
     targets = {
         key: Segmentation(one[3].transcript, durations[key]).merged()
         for key, one in samples.items()

@@ -22,8 +22,8 @@ from uvast.data import Dataset, Timestamps
 from uvast.segments import Segmentation
 from uvast.supervision import (
     PseudoLabelOptions,
-    class_model_durations,
     constrained_k_medoids,
+    fit_class_model,
     pseudo_segmentations,
 )
 
@@ -64,7 +64,7 @@ def class_models(features: np.ndarray, timestamps: np.ndarray, metric: MetricNam
     """Class models, for seven classes that take turns."""
     entry = Timestamps(timestamps, np.arange(N_SEGMENTS) % 7)
     readings: list[int] = []
-    class_model_durations(
+    fit_class_model(
         lambda _: features,
         {"video": entry},
         metric=metric,

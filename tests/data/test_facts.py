@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -32,8 +33,8 @@ def folder(tmp_path):
 
 def test_facts_of_labels(folder):
     data = Dataset.open(folder)
-    found = read_facts(data, data.names, supervision="full", n_validation=4)
-    assert (found.n_videos, found.n_validation, found.n_frames, found.longest) == (2, 4, 150, 100)
+    found = read_facts(data, data.names, supervision="full", validation=["v3", "v4"])
+    assert (found.n_videos, found.n_validation, found.n_frames, found.longest) == (2, 2, 150, 100)
     assert (found.n_features, found.n_classes, found.n_segments) == (3, 3, 5)
     assert (found.most_segments, found.frames_per_second) == (3, 10.0)
     assert (found.short_segment, found.typical_segment) == (12, 30)
@@ -48,6 +49,14 @@ def test_facts_of_clicks_are_of_the_gaps_between_them(folder):
     assert found.n_segments * 25 == found.n_frames == 150
     assert found.least_gap == 4  # 3 is between two clicks of one action
     assert found.n_videos == 2
+
+
+def test_of_held_out_clicks_only_the_least_gap_counts(folder):
+    data = Dataset.open(folder)
+    alone = read_facts(data, ["v1"], supervision="timestamps")
+    found = read_facts(data, ["v1"], supervision="timestamps", validation=["v2"])
+    assert (alone.least_gap, found.least_gap) == (25, 4)
+    assert found == replace(alone, least_gap=4, n_validation=1)
 
 
 def test_a_rate_that_somebody_has_set_is_a_fact_even_if_it_is_1(folder):

@@ -50,6 +50,16 @@ def test_what_segment_writes_is_read_back(tmp_path: Path, suffix: str, rate: flo
         read_prediction(path, CLASSES, n_frames=200)
 
 
+@pytest.mark.parametrize("suffix", ["json", "csv"])
+def test_an_unknown_label_is_found_by_the_number_of_its_segment(
+    tmp_path: Path, suffix: str
+) -> None:
+    write_prediction(tmp_path, "v", prediction(), [suffix])
+    fewer = Vocabulary(("background", "cut"))
+    with pytest.raises(LabelError, match=rf"v\.{suffix}, segment 2: unknown label 'pour milk'"):
+        read_prediction(tmp_path / f"v.{suffix}", fewer, n_frames=207)
+
+
 def test_frame_labels_come_first_and_have_no_confidence(tmp_path: Path) -> None:
     write_prediction(tmp_path, "v", prediction(), ["txt", "csv", "json"])
     assert find_predictions(tmp_path, ["v"]) == {"v": tmp_path / "v.txt"}

@@ -120,6 +120,15 @@ def test_a_temporary_that_cannot_be_removed_hides_no_error(tmp_path, monkeypatch
     assert str(caught.value).startswith(f"{tmp_path / 'x.csv'}: ")
 
 
+def test_files_reach_the_disk_by_a_handle_that_may_write(tmp_path, monkeypatch):
+    """As Windows demands, which refuses to sync any other."""
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.write(handle, b"")))
+    files.write_text(tmp_path / "a.txt", "text")
+    assert synced == [0]
+    assert (tmp_path / "a.txt").read_text() == "text"
+
+
 def test_a_value_that_is_no_json_leaves_no_file(tmp_path):
     with pytest.raises(TypeError):
         files.write_json(tmp_path / "a.json", {"a": object()})

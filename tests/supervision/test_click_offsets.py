@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from uvast.data import Timestamps
 from uvast.segments import Segmentation
-from uvast.supervision import VideoView, class_model_durations, cut_again, fit_class_model
+from uvast.supervision import VideoView, cut_again, fit_class_model
 from uvast.supervision.click_offsets import CutRange, click_offsets
 from uvast.supervision.gap_view import GapView
 
@@ -120,7 +120,7 @@ class TestCuts:
         features, clicks, truth = self.planted()
 
         def error(offsets):
-            found = class_model_durations(features.__getitem__, clicks, offsets=offsets)
+            found = fit_class_model(features.__getitem__, clicks, offsets=offsets)[0]
             apart = [np.abs(np.cumsum(found[one]) - truth[one].ends)[:-1] for one in truth]
             return np.concatenate(apart).mean()
 

@@ -14,9 +14,9 @@ from uvast.supervision import (
     JoinedFeatures,
     PseudoLabelOptions,
     class_cuts,
-    class_model_durations,
     constrained_k_medoids,
     energy_durations,
+    fit_class_model,
     full_segmentations,
     pseudo_segmentations,
 )
@@ -171,13 +171,13 @@ class TestClassModel:
 
     def test_it_finds_planted_cuts_within_its_window(self):
         features, timestamps, truth = self.planted(noise=0.05)
-        found = class_model_durations(features.__getitem__, timestamps, prior=0.0)
+        found = fit_class_model(features.__getitem__, timestamps, prior=0.0)[0]
         for video, one in truth.items():
             assert np.abs(np.cumsum(found[video]) - one.ends).max() <= 3
 
     def test_sharing_beats_single_videos_in_noise(self):
         features, timestamps, truth = self.planted(noise=3.0)
-        shared = class_model_durations(features.__getitem__, timestamps)
+        shared = fit_class_model(features.__getitem__, timestamps)[0]
         found = {
             video: Segmentation(timestamps[video].transcript, shared[video]) for video in truth
         }
@@ -197,15 +197,15 @@ class TestClassModel:
             video: 1000 * values + (7 if metric == "euclidean" else 0)
             for video, values in features.items()
         }
-        first = class_model_durations(features.__getitem__, timestamps, metric=metric)
-        second = class_model_durations(moved.__getitem__, timestamps, metric=metric)
+        first = fit_class_model(features.__getitem__, timestamps, metric=metric)[0]
+        second = fit_class_model(moved.__getitem__, timestamps, metric=metric)[0]
         for video in features:
             assert first[video].tolist() == second[video].tolist()
 
     def test_constant_features_are_cut_half_way_between_classes_of_one_length(self):
         frames = np.array([2, 7, 12])
         entry = Timestamps(frames, np.array([0, 1, 0]))
-        found = class_model_durations(lambda _: np.full((15, 3), 0.1), {"a": entry})
+        found = fit_class_model(lambda _: np.full((15, 3), 0.1), {"a": entry})[0]
         assert found["a"].tolist() == midpoint_durations(frames, 15).tolist()
 
     def test_one_segment_and_adjacent_timestamps(self):
@@ -214,7 +214,7 @@ class TestClassModel:
             "a": Timestamps(np.array([4]), np.array([2])),
             "b": Timestamps(np.array([0, 3, 4, 8]), np.array([0, 1, 0, 2])),
         }
-        found = class_model_durations(lambda _: features, entries)
+        found = fit_class_model(lambda _: features, entries)[0]
         assert found["a"].tolist() == [9]
         ends = np.cumsum(found["b"])
         assert np.searchsorted(ends, [0, 3, 4, 8], side="right").tolist() == [0, 1, 2, 3]
@@ -229,14 +229,14 @@ class TestClassModel:
         monkeypatch.setattr(class_cuts, "constrained_k_medoids", counted)
         monkeypatch.setattr(class_cuts, "_LONG_GAP", 5)
         features, timestamps, truth = self.planted(noise=0.05)
-        first = class_model_durations(features.__getitem__, timestamps, prior=0.0, n_rounds=0)
+        first = fit_class_model(features.__getitem__, timestamps, prior=0.0, n_rounds=0)[0]
         for video, entry in timestamps.items():
             ends = np.cumsum(first[video])
             assert ends[-1] == len(features[video])
             inside = np.searchsorted(ends, entry.frames, side="right")
             assert inside.tolist() == list(range(len(entry)))
         assert sum(seen) < sum(map(len, features.values())) / 2
-        found = class_model_durations(features.__getitem__, timestamps, prior=0.0)
+        found = fit_class_model(features.__getitem__, timestamps, prior=0.0)[0]
         for video, one in truth.items():
             assert np.abs(np.cumsum(found[video]) - one.ends).max() <= 3
 
@@ -251,7 +251,7 @@ class TestClassModel:
         frames = np.array([0, 5000, 5001, 5100, 15000])
         entry = Timestamps(frames, np.array([0, 1, 2, 1, 0]))
         features = np.random.default_rng(0).normal(size=(20_000, 2))
-        found = class_model_durations(lambda _: features, {"a": entry}, n_rounds=0)["a"]
+        found = fit_class_model(lambda _: features, {"a": entry}, n_rounds=0)[0]["a"]
         # every 3rd, 1st, 1st, 5th and 3rd frame of what lies between
         assert seen == [1667 + 1 + 99 + 1980 + 1667]
         assert found.sum() == 20_000
@@ -261,7 +261,7 @@ class TestClassModel:
     def test_progress_counts_every_reading_of_a_video(self):
         features, timestamps, _ = self.planted(noise=0.5)
         told = []
-        class_model_durations(
+        fit_class_model(
             features.__getitem__, timestamps, n_rounds=2, progress=lambda *both: told.append(both)
         )
         most = 8 * (3 + class_cuts.N_OFFSET_ROUNDS)

@@ -59,8 +59,8 @@ class DataFacts:
         typical_segment: the median.
         n_segments: of all these videos.
         most_segments: of one video.
-        least_gap: fewest frames between two timestamps with different labels; None if there are
-            none.
+        least_gap: fewest frames between two timestamps with different labels, in held-out videos,
+            too; None if there are none.
         frames_per_second: None if unknown.
         sampling_rate: as dataset.toml sets it; None if it does not.
     """

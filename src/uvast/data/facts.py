@@ -28,7 +28,7 @@ def read_facts(
     *,
     supervision: Literal["full", "timestamps"],
     timestamps: Path | str | None = None,
-    n_validation: int = 0,
+    validation: Sequence[str] = (),
     n_folds: int = 0,
 ) -> DataFacts:
     """Facts about the samples (see `Dataset.samples`) to learn from.
@@ -38,7 +38,8 @@ def read_facts(
         names: the samples; those without labels or timestamps are left out.
         supervision: which of the two to read.
         timestamps: the timestamps file; None is the dataset's own.
-        n_validation: how many more are held out.
+        validation: the samples held out; all that is read of them is how close their clicks are,
+            since these, too, need frames of their own at the model's rate.
         n_folds: inner runs that choose the decoding weights.
     """
     source = dataset.at_rate(1)
@@ -49,11 +50,12 @@ def read_facts(
         n_frames = {name: one.n_frames for name, one in truths.items()}
         lengths = {name: one.durations for name, one in truths.items()}
     else:
-        found = source.timestamps(timestamps, names={source.video_of(name) for name in names})
+        both = (*names, *validation)
+        found = source.timestamps(timestamps, names={source.video_of(name) for name in both})
         clicks = {name: found[name] for name in names if name in found}
         n_frames = {name: source.source_frames(name) for name in clicks}
         lengths = {name: _gaps(one.frames, n_frames[name]) for name, one in clicks.items()}
-        for one in clicks.values():
+        for one in (found[name] for name in both if name in found):
             gaps += np.diff(one.frames)[np.diff(one.transcript) != 0].tolist()
     if not lengths:
         raise SplitError("no videos to train on", where=dataset.path, remedy="check the split")
@@ -62,7 +64,7 @@ def read_facts(
     return DataFacts(
         supervision=supervision,
         n_videos=len(lengths),
-        n_validation=n_validation,
+        n_validation=len(validation),
         n_folds=n_folds,
         n_frames=sum(n_frames.values()),
         longest=max(n_frames.values()),

@@ -102,8 +102,11 @@ def read_prediction(
     confidences = None
     if path.suffix in SUFFIXES:
         table, sampling_rate = read_segments(path), 1  # always at the original rate
-        read = Segmentation(classes.encode(table.labels, where=str(path)), table.durations)
-        confidences = table.confidences
+        actions = [
+            classes.id_of(label, where=f"{path}, segment {number}")
+            for number, label in enumerate(table.labels, start=1)
+        ]
+        read, confidences = Segmentation(np.array(actions), table.durations), table.confidences
     else:
         read = Segmentation.from_labels(_read_labels(path, classes))
     for length in (n_frames, *untrimmed):

@@ -54,7 +54,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
     """
     with _temporary(path, path.parent, Path.touch) as temporary:
         yield temporary
-        with temporary.open("rb") as file:
+        with temporary.open("r+b") as file:  # Windows refuses to sync a file opened for reading
             os.fsync(file.fileno())
         temporary.replace(path)
 

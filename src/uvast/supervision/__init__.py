@@ -4,7 +4,7 @@ Shapes: T frames, S segments, F features. A pseudo-segmentation is inferred from
 takes the place of the ground truth in training.
 """
 
-from uvast.supervision.class_cuts import class_model_durations, cut_again, fit_class_model
+from uvast.supervision.class_cuts import cut_again, fit_class_model
 from uvast.supervision.class_model import ClassModel
 from uvast.supervision.cut_posterior import CutPosterior, cut_posteriors
 from uvast.supervision.energy import energy_durations
@@ -23,7 +23,6 @@ __all__ = [
     "JoinedFeatures",
     "PseudoLabelOptions",
     "VideoView",
-    "class_model_durations",
     "constrained_k_medoids",
     "cut_again",
     "cut_posteriors",

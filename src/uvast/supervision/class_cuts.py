@@ -45,7 +45,7 @@ N_OFFSET_ROUNDS = 3
 _LONG_GAP = 2000
 
 
-def class_model_durations(
+def fit_class_model(
     read: Read,
     timestamps: Mapping[str, Timestamps],
     *,
@@ -54,8 +54,8 @@ def class_model_durations(
     offsets: float = SupervisionConfig.offsets,
     n_rounds: int = N_ROUNDS,
     progress: Callable[[int, int], None] | None = None,
-) -> dict[str, IntArray]:
-    """Durations `(S,)` of each video.
+) -> tuple[dict[str, IntArray], ClassModel]:
+    """Durations `(S,)` of each video, and the last class model, for `cut_again`.
 
     Every round reads every video once; only one is held at a time.
 
@@ -70,28 +70,6 @@ def class_model_durations(
         n_rounds: the most rounds before offsets; they end early when no cut moves.
         progress: called with how many times a video has been read, and the most that may be.
     """
-    return fit_class_model(
-        read,
-        timestamps,
-        metric=metric,
-        prior=prior,
-        offsets=offsets,
-        n_rounds=n_rounds,
-        progress=progress,
-    )[0]
-
-
-def fit_class_model(
-    read: Read,
-    timestamps: Mapping[str, Timestamps],
-    *,
-    metric: MetricName = "euclidean",
-    prior: float = SupervisionConfig.prior,
-    offsets: float = SupervisionConfig.offsets,
-    n_rounds: int = N_ROUNDS,
-    progress: Callable[[int, int], None] | None = None,
-) -> tuple[dict[str, IntArray], ClassModel]:
-    """Like `class_model_durations`, but also returns the last class model, for `cut_again`."""
     n_done, n_most = count(1), (1 + n_rounds + N_OFFSET_ROUNDS) * len(timestamps)
 
     def told() -> None:

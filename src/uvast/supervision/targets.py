@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from uvast.config import CutMethod, MetricName, SupervisionConfig
 from uvast.errors import InputError, TimestampError
 from uvast.segments import Segmentation, midpoint_durations
-from uvast.supervision.class_cuts import class_model_durations
+from uvast.supervision.class_cuts import fit_class_model
 from uvast.supervision.energy import energy_durations
 from uvast.supervision.k_medoids import constrained_k_medoids, unconstrained_k_medoids
 
@@ -122,7 +122,7 @@ def pseudo_segmentations(
         return -(-dataset.source_frames(name) // dataset.sampling_rate)
 
     if options.method == "class-model" and entries:
-        durations = class_model_durations(
+        durations, _ = fit_class_model(
             read,
             entries,
             metric=options.metric,

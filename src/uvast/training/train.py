@@ -140,7 +140,7 @@ def plan_training(
         samples.of(names),
         supervision=config.supervision.kind,
         timestamps=timestamps,
-        n_validation=len(validation),
+        validation=samples.of(validation),
         n_folds=len(folds_of(config, names, validation, data)),
     )
     return plan(facts, settings)
