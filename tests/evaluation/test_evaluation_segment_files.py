@@ -71,9 +71,11 @@ def test_frame_labels_come_first_and_have_no_confidence(tmp_path: Path) -> None:
 
 def test_a_bare_transcript_is_no_timeline(tmp_path: Path) -> None:
     bare = Prediction(np.array([1, 2]), None, np.array([]), None, CLASSES)
-    write_prediction(tmp_path, "v", bare, ["json"])
+    write_prediction(tmp_path, "v", bare, ["json", "csv"])
     with pytest.raises(LabelError, match=r"v\.json: holds no segments.*--durations"):
         read_segments(tmp_path / "v.json")
+    with pytest.raises(CorruptFileError, match=r"v\.csv, line 2: start is missing.*--durations"):
+        read_segments(tmp_path / "v.csv")
 
 
 @pytest.mark.parametrize(

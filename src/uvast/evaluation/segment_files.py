@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from uvast.segments import IntArray
 
 SUFFIXES = (".json", ".csv")
-_AGAIN = "predict the video again"
+_AGAIN = "predict the video again, with --durations other than none"
 
 _Frame = Annotated[int, Field(ge=0, le=10**9)]
 _Label = Annotated[str, Field(min_length=1, max_length=1_000)]
@@ -77,7 +77,7 @@ def read_segments(path: Path) -> NamedSegments:
         raise LabelError(
             "holds no segments, at most a bare transcript",
             where=path,
-            remedy="predict the video with --durations other than none",
+            remedy=_AGAIN,
         )
     end = 0
     for number, one in enumerate(segments, start=1):
