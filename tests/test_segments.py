@@ -158,6 +158,11 @@ def test_bad_timestamps(timestamps, sentence):
         check_timestamps(timestamps, 9)
 
 
+def test_a_timestamp_outside_of_one_frame():
+    with pytest.raises(InputError, match="timestamp 1 is outside of the video's 1 frame; "):
+        check_timestamps([1], 1)
+
+
 fractions = st.lists(st.floats(0, 10, allow_subnormal=False), min_size=1, max_size=12)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from uvast.errors import InputError
+from uvast.errors import InputError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -249,7 +249,7 @@ def check_timestamps(
     if frames[0] < 0 or frames[-1] >= n_frames:
         outside = names[0] if frames[0] < 0 else names[-1]
         raise InputError(
-            f"{outside} is outside of the video's {n_frames} frames",
+            f"{outside} is outside of the video's {counted(n_frames, 'frame')}",
             remedy="timestamps count frames from 0",
         )
     return frames

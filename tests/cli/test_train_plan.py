@@ -48,6 +48,15 @@ def test_the_plan_is_told_and_kept(tiny_path, tmp_path, preset):
     assert config.train.feature_noise == small.train.feature_noise
 
 
+def test_a_taken_folder_is_refused_before_the_plan(tiny_path, tmp_path):
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "notes.txt").touch()
+    done = uvast("train", tiny_path, *TINY, "--device", "cpu", "--out", run)
+    assert done.returncode == 2
+    assert done.stderr == f"error: {run}: already exists; choose a new or empty folder\n"
+
+
 def test_a_plan_alone_trains_nothing(tiny_path):
     command = ("train", tiny_path, "--plan", *TINY, "--device", "cpu")
     done = uvast(*command, "--json")

@@ -217,7 +217,7 @@ def test_ten_faults_are_ten_problems(generated_copy: Path) -> None:
         f"{path / 'splits' / 'test.split3.bundle'}: cannot be read as text "
         "('utf-8' codec can't decode byte 0xff in position 0: invalid start byte); "
         "save it as UTF-8 text",
-        f"{path / 'splits' / 'test.split4.bundle'}: names no videos; list one video per line",
+        f"{path / 'splits' / 'test.split4.bundle'}: does not exist; list one video per line",
     ]
     assert sorted(report.problems) == sorted(expected)
     assert sorted(report.causes) == sorted(expected)

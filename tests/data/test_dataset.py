@@ -116,6 +116,29 @@ def test_a_video_of_another_width(generated_copy: Path) -> None:
     )
 
 
+def test_a_transposed_video(generated_copy: Path) -> None:
+    dataset = Dataset.open(generated_copy)
+    name = dataset.names[0]
+    path, labels = dataset.features_path(name), dataset.labels_path(name)
+    features = np.load(path)
+    np.save(path, features.T)
+    width, n_frames = features.shape
+    dataset = Dataset.open(generated_copy)
+    with pytest.raises(FeatureError) as caught:
+        dataset.video(name, labels=False)
+    assert str(caught.value) == (
+        f"{path}: has features of width {n_frames}, but other videos have {width}; "
+        "transpose this file: its axes are the other way round"
+    )
+    with pytest.raises(LabelError) as caught:
+        dataset.source_labels(name)
+    assert str(caught.value) == (
+        f"{labels}: holds {n_frames} labels for the {width} frames of {path}; "
+        "transpose the features, whose other axis fits, "
+        "or set feature_axis in dataset.toml if all files are like this one"
+    )
+
+
 def test_nan_features(generated_copy: Path) -> None:
     dataset = Dataset.open(generated_copy)
     path = dataset.features_path(dataset.names[0])

@@ -95,6 +95,18 @@ def test_a_lenient_reader_keeps_the_classes_of_faulty_lines(tmp_path: Path) -> N
     assert len(faults) == 2
 
 
+def test_a_mapping_without_a_right_line_is_one_fault(tmp_path: Path) -> None:
+    path = tmp_path / "mapping.txt"
+    path.write_text("a 0\nb 1\n")
+    faults: list[Exception] = []
+    with pytest.raises(CorruptFileError) as caught:
+        read_mapping(path, faults.append)
+    assert str(caught.value) == (
+        f"{path}, line 1: 'a 0' is not 'id name'; write one class per line, as in '0 take'"
+    )
+    assert faults == []
+
+
 def test_a_mapping_with_an_id_of_forty_thousand_digits(tmp_path: Path) -> None:
     path = tmp_path / "mapping.txt"
     path.write_text(f"{'9' * 40_000} a\n")

@@ -128,8 +128,19 @@ def test_faults_of_a_split() -> None:
         f"{train}: names video x, which does not exist; add its files or remove it from the split",
         f"{folder}: video b is on both sides of split 2; name it once",
     ]
-    empty = [str(fault) for fault in split_faults(1, Split(("a",), ()), VideoNames("a"), folder)]
-    assert empty == [f"{folder / 'test.split1.bundle'}: names no videos; list one video per line"]
+
+
+def test_a_side_without_a_file_is_not_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "train.split1.bundle").write_text("a\n")
+    test = tmp_path / "test.split1.bundle"
+
+    def faults() -> list[str]:
+        split = read_splits(tmp_path)[1]
+        return [str(fault) for fault in split_faults(1, split, VideoNames("a"), tmp_path)]
+
+    assert faults() == [f"{test}: does not exist; list one video per line"]
+    test.with_name("test.split01.bundle").touch()
+    assert faults() == [f"{test}: names no videos; list one video per line"]
 
 
 def test_an_unreadable_bundle(tmp_path: Path) -> None:

@@ -89,6 +89,15 @@ def test_a_prediction_repeated_past_the_end_is_cut(read):
         read(HEADER + "cut pour pour pour stir stir", 5, sampling_rate=2)
 
 
+def test_a_length_that_another_rate_explains_names_that_rate(read):
+    repeated = HEADER + "cut cut pour pour stir stir"
+    for text, n_frames in ((repeated, 5), ("cut\npour\nstir\n", 5), ("cut\npour\nstir\n", 6)):
+        with pytest.raises(LabelError, match=r"frame, or set sampling_rate = 2 in dataset\.toml"):
+            read(text, n_frames)
+    with pytest.raises(LabelError, match=r"5 frames; predict one label for every frame$"):
+        read(HEADER + "cut pour pour pour stir stir", 5)
+
+
 def test_a_prediction_at_the_original_rate_is_taken_as_it_is(read):
     assert read("cut\npour\ncut\npour\n", 4, sampling_rate=2) == [0, 1, 0, 1]
 
@@ -189,7 +198,7 @@ def test_errors_name_the_place_and_the_cure(read, text, n_frames, error, sentenc
 
 def test_a_length_that_no_rate_explains(read):
     with pytest.raises(LabelError, match=r"has 3 frames; predict one label for every frame$"):
-        read("cut\n" * 4, 3)
+        read("cut\n" + "pour\n" * 3, 3)
     with pytest.raises(LabelError, match=r"has 73 frames; predict one label for every frame$"):
         read("cut\n", 73)  # a transcript, or the like
     with pytest.raises(LabelError, match="has 9 frames, or 5 at sampling rate 2; predict"):

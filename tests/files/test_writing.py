@@ -239,3 +239,18 @@ def test_a_full_disk_says_so(tmp_path):
         "a.txt: cannot be written (Disk quota exceeded); "
         "your disk quota is used up: free some space or choose another place"
     )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("Error while serializing: I/O error: No space left on device (os error 28)"),
+        OSError("15808 requested and 2016 written"),
+    ],
+    ids=["safetensors", "numpy"],
+)
+def test_a_full_disk_in_a_library_s_words(error):
+    assert str(files.unwritable(Path("a.npy"), error)) == (
+        "a.npy: cannot be written (No space left on device); "
+        "the disk is full: free some space or choose another place"
+    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from uvast.cli.console import note, progress_bar
+from uvast.cli.console import is_first_process, note, progress_bar
 from uvast.cli.options import (
     DeviceOption,
     EpochsOption,
@@ -190,9 +190,12 @@ def train(
     changes = own_supervision(dataset) | changes
 
     from uvast.data import Dataset
+    from uvast.runs import RunFolder
     from uvast.training import plan_training
     from uvast.training import train as train_model
 
+    if out is not None and not plan and is_first_process():
+        RunFolder(out).check_free()  # before the time is measured, which takes a while
     opened = Dataset.open(dataset)
     planned = None
     if is_auto:

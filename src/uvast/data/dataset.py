@@ -363,7 +363,8 @@ class Dataset:
         if n_frames == n_labels:
             return n_frames
         if not lengths_agree(n_frames, n_labels, self.spec.tolerance):
-            raise misfit(self.labels_path(name), n_labels, self.features_path(name), n_frames)
+            labels, features = self.labels_path(name), self.features_path(name)
+            raise misfit(labels, n_labels, features, n_frames, self._features.width(name))
         self.trimmed[name] = (n_frames, n_labels)
         return min(n_frames, n_labels)
 

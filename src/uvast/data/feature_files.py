@@ -33,6 +33,7 @@ _N_PROBED = 16
 
 _LONGEST_AXIS = 2**40
 _AGAIN = "extract the features of this video again"
+_TRANSPOSED = "transpose this file: its axes are the other way round"
 
 
 @dataclass(frozen=True)
@@ -137,15 +138,20 @@ class FeatureFolder:
         """The length of a video's features at the source rate."""
         return self.header(name).n_frames(self.axis)
 
+    def width(self, name: str) -> int:
+        """The width of a video's own features, which should be F."""
+        return self.header(name).n_features(self.axis)
+
     def read(self, name: str) -> NDArray[np.float32]:
         """A video's features `(T, F)` at the source rate, a view of the file where possible."""
         header = self.header(name)
-        width = header.n_features(self.axis)
+        width = self.width(name)
         if width != self.n_features:
+            is_transposed = self.n_frames(name) == self.n_features
             raise FeatureError(
                 f"has features of width {width}, but other videos have {self.n_features}",
                 where=header.path,
-                remedy=_AGAIN,
+                remedy=_TRANSPOSED if is_transposed else _AGAIN,
             )
         features = header.features(self.axis)
         if name not in self._finite:

@@ -42,14 +42,21 @@ def read_labels(path: Path) -> list[str]:
     return labels
 
 
-def misfit(path: Path, n_labels: int, features_path: Path, n_frames: int) -> LabelError:
+def misfit(
+    path: Path, n_labels: int, features_path: Path, n_frames: int, n_features: int
+) -> LabelError:
     """The error for labels that are not as long as the features.
 
     A larger tolerance is suggested only if the two are nearly equal: else something is wrong.
     """
     difference = abs(n_frames - n_labels) / max(n_frames, n_labels)
     remedy = "check that both are of this video, and at the same frame rate"
-    if difference <= LARGEST_TOLERANCE:
+    if n_features == n_labels:
+        remedy = (
+            "transpose the features, whose other axis fits, "
+            f"or set feature_axis in {SPEC_FILE} if all files are like this one"
+        )
+    elif difference <= LARGEST_TOLERANCE:
         enough = math.ceil(100 * difference) / 100
         remedy = f"extract the features again, or set tolerance = {enough:g} in {SPEC_FILE}"
     what = f"holds {n_labels} labels for the {n_frames} frames of {features_path}"
@@ -74,6 +81,7 @@ def read_mapping(path: Path, on_fault: OnFault = raise_fault) -> tuple[str, ...]
     """
     entries: list[tuple[int, str]] = []
     without_id: list[str] = []
+    faults: list[CorruptFileError] = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         index, name = (*line.strip().split(None, 1), "", "")[:2]
         if _ID.fullmatch(index) and name:
@@ -82,9 +90,13 @@ def read_mapping(path: Path, on_fault: OnFault = raise_fault) -> tuple[str, ...]
             without_id.append(name or index)
             what = f"{shown(line.strip())} is not 'id name'"
             remedy = "write one class per line, as in '0 take'"
-            on_fault(CorruptFileError(what, where=f"{path}, line {number}", remedy=remedy))
+            faults.append(CorruptFileError(what, where=f"{path}, line {number}", remedy=remedy))
     if not entries:
+        if faults:
+            raise faults[0]  # all lines are alike, such as 'name id'
         raise CorruptFileError("has no classes", where=path, remedy="write lines 'id name'")
+    for fault in faults:
+        on_fault(fault)
     if not without_id:
         for what, remedy in _mapping_faults(entries):
             on_fault(CorruptFileError(what, where=path, remedy=remedy))

@@ -106,7 +106,9 @@ def split_faults(
     for side, names in vars(split).items():
         path = bundle_path(folder, side, number)
         if not names:
-            yield SplitError("names no videos", where=path, remedy="list one video per line")
+            has_file = (side, number) in {found[:2] for found in _bundles(folder)}
+            what = "names no videos" if has_file else "does not exist"
+            yield SplitError(what, where=path, remedy="list one video per line")
         for name, count in Counter(names).items():
             if count > 1:
                 yield SplitError(f"names video {name} {count} times", where=path, remedy=_ONCE)

@@ -113,7 +113,7 @@ def read_prediction(
         restored = _at_source_rate(read, length, sampling_rate)
         if restored is not None:
             return Track(restored, confidences).first(n_frames)
-    raise _wrong_length(read.n_frames, n_frames, sampling_rate, path)
+    raise _wrong_length(read, n_frames, sampling_rate, path)
 
 
 def write_prediction(path: str | Path, segmentation: Segmentation, classes: Vocabulary) -> None:
@@ -157,15 +157,16 @@ def _at_source_rate(read: Segmentation, n_frames: int, sampling_rate: int) -> Se
     return None
 
 
-def _wrong_length(n_labels: int, n_frames: int, sampling_rate: int, path: Path) -> LabelError:
+def _wrong_length(read: Segmentation, n_frames: int, sampling_rate: int, path: Path) -> LabelError:
     n_sampled = -(-n_frames // sampling_rate)
     sampled = f", or {n_sampled} at sampling rate {sampling_rate}" if sampling_rate > 1 else ""
     remedy = "predict one label for every frame"
-    rate = -(-n_frames // n_labels)
-    if 1 < rate <= _MAX_RATE and -(-n_frames // rate) == n_labels:
+    rates = range(2, _MAX_RATE + 1)
+    rate = next((one for one in rates if _at_source_rate(read, n_frames, one) is not None), None)
+    if rate is not None:
         remedy += f", or set sampling_rate = {rate} in dataset.toml if it was made at that rate"
     return LabelError(
-        f"holds {n_labels} labels, the video has {n_frames} frames{sampled}",
+        f"holds {read.n_frames} labels, the video has {n_frames} frames{sampled}",
         where=path,
         remedy=remedy,
     )

@@ -30,6 +30,10 @@ _SECONDS_TO_LOCK = 1.0
 """A younger temporary file may not yet have been locked by its process."""
 
 _swept: set[Path] = set()
+_TOLD_NUMBER = re.compile(r"\(os error (\d{1,5})\)")
+"""As safetensors writes it."""
+_SHORT_WRITE = re.compile(r"\d requested and \d+ written")
+"""What NumPy says if an array does not fit on the disk."""
 _REMEDIES = {
     errno.ENOSPC: "the disk is full: free some space or choose another place",
     errno.EDQUOT: "your disk quota is used up: free some space or choose another place",
@@ -106,12 +110,23 @@ def write_json(path: Path, value: object) -> None:
 
 def unwritable(path: Path, error: Exception) -> OutputError:
     """The error for a place that cannot be written."""
-    number = error.errno if isinstance(error, OSError) else None
+    number = _system_number(error)
+    cause = error if number is None else OSError(number, os.strerror(number))
     return OutputError(
-        f"cannot be written ({reason(error)})",
+        f"cannot be written ({reason(cause)})",
         where=path,
         remedy=_REMEDIES.get(number or 0, "choose another place or change its permissions"),
     )
+
+
+def _system_number(error: Exception) -> int | None:
+    """The system's number of an error; two libraries have it only in their words, or not at all."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    if _SHORT_WRITE.search(str(error)):
+        return errno.ENOSPC
+    told = _TOLD_NUMBER.search(str(error))
+    return None if told is None else int(told[1])
 
 
 @contextmanager
