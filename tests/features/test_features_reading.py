@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from video_files import HEIGHT, WIDTH, Pictures, numbers_of, write_sound, write_video
 
@@ -89,6 +89,8 @@ def test_missing_first_frames_leave_the_others_where_they_are(tmp_path):
         pictures, reader = read(path, rate=10.0)
         assert reader.times[0] == pytest.approx(0.5, abs=1e-3)
         assert numbers_of(pictures) == [0, 0, 0, 0, 0, 0, 3]
+        assert reader.seconds == pytest.approx(0.7, abs=1e-3)
+        assert video_info(path).seconds == pytest.approx(0.7, abs=0.02)
 
 
 def test_an_edit_list_hides_frames(tmp_path):
@@ -96,6 +98,21 @@ def test_an_edit_list_hides_frames(tmp_path):
     pictures, reader = read(path)
     assert numbers_of(pictures) == list(range(10, 30))
     assert reader.times == pytest.approx(np.arange(20) / 30, abs=1e-3)
+
+
+def test_a_trimmed_video_is_as_long_as_what_is_left(tmp_path):
+    path = write_video(tmp_path / "trimmed.mp4", 90, stream_options={"bf": "0"})
+    content = bytearray(path.read_bytes())
+    start = content.index(b"elst") + 12  # the length and the first moment of the only edit
+    length, moment = struct.unpack(">Ii", content[start : start + 8])
+    scale = content.index(b"mdhd") + 16
+    (rate,) = struct.unpack(">I", content[scale : scale + 4])
+    content[start : start + 8] = struct.pack(">Ii", length - 1000, moment + rate)  # milliseconds
+    path.write_bytes(content)
+    pictures, reader = read(path)
+    assert numbers_of(pictures) == [number % 30 for number in range(30, 90)]
+    assert reader.seconds == video_info(path).seconds == pytest.approx(2.0, abs=1e-3)
+    assert reader.remark is None
 
 
 @pytest.mark.parametrize(("rate", "every"), [(30.0, 1), (15.0, 2), (10.0, 3)])
@@ -129,6 +146,7 @@ def test_no_frame_of_a_burst_is_seen_before_it_comes(tmp_path):
     st.sampled_from([5.0, 12.5, 15.0, 29.97, 60.0]),
     st.sampled_from([0.001, 0.01, 0.1]),
 )
+@example([0.25], 60.0, 0.1)  # the end falls on a tick, but for rounding
 @settings(max_examples=60, deadline=None)
 def test_ticks_and_grid_agree_for_any_times(steps, rate, slack):
     """The frames that are handed out as they come are those that the table says."""

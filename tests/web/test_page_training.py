@@ -50,10 +50,9 @@ def run_job(page: Page, kind: str, **fields: str) -> None:
     n_jobs = page.locator(".job").count()
     page.locator(f"button[data-kind={kind}]").click()
     for label, value in fields.items():
-        page.get_by_label(label).fill(value)
-        page.get_by_label(label).press("Tab")
+        page.get_by_label(label).fill(value)  # and straight to Start: no press of it may be lost
     # another process makes the plan of a training
-    expect(page.locator("dialog .plan li:not(.waiting)").first).to_be_visible(timeout=60_000)
+    expect(page.locator("dialog .plan li:not(.waiting)").first).to_be_visible(timeout=LONG)
     page.get_by_role("button", name="Start", exact=True).click()
     expect(page.locator(".job")).to_have_count(n_jobs + 1)
     state = page.locator(".job").first.locator(".state")

@@ -82,7 +82,8 @@ def test_videos_are_added_by_a_drop(opened: Opener, app: Served, tmp_path: Path)
     expect(page.locator(".video-card", has_text="new clip")).to_be_visible()
     assert app.app.project.video("new clip").n_frames == 30
     page.evaluate(DROP, {"name": "notes.mp4", "content": base64.b64encode(b"no video").decode()})
-    expect(page.locator(".uploads .fault")).to_contain_text("notes.mp4")
+    sentence = page.locator(".uploads .fault span")
+    expect(sentence).to_have_text(re.compile(r"^notes\.mp4: cannot be read as a video \("))
     assert len(app.app.project.names) == 4
     page.get_by_role("button", name="Dismiss").click()
     expect(page.locator(".uploads .fault")).to_have_count(0)
@@ -482,6 +483,13 @@ def leave_report(project: Path) -> None:
         try { parent.document.title; } catch { document.querySelector("p").append("alone"); }
         </script>"""
     )
+
+
+def test_keys_are_told_in_a_narrow_window_but_not_on_a_phone(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach")
+    key = ".class-list kbd"
+    expect(opened("annotate/even", (720, 800)).locator(key)).to_be_visible()
+    expect(opened("annotate/even", PHONE).locator(key)).to_be_hidden()
 
 
 def test_fits_a_finger_on_a_phone(app: Served, opened: Opener) -> None:

@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import os
+import shlex
 import shutil
 import threading
 import time
@@ -24,6 +25,7 @@ from web_project import (
     N_FRAMES,
     RATE,
     Client,
+    copied,
     grey,
     make_project,
     opened,
@@ -434,6 +436,19 @@ def test_an_upload_becomes_a_video(client: Client, project: Project, tmp_path: P
     assert again.status_code == 422
     assert "is in the project already" in again.json()["error"]
     assert not (project.path / "videos" / "other.mp4").exists()
+
+
+def test_an_upload_that_is_no_video_is_named_as_people_know_it(client: Client) -> None:
+    answer = upload(client, "/api/videos", "notes.mp4", b"no video")
+    assert answer.json()["error"].startswith("notes.mp4: cannot be read as a video (")
+
+
+def test_the_command_that_adds_videos_is_ready_for_a_shell(
+    pattern: Project, static: Path, tmp_path: Path
+) -> None:
+    with opened(copied(pattern, tmp_path / "my project"), static) as client:
+        command = client.get("/api/project").json()["add_videos"]
+    assert shlex.split(command) == ["uvast", "init", f"{tmp_path}/my project", "--videos"]
 
 
 def test_a_fault_in_the_background_is_told_once_and_keeps_nothing_else(

@@ -135,8 +135,9 @@ class FrameReader:
         times = self.times
         if rate is None:
             return Grid(times, np.arange(len(times)))
-        n_ticks = max(1, int(np.ceil((self._end - self._slack) * rate)))
-        ticks = np.arange(n_ticks) / rate
+        ticks = np.arange(int(self._end * rate) + 2) / rate
+        n_ticks = max(1, int(np.count_nonzero(ticks + self._slack < self._end)))
+        ticks = ticks[:n_ticks]  # counted as they were handed out: both round alike
         starts = np.append(times[:1], due(times[:-1], times[1:], self._slack))
         shown = np.searchsorted(starts, ticks + self._slack, side="right") - 1
         return Grid(ticks, np.maximum(shown, 0))

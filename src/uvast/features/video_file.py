@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from uvast.errors import CorruptFileError
+from uvast.features.clock import Clock
 from uvast.features.extras import extra
 from uvast.files import missing, unreadable
 
@@ -121,12 +122,16 @@ def nominal_rate(stream: VideoStream) -> float:
 
 
 def stream_seconds(container: InputContainer, stream: VideoStream) -> float:
-    """The declared length; 0 if unknown."""
-    if stream.duration and stream.time_base:
-        # in an AVI that was cut off, only the number of frames is still right
-        counted = stream.frames / nominal_rate(stream)
-        return max(float(stream.duration * stream.time_base), counted)
-    return container.duration / 1e6 if container.duration else 0.0
+    """When the last frame ends as far as the container declares it; 0 if unknown."""
+    clock = Clock(container, nominal_rate(stream))
+    if not (stream.duration and stream.time_base):
+        return container.duration / 1e6 if container.duration else 0.0
+    seconds = float(stream.duration * stream.time_base)
+    if clock.by_order:  # in an AVI that was cut off, only the number of frames is still right
+        return max(seconds, stream.frames / nominal_rate(stream))
+    # the duration of a stream counts from its own first frame
+    late = float((stream.start_time or 0) * stream.time_base) - clock.start
+    return seconds + max(0.0, late)
 
 
 def quarter_turns(frame: VideoFrame) -> int:

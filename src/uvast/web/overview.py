@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from uvast.errors import UvastError
+from uvast.errors import UvastError, command
 from uvast.web.job_views import job_view, run_views
 from uvast.web.views import lost, mark_of
 
@@ -81,6 +81,7 @@ class Overview:
         rest = {
             "name": self._path.name,
             "path": str(self._path),
+            "add_videos": command("init", self._path, "--videos"),
             "classes": [vars(one) for one in app.store.classes],
             "jobs": [job_view(app, job) for job in app.jobs.all[:N_JOBS]],
             "author": app.author,

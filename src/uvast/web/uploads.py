@@ -65,8 +65,9 @@ def take_in(project: Project, path: Path) -> tuple[str, ...]:
         names = tuple(one.name for one in project.videos if one.path == path.absolute())
         if not names:
             path.unlink(missing_ok=True)
-    if errors:
-        raise errors[0]
+    if errors:  # people know the file, not where the project keeps it
+        error = errors[0]
+        raise type(error)(error.what, where=path.name, remedy=error.remedy)
     if not names:
         raise InputError(f"{path.name} is in the project already", remedy="there is nothing to do")
     return names

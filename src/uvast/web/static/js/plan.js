@@ -12,6 +12,9 @@ export const KINDS = {
   report: ["Report", "One page about a model: scores, pictures, where it goes wrong."],
 };
 
+/** Milliseconds without a key until the plan follows. */
+const PAUSE = 300;
+
 const LABELS = {
   extractor: "Extractor",
   supervision: "Learn from",
@@ -99,7 +102,15 @@ export function openPlan(store, kind, started, run = "") {
       fill(fault, error.message);
     }
   };
-  for (const input of Object.values(fields)) input.addEventListener("change", plan);
+  let pause = 0;
+  const planSoon = () => { // not once for every digit
+    asked++;
+    start.disabled = true;
+    clearTimeout(pause);
+    pause = setTimeout(plan, PAUSE);
+  };
+  // a field that is typed in tells a change only when it is left: too late if Start is pressed then
+  for (const input of Object.values(fields)) input.addEventListener("input", planSoon);
   const inputs = Object.entries(fields).map(([name, input]) => field(LABELS[name], input));
   const title = h("h3", {}, "The plan");
   const box = dialog(KINDS[kind][0], inputs, title, sentences, fault, h("footer", {}, start));

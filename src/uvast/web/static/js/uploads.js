@@ -79,7 +79,9 @@ export class Uploads {
 
   /** Stays until it is dismissed: nobody keeps watching while a hundred files are sent. */
   #failed(file, error) {
-    const sentence = h("span", {}, `${file.name}: ${error.message}`);
+    const { message } = error;
+    const told = message.startsWith(file.name) ? message : `${file.name}: ${message}`;
+    const sentence = h("span", {}, told);
     const dismiss = textButton("Dismiss", () => bar.remove());
     const bar = h("div", { class: "notice fault" }, sentence, dismiss);
     this.faults.append(bar);

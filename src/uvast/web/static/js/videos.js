@@ -139,7 +139,7 @@ export class VideosView {
       this.#add("main"),
       h("p", { class: "hint" },
         "Dropped files are copied into the project. To use large videos where they are, type ",
-        h("code", {}, `uvast init ${this.store.project.path} --videos FOLDER`)));
+        h("code", {}, `${this.store.project.add_videos} FOLDER`)));
   }
 }
 
