@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +68,10 @@ def test_in_and_back_again(project, table):
 
     undone = uvast("import", project, "--undo", "--json")
     assert json.loads(undone.stdout)["videos"] == [first, second]
+    assert uvast("import", project, table).returncode == 0
+    undone = uvast("import", project, "--undo")
+    told = r"import 1 of \d{4}-\d\d-\d\d \d\d:\d\d is undone: 2 videos as before\n"
+    assert re.fullmatch(told, undone.stderr)
     assert names(project) == []
     ended = uvast("export", project, "--out", out, "--overwrite")
     assert (ended.returncode, ended.stdout) == (2, "")

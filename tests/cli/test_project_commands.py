@@ -81,6 +81,20 @@ def test_a_project_begins_with_its_videos(
     assert report["skipped"] == []
 
 
+def test_videos_may_be_listed_as_a_shell_expands_them(
+    videos: tuple[Path, dict[str, Segmentation]], tmp_path: Path
+) -> None:
+    files = sorted(videos[0].glob("*.mp4"))
+    made = uvast("init", tmp_path / "project", "--videos", *files, "--json")
+    assert made.returncode == 0, made.stderr
+    assert [one["path"] for one in json.loads(made.stdout)["videos"]] == list(map(str, files))
+    # with the project last, the first video that follows is taken for it
+    wrong = uvast("init", "--videos", *files, tmp_path / "other")
+    assert wrong.returncode == 2
+    assert f"{files[1]}: " in wrong.stderr
+    assert not (tmp_path / "other").exists()
+
+
 def test_a_project_needs_videos(tmp_path: Path) -> None:
     finished = uvast("init", tmp_path / "project")
     assert finished.returncode == 2

@@ -75,7 +75,9 @@ def test_a_stopped_command_goes_on_with_what_is_missing(
     assert {name for name in before if after[name] == before[name]} == {
         f"{name}.txt" for name in names[2:]
     }
-    assert "8 of 8 videos segmented earlier" in uvast(*command).stderr
+    idle = uvast(*command)
+    assert "8 of 8 videos segmented earlier" in idle.stderr
+    assert "segmenting" not in idle.stderr
 
 
 def test_predictions_of_another_model_or_other_options_stay(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -164,7 +165,15 @@ def _undo(project: Project, *, drop_changes: bool, as_json: bool) -> None:
         return
     tell(notes)
     videos = counted(len(record.videos), "video")
-    note(f"import {number} of {record.when} is undone: {videos} as before")
+    note(f"import {number} of {_local(record.when)} is undone: {videos} as before")
+
+
+def _local(when: str) -> str:
+    """A moment by this machine's clock, to the minute."""
+    try:
+        return f"{datetime.fromisoformat(when).astimezone():%Y-%m-%d %H:%M}"
+    except ValueError:
+        return when
 
 
 def _materialised(project: Project) -> tuple[str, ...]:

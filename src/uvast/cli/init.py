@@ -29,6 +29,14 @@ def init(
             metavar="PATH",
         ),
     ] = None,
+    more: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="PATH…",
+            help="More of them, as the shell writes them for --videos *.mp4.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a project from your videos, or add videos to it.
@@ -42,13 +50,16 @@ def init(
     ```
     uvast init my-project --videos recordings/
 
+    # some of them
+    uvast init my-project --videos recordings/*.mp4
+
     # poses from DeepLabCut or SLEAP instead of videos
     uvast init my-project --videos poses/
     ```
     """
     from uvast.projects import Project, is_project
 
-    sources = videos or []
+    sources = [*(videos or []), *(more or [])]
     before: tuple[ProjectVideo, ...] = ()
     with progress_bar() as progress:
         tasks: list[TaskID] = []

@@ -74,8 +74,14 @@ def _uvast(
     For example:
 
     ```
-    uvast data generate demo-data
-    uvast train demo-data --out run --preset demo
+    # the whole journey on generated videos
+    uvast demo
+
+    # your own videos, in the browser
+    uvast app my-project
+
+    # or in the terminal
+    uvast init my-project --videos recordings/
     ```
     """
 

@@ -189,6 +189,8 @@ def _extract(
 
 def _written(found: Iterable[Outcome], folder: PredictionFolder, n_left: int) -> Iterator[Outcome]:
     """Writes predictions as they come, with a bar."""
+    if not n_left:
+        return
     with progress_bar() as progress:
         task = progress.add_task("segmenting", total=n_left)
         for outcome in found:

@@ -139,7 +139,8 @@ def _check_room(folder: Path, size: int) -> None:
 
 
 def _is_there(name: str) -> OutputError:
-    return OutputError("already exists", where=name, remedy="rename the file and try again")
+    remedy = "there is nothing to do, or rename the file if it is another video"
+    return OutputError("already exists", where=name, remedy=remedy)
 
 
 def _too_large() -> TooLargeError:
