@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from uvast.segments import IntArray
 
 SUFFIXES = (".json", ".csv")
-_AGAIN = "predict the video again, with --durations other than none"
+_AGAIN = "predict the video again"
+_WITH_TIMES = f"{_AGAIN}, with --durations other than none"
 
 _Frame = Annotated[int, Field(ge=0, le=10**9)]
 _Label = Annotated[str, Field(min_length=1, max_length=1_000)]
@@ -71,13 +72,13 @@ def read_segments(path: Path) -> NamedSegments:
         found = read_record(path, _SegmentFile, remedy=_AGAIN)
         segments, rate = found.segments, found.frames_per_second
     else:
-        segments = tuple(read_rows(path, _Segment, remedy=_AGAIN))
+        segments = tuple(read_rows(path, _Segment, remedy=_WITH_TIMES))
         rate = _rate(segments)
     if not segments:
         raise LabelError(
             "holds no segments, at most a bare transcript",
             where=path,
-            remedy=_AGAIN,
+            remedy=_WITH_TIMES,
         )
     end = 0
     for number, one in enumerate(segments, start=1):
