@@ -41,7 +41,7 @@ export class ReviewView {
         h(
           "section",
           { class: "panel" },
-          h("header", {}, h("h2", {}, "Least sure first")),
+          h("header", {}, h("h2", {}, "Least sure first"), h("span", { class: "hint" }, "unsure")),
           this.list,
         ),
         this.curve,
