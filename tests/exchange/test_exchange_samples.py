@@ -754,6 +754,12 @@ def test_subtitles_without_empty_lines(text, kind):
     assert spans(video) == [("cut", 1.0, 2.0), ("stir", 3.0, 4.0)]
 
 
+def test_a_label_that_is_a_number_is_not_the_next_cues_number():
+    text = "WEBVTT\n\n00:01.000 --> 00:02.000\n3\n00:03.000 --> 00:04.000\n4\n"
+    (video,) = reading(text, "v.vtt").videos
+    assert [one.label for one in video.events] == ["3", "4"]
+
+
 def test_subtitles():
     srt = (
         "1\r\n00:00:01,000 --> 00:00:02,500\r\n<i>cut</i>\r\nthe meat\r\n\r\n"

@@ -105,7 +105,7 @@ def _cues(source: Source) -> Iterator[_Cue]:
     for number, line in source.lines():
         match = _ARROW.fullmatch(line) if "-->" in line else None
         if match and cue is not None and cue.text and ":" in match[1] and ":" in match[2]:
-            if cue.text[-1].isdigit():
+            if len(cue.text) > 1 and cue.text[-1].isdigit():
                 cue.text.pop()  # the number of the cue that starts here, without an empty line
             yield cue
             cue = None
