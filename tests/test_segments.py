@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from uvast.errors import InputError
+from uvast.sampling import nearest_sampled
 from uvast.segments import (
     Segment,
     Segmentation,
@@ -92,11 +93,12 @@ def test_chunks_of_an_impossible_fraction(fraction):
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(1, 7))
-def test_upsampling_repeats_each_sampled_frame(source, rate):
+def test_upsampling_gives_each_frame_the_label_of_the_nearest_one_seen(source, rate):
     sampled = Segmentation.from_labels(source[::rate])
     restored = sampled.upsampled(rate, len(source))
-    expected = [source[frame // rate * rate] for frame in range(len(source))]
-    assert restored.labels.tolist() == expected
+    nearest = nearest_sampled(np.arange(len(source)), rate, len(source))
+    assert restored.labels.tolist() == sampled.labels[nearest].tolist()
+    assert restored.labels[::rate].tolist() == sampled.labels.tolist()
 
 
 @given(segmentations, st.data())

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uvast.errors import InputError, counted
+from uvast.sampling import sampled_length, source_starts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,18 +160,18 @@ class Segmentation:
         return tuple((run.start, run.end) for run in runs.segments if run.action)
 
     def upsampled(self, rate: int, n_frames: int) -> Segmentation:
-        """Back to the source rate: each frame becomes `rate` source frames, the last cut to fit.
+        """Back to the source rate, of which `[::rate]` was seen: `n_frames` source frames.
 
-        `n_frames` source frames sub-sampled by `[::rate]` are `ceil(n_frames / rate)` frames.
+        Cuts come to lie midway between the two frames that were seen; see `uvast.sampling`.
         """
         if rate < 1:
             raise InputError(f"a sampling rate of {rate}, not at least 1")
-        if self.n_frames != -(-n_frames // rate):
+        if self.n_frames != sampled_length(n_frames, rate):
             raise InputError(
                 f"{self.n_frames} frames at sampling rate {rate} cannot be {n_frames} source frames"
             )
-        ends = np.minimum(self.ends * rate, n_frames)
-        return Segmentation(self.transcript, np.diff(ends, prepend=0))
+        starts = source_starts(self.starts, rate)
+        return Segmentation(self.transcript, np.diff(starts, append=n_frames))
 
     def sampled_timestamps(self, generator: np.random.Generator) -> IntArray:
         """One frame drawn uniformly from each segment `(S,)`."""

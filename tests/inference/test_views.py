@@ -14,6 +14,7 @@ from uvast.data import Dataset, Video
 from uvast.inference.inputs import DatasetVideo, video_of_array
 from uvast.inference.prediction import FramePrediction
 from uvast.inference.views import averaged_frames, fine_cuts
+from uvast.sampling import nearest_sampled
 from uvast.segments import Segmentation
 
 WAYS = [
@@ -88,8 +89,8 @@ def test_a_class_that_is_ruled_out_stays_so():
 def test_phases_give_every_source_frame_its_own_posterior(n_source: int, rate: int):
     features = posteriors(np.random.default_rng(rate), n_source)
     (found,) = seen([video_of_array(features, rate)], phases=True)
-    blocks = [features[i : i + rate] for i in range(0, n_source, rate)]
-    means = np.array([block.mean(0) for block in blocks])
+    nearest = nearest_sampled(np.arange(n_source), rate, n_source)
+    means = np.array([features[nearest == frame].mean(0) for frame in range(nearest[-1] + 1)])
     assert np.exp(found.log_probabilities) == pytest.approx(means, abs=1e-5)
     assert found.boundaries == pytest.approx(means[:, 0], abs=1e-5)
     if n_source > 1:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.data.timestamps import source_frame
+from uvast.sampling import nearest_sampled
 from uvast.segments import UNLABELLED, Segmentation
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ class TimestampFit:
         """
         sampled = labels[:: self._spec.sampling_rate]
         segmentation = Segmentation.from_labels(sampled)
-        frames = timestamps.frames // self._spec.sampling_rate
-        frames = frames[frames < len(sampled)]
+        frames = timestamps.frames[timestamps.frames < len(labels)]
+        frames = nearest_sampled(frames, self._spec.sampling_rate, len(labels))
         counts = np.bincount(segmentation.segment_of_frame[frames], minlength=len(segmentation))
         counts = counts[segmentation.transcript != UNLABELLED]
         self._n_segments += len(counts)

@@ -21,6 +21,7 @@ import numpy as np
 import pydantic
 
 from uvast.errors import InputError, MissingFileError, TimestampError
+from uvast.sampling import nearest_sampled
 from uvast.segments import check_timestamps
 
 if TYPE_CHECKING:
@@ -152,7 +153,8 @@ def resolve_timestamps(
             for entry, frame in zip(annotations[part], frames[part], strict=True)
         ]
         inside = np.array(frames[part], np.int64)
-        found.append(_at_rate(inside, np.array(ids, np.int64), sampling_rate, place, start))
+        sampled = nearest_sampled(inside - start, sampling_rate, stop - start)
+        found.append(_one_a_frame(sampled, np.array(ids, np.int64), inside, sampling_rate, place))
     return found
 
 
@@ -192,9 +194,10 @@ def source_frame(entry: Annotation, spec: DatasetSpec, place: str) -> int:
     return math.floor(position)
 
 
-def _at_rate(frames: IntArray, ids: IntArray, rate: int, place: str, start: int) -> Timestamps:
-    """Source frames and class ids `(S,)` at the model's rate, counted from `start`."""
-    sampled = (frames - start) // rate
+def _one_a_frame(
+    sampled: IntArray, ids: IntArray, frames: IntArray, rate: int, place: str
+) -> Timestamps:
+    """The model's frames and class ids `(S,)` without repetitions; `frames` are for errors."""
     together = np.flatnonzero(sampled[1:] == sampled[:-1]) + 1
     for later in together[ids[together] != ids[together - 1]].tolist():
         raise TimestampError(

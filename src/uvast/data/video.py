@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from uvast.data.scaling import Moments, levelled
 from uvast.errors import InputError
+from uvast.sampling import sampled_length
 from uvast.segments import check_timestamps
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Video:
     def __post_init__(self) -> None:
         if self.features.ndim != 2:
             raise InputError(f"features of shape {self.features.shape}, not (T, F)")
-        if -(-self.source_frames // self.sampling_rate) != self.n_frames:
+        if sampled_length(self.source_frames, self.sampling_rate) != self.n_frames:
             raise InputError(
                 f"{self.source_frames} source frames at sampling rate {self.sampling_rate} "
                 f"cannot be {self.n_frames} frames"

@@ -19,6 +19,7 @@ from uvast.errors import CorruptFileError, LabelError, MissingFileError
 from uvast.evaluation.scoring import fit
 from uvast.evaluation.segment_files import SUFFIXES, NamedSegments, read_segments
 from uvast.files import missing, read_text
+from uvast.sampling import sampled_length
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
@@ -148,17 +149,17 @@ def _at_source_rate(read: Segmentation, n_frames: int, sampling_rate: int) -> Se
     """The segmentation at `n_frames` frames, or None if its length does not fit."""
     if read.n_frames == n_frames:
         return read
-    n_sampled = -(-n_frames // sampling_rate)
+    n_sampled = sampled_length(n_frames, sampling_rate)
+    # Published code repeats every sampled frame, and does not cut the last one to the video's end.
     if read.n_frames == n_sampled:
-        return read.upsampled(sampling_rate, n_frames)
-    # Published code repeats every sampled frame and does not cut the last one to the video's end.
+        return Segmentation(read.transcript, read.durations * sampling_rate).first(n_frames)
     if read.n_frames == n_sampled * sampling_rate and not (read.ends % sampling_rate).any():
         return read.first(n_frames)
     return None
 
 
 def _wrong_length(read: Segmentation, n_frames: int, sampling_rate: int, path: Path) -> LabelError:
-    n_sampled = -(-n_frames // sampling_rate)
+    n_sampled = sampled_length(n_frames, sampling_rate)
     sampled = f", or {n_sampled} at sampling rate {sampling_rate}" if sampling_rate > 1 else ""
     remedy = "predict one label for every frame"
     rates = range(2, _MAX_RATE + 1)

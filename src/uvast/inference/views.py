@@ -15,6 +15,7 @@ import torch
 from uvast.data import Video
 from uvast.durations.result import LOG_FLOOR
 from uvast.models.ensemble import mean_probabilities
+from uvast.sampling import source_starts
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _interleaved(phases: Sequence[FramePrediction], video: Video) -> FramePredic
         logs[phase::rate] = one.log_probabilities
         if starts is not None:
             starts[phase::rate] = one.boundaries
-    places = np.arange(0, video.source_frames, rate)
+    places = source_starts(np.arange(video.n_frames), rate)
     counts = np.diff(places, append=video.source_frames)
     highest = np.maximum.reduceat(logs, places)
     highest[np.isneginf(highest)] = 0.0

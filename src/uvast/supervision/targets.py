@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from uvast.config import CutMethod, MetricName, SupervisionConfig
 from uvast.errors import InputError, TimestampError
+from uvast.sampling import sampled_length
 from uvast.segments import Segmentation, midpoint_durations
 from uvast.supervision.class_cuts import fit_class_model
 from uvast.supervision.energy import energy_durations
@@ -119,7 +120,7 @@ def pseudo_segmentations(
     def n_frames(name: str) -> int:
         if features is not None:
             return len(features[name])
-        return -(-dataset.source_frames(name) // dataset.sampling_rate)
+        return sampled_length(dataset.source_frames(name), dataset.sampling_rate)
 
     if options.method == "class-model" and entries:
         durations, _ = fit_class_model(

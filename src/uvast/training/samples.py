@@ -9,6 +9,7 @@ from uvast.data.faults import some
 from uvast.data.labelled import N_LISTED, unlabelled_note
 from uvast.durations import CutEnds
 from uvast.errors import LabelError, TimestampError
+from uvast.sampling import sampled_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -118,7 +119,7 @@ def cut_ends(dataset: Dataset, sample: str) -> CutEnds:
 
 def _n_frames(dataset: Dataset, sample: str) -> int:
     """The length of a sample at the model's rate."""
-    return -(-dataset.source_frames(sample) // dataset.sampling_rate)
+    return sampled_length(dataset.source_frames(sample), dataset.sampling_rate)
 
 
 def _stretches_note(stretches: Sequence[str], what: str) -> str | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.data import Timestamps
+from uvast.sampling import source_starts
 from uvast.segments import midpoint_durations
 from uvast.supervision import VideoView, cut_again
 
@@ -102,7 +103,8 @@ class Cutter:
         present = (edges[place + 1] - first) // step
         entry = Timestamps(marks, np.array([left_class, right_class]))
         durations = _both_sides(present, marks, len(small.frames))
-        cut = first + step * int(cut_again(small, entry, durations, model, [0], step=step)[0])
+        row = cut_again(small, entry, durations, model, [0], step=step)
+        cut = first + int(source_starts(row[:1], step)[0])
         return min(max(cut, left + 1), right)
 
 
