@@ -215,6 +215,26 @@ def test_rates() -> None:
     np.testing.assert_array_equal(found.transcript, [1, 0])
 
 
+@given(st.integers(2, 9), st.lists(st.integers(0, 12), min_size=1, max_size=6), st.integers(1, 12))
+def test_clicks_that_are_far_enough_apart_have_frames_of_their_own(
+    rate: int, extra: list[int], rest: int
+) -> None:
+    clicks = np.cumsum([extra[0], *(rate + gap for gap in extra[1:])])
+    entries = [
+        Annotation(frame=int(frame), label="ab"[place % 2]) for place, frame in enumerate(clicks)
+    ]
+    found = _resolve(*entries, n_frames=int(clicks[-1]) + rest, sampling_rate=rate)
+    assert len(found) == len(clicks)
+    assert (abs(found.frames * rate - clicks) < rate).all()
+
+
+def test_a_click_goes_to_the_nearest_frame_that_the_model_sees() -> None:
+    alone = _resolve(*_frames(3), n_frames=8, sampling_rate=4)
+    np.testing.assert_array_equal(alone.frames, [1])
+    both = _resolve(*_frames(3), *_frames(7, label="b"), n_frames=8, sampling_rate=4)
+    np.testing.assert_array_equal(both.frames, [0, 1])
+
+
 def test_two_on_one_frame_of_the_models_rate() -> None:
     once = _resolve(*_frames(2, 3, 8), sampling_rate=2)
     np.testing.assert_array_equal(once.frames, [1, 4])

@@ -153,8 +153,7 @@ def resolve_timestamps(
             for entry, frame in zip(annotations[part], frames[part], strict=True)
         ]
         inside = np.array(frames[part], np.int64)
-        sampled = nearest_sampled(inside - start, sampling_rate, stop - start)
-        found.append(_one_a_frame(sampled, np.array(ids, np.int64), inside, sampling_rate, place))
+        found.append(_at_rate(inside, np.array(ids, np.int64), sampling_rate, place, (start, stop)))
     return found
 
 
@@ -194,10 +193,19 @@ def source_frame(entry: Annotation, spec: DatasetSpec, place: str) -> int:
     return math.floor(position)
 
 
-def _one_a_frame(
-    sampled: IntArray, ids: IntArray, frames: IntArray, rate: int, place: str
+def _at_rate(
+    frames: IntArray, ids: IntArray, rate: int, place: str, part: tuple[int, int]
 ) -> Timestamps:
-    """The model's frames and class ids `(S,)` without repetitions; `frames` are for errors."""
+    """Source frames and class ids `(S,)` at the model's rate, counted from the part's start.
+
+    A timestamp goes to the nearest frame, or to the one before if the next timestamp needs that.
+    """
+    start, stop = part
+    before = (frames - start) // rate
+    sampled = nearest_sampled(frames - start, rate, stop - start)
+    for later in range(len(ids) - 1, 0, -1):
+        if sampled[later - 1] == sampled[later] and ids[later - 1] != ids[later]:
+            sampled[later - 1] = before[later - 1]
     together = np.flatnonzero(sampled[1:] == sampled[:-1]) + 1
     for later in together[ids[together] != ids[together - 1]].tolist():
         raise TimestampError(
