@@ -62,19 +62,19 @@ def averaged_frames(
 
 
 def fine_cuts(segmentation: Segmentation, log_probabilities: Logs, rate: int) -> Segmentation:
-    """Moves cuts at multiples of the model's rate to where the single frames put them.
+    """Moves cuts midway between two frames of the model to where the frames between put them.
 
     Args:
-        segmentation: of the source frames.
+        segmentation: of the source frames, from the model's rate; see `uvast.sampling`.
         log_probabilities: of the classes in these frames `(source_frames, C)`.
-        rate: the model's; a cut moves by half of it at most, so that no segment is lost.
+        rate: the model's; its own frames keep their labels, so that no segment is lost.
     """
     cuts = segmentation.ends[:-1].copy()
+    seen = -(-cuts // rate) * rate
     pairs = zip(segmentation.transcript[:-1], segmentation.transcript[1:], strict=True)
     for place, (before, after) in enumerate(pairs):
-        cut = int(cuts[place])
-        first = cut - (rate - 1) // 2
-        last = min(cut + rate // 2, segmentation.n_frames - 1)
+        cut, last = int(cuts[place]), int(seen[place])
+        first = last - rate + 1
         logs = np.maximum(log_probabilities[first:last], LOG_FLOOR).astype(np.float64)
         gains = np.concatenate(([0.0], np.cumsum(logs[:, before] - logs[:, after])))
         if gains[cut - first] < gains.max():
