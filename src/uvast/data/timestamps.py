@@ -15,6 +15,7 @@ import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -203,9 +204,10 @@ def _at_rate(
     start, stop = part
     before = (frames - start) // rate
     sampled = nearest_sampled(frames - start, rate, stop - start)
-    for later in range(len(ids) - 1, 0, -1):
-        if sampled[later - 1] == sampled[later] and ids[later - 1] != ids[later]:
-            sampled[later - 1] = before[later - 1]
+    for earlier, later in reversed(list(pairwise(range(len(ids))))):
+        # one that has stepped back takes those of its own label along
+        if sampled[earlier] > sampled[later] - int(ids[earlier] != ids[later]):
+            sampled[earlier] = before[earlier]
     together = np.flatnonzero(sampled[1:] == sampled[:-1]) + 1
     for later in together[ids[together] != ids[together - 1]].tolist():
         raise TimestampError(
