@@ -127,7 +127,7 @@ def resolve_timestamps(
         truth = _ground_truth(source_labels, place)
         end = min(end, len(truth))
     # times are finer than sub-sampled frames: two may fall on one and still be in order
-    unit = 1 if any(entry.frame is None for entry in annotations) else _frames_a_unit(spec)
+    unit = 1 if any(entry.frame is None for entry in annotations) else frames_a_unit(spec)
     try:
         check_timestamps(
             [frame // unit for frame in frames],
@@ -169,7 +169,7 @@ def joined_timestamps(parts: Sequence[Timestamps]) -> Timestamps:
 def source_frame(entry: Annotation, spec: DatasetSpec, place: str) -> int:
     """The source frame of an annotation; `place` names its video in errors."""
     if entry.frame is not None:
-        position: float = entry.frame * _frames_a_unit(spec)
+        position: float = entry.frame * frames_a_unit(spec)
     elif entry.time is None or not abs(entry.time) <= _LARGEST:
         raise TimestampError(
             f"time {_shown(entry.time)} is not a time",
@@ -192,6 +192,11 @@ def source_frame(entry: Annotation, spec: DatasetSpec, place: str) -> int:
             remedy="timestamps count frames from 0",
         )
     return math.floor(position)
+
+
+def frames_a_unit(spec: DatasetSpec) -> int:
+    """How many source frames one step of a file's frame numbers stands for."""
+    return spec.sampling_rate if spec.timestamps_rate == "sampled" else 1
 
 
 def _at_rate(
@@ -228,11 +233,6 @@ def _ground_truth(source_labels: Callable[[], IntArray], place: str) -> IntArray
             where=place,
             remedy="add labels to the timestamps",
         ) from None
-
-
-def _frames_a_unit(spec: DatasetSpec) -> int:
-    """How many source frames one step of a file's frame numbers stands for."""
-    return spec.sampling_rate if spec.timestamps_rate == "sampled" else 1
 
 
 def _shown(number: float | None) -> str:
