@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uvast.sampling import nearest_sampled, sampled_length, source_starts
+from uvast.sampling import nearest_sampled, sampled_length, source_bounds, source_starts
 from uvast.segments import Segmentation
 
 lengths = st.integers(1, 60)
@@ -27,6 +27,7 @@ def test_stretches_begin_where_the_nearest_one_changes(n_source: int, rate: int)
     found = nearest_sampled(np.arange(n_source), rate, n_source)
     starts = source_starts(np.arange(sampled_length(n_source, rate)), rate)
     assert starts.tolist() == np.unique(found, return_index=True)[1].tolist()
+    assert np.diff(source_bounds(n_source, rate)).tolist() == np.bincount(found).tolist()
 
 
 def test_cuts_are_missed_by_as_much_before_as_after() -> None:

@@ -27,6 +27,11 @@ def source_starts(frames: IntArray, rate: int) -> IntArray:
     return np.maximum(frames * rate - _half(rate), 0)
 
 
+def source_bounds(n_source: int, rate: int) -> IntArray:
+    """The source frames between which each of the model's T frames stands `(T + 1,)`."""
+    return np.append(source_starts(np.arange(sampled_length(n_source, rate)), rate), n_source)
+
+
 def nearest_sampled(source_frames: IntArray, rate: int, n_source: int) -> IntArray:
     """The model's frame that stands for each source frame of a video of `n_source`."""
     return np.minimum((source_frames + _half(rate)) // rate, sampled_length(n_source, rate) - 1)

@@ -1,5 +1,6 @@
 """`check_dataset` has to list every fault of a dataset, whatever else is wrong with it."""
 
+import json
 import os
 import shutil
 import time
@@ -298,6 +299,16 @@ def test_timestamps_at_another_rate_are_noted(make_dataset) -> None:
         "sampling_rate and timestamps_rate in dataset.toml)"
     )
     (path / "dataset.toml").write_text('sampling_rate = 2\ntimestamps_rate = "sampled"\n')
+    assert not any("timestamp" in note for note in check_dataset(path).notes)
+
+
+def test_clicks_are_held_by_the_segments_that_were_clicked_whatever_the_model_sees(
+    make_dataset,
+) -> None:
+    path = make_dataset({"v": "a" * 8 + "b" * 12 + "c" + "a" * 10})
+    (path / "dataset.toml").write_text("sampling_rate = 8\n")
+    clicks = [{"frame": 6, "label": "a"}, {"frame": 15, "label": "b"}, {"frame": 30, "label": "a"}]
+    (path / "timestamps.json").write_text(json.dumps({"v": clicks}))
     assert not any("timestamp" in note for note in check_dataset(path).notes)
 
 

@@ -1,4 +1,5 @@
 import math
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -233,6 +234,29 @@ def test_a_click_goes_to_the_nearest_frame_that_the_model_sees() -> None:
     np.testing.assert_array_equal(alone.frames, [1])
     both = _resolve(*_frames(3), *_frames(7, label="b"), n_frames=8, sampling_rate=4)
     np.testing.assert_array_equal(both.frames, [0, 1])
+
+
+@given(st.lists(st.integers(0, 39), min_size=1, max_size=8, unique=True), st.data())
+def test_clicks_stay_in_order_at_every_rate(clicks: list[int], data: st.DataObject) -> None:
+    rate = data.draw(st.integers(1, 9))
+    entries = [
+        Annotation(frame=frame, label=data.draw(st.sampled_from("ab"))) for frame in sorted(clicks)
+    ]
+    try:
+        found = _resolve(*entries, n_frames=40, sampling_rate=rate)
+    except TimestampError:  # different labels on one frame
+        return
+    assert (np.diff(found.frames) > 0).all()
+    kept = [label for label, _ in groupby(one.label for one in entries)]
+    assert [label for label, _ in groupby(VOCABULARY.decode(found.transcript.tolist()))] == kept
+
+
+def test_a_click_that_steps_back_takes_those_before_it_along() -> None:
+    found = _resolve(*_frames(4, 5), *_frames(7, label="b"), n_frames=14, sampling_rate=7)
+    np.testing.assert_array_equal(found.frames, [0, 1])
+    np.testing.assert_array_equal(found.transcript, [0, 1])
+    with pytest.raises(TimestampError, match="timestamps 4 and 5 have different labels"):
+        _resolve(*_frames(4), *_frames(5, label="b"), *_frames(7), n_frames=14, sampling_rate=7)
 
 
 def test_two_on_one_frame_of_the_models_rate() -> None:

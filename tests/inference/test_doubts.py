@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from uvast.inference.doubts import LONGEST_BAND, Doubts
+from uvast.sampling import source_bounds
 from uvast.segments import Segmentation
 
 
@@ -18,6 +19,16 @@ def test_sure_unsure_and_contradicted_segments() -> None:
     assert doubts.entropies == pytest.approx([0.0, 1.0, 0.469], abs=1e-3)
     assert doubts.agreements == pytest.approx([1.0, 0.0, 0.0])  # the first of equals is class 0
     assert doubts.band == pytest.approx([1, 1, 1, 1, 0.5, 0.5, 0.1, 0.1])
+
+
+def test_a_band_changes_where_the_segments_do_at_the_source_rate() -> None:
+    rate, n_source = 7, 30
+    own = Segmentation(np.array([0, 1]), np.array([1, 4]))
+    logs = np.log(np.array([[0.9, 0.1]] + [[0.4, 0.6]] * 4, np.float32))
+    counts = np.diff(source_bounds(n_source, rate))
+    first, second = own.upsampled(rate, n_source).durations.tolist()
+    band = Doubts.of(logs, own, counts=counts).band
+    assert band == pytest.approx([0.9] * first + [0.6] * second)
 
 
 def test_a_band_is_no_longer_than_a_screen() -> None:

@@ -144,3 +144,5 @@ def test_the_source_rate_comes_back(tiny_path: Path, small_config: Config, tmp_p
         assert prediction.segmentation.n_frames == max(n for n in source.shape if n != 6), (
             "every source frame has a label"
         )
+        assert prediction.doubts is not None
+        assert len(prediction.doubts.band) == prediction.segmentation.n_frames  # under LONGEST_BAND

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from uvast.report.attention import MAX_COLUMNS, _columns, _target
+from uvast.sampling import source_bounds
 from uvast.segments import Segmentation
 
 
@@ -23,9 +24,20 @@ def test_the_target_is_the_mean_over_the_frames_of_each_column(n_frames: int) ->
     columns = np.array_split(np.arange(n_frames), min(n_frames, MAX_COLUMNS))
     target = _target(rows)
     assert target.shape == (7, len(columns))
-    np.testing.assert_array_equal(target, _columns(frames.astype(np.float32)))
+    np.testing.assert_array_equal(
+        target, _columns(frames.astype(np.float32), np.arange(n_frames + 1))
+    )
     np.testing.assert_allclose(target.sum(0), 1)
     np.testing.assert_allclose((target > 0) @ np.ones(len(columns)), n_of(frames), atol=2)
+
+
+@pytest.mark.parametrize("n_source", [30, 3 * MAX_COLUMNS + 50])
+def test_columns_are_of_source_frames_so_that_maps_end_where_segments_do(n_source: int) -> None:
+    bounds = source_bounds(n_source, 7)
+    rows = segmentation(3, len(bounds) - 1)
+    frames = rows.segment_of_frame == np.arange(len(rows))[:, None]
+    found = _columns(frames.astype(np.float32), bounds)
+    np.testing.assert_allclose(found, _target(rows.upsampled(7, n_source)), atol=1e-9)
 
 
 def n_of(frames: np.ndarray) -> np.ndarray:

@@ -35,6 +35,18 @@ def test_cuts_move_by_the_offset_of_their_actions_whatever_is_thinned_out(n_fram
     assert abs(moved - plain - OFFSET) <= coarse
 
 
+def test_cuts_are_counted_from_the_frame_that_the_first_thinned_out_row_shows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    step, n_frames = 20, 900
+    monkeypatch.setattr("uvast.web.cutting.MOST_BYTES", n_frames * 2 * 8 // step)
+    for second in range(600, 600 + step, 3):
+        features = np.zeros((n_frames, 2), np.float32)
+        features[300:second, 1] = 1.0
+        found = Cutter(features, 3).cuts([150, 450, 750], [0, 1, 0], model(0.0))
+        assert abs(found[1] - second) <= step / 2
+
+
 def test_class_models_survive_a_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "model.npz"
     NamedModel(("a", "b"), model(3.0)).write(path)

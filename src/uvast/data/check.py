@@ -245,8 +245,10 @@ class _Check:
                 with self.faults:
                     self.vocabulary.id_of(label, where=f"{path}, video {name}")
             with self.faults:
-                resolved = self.dataset.resolve_timestamps(name, entries, path)
-                frames = self.dataset.source_timestamps(resolved).get(name)
+                self.dataset.resolve_timestamps(name, entries, path)  # they fit the model's rate
+                exact = self.dataset.at_rate(1)
+                resolved = exact.resolve_timestamps(name, entries, path)
+                frames = exact.source_timestamps(resolved).get(name)
                 if name in self.truths and frames is not None:
                     fit.add(name, entries, frames, self.truths[name].labels)
         self.notes += fit.notes()

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uvast.data.timestamps import source_frame
-from uvast.sampling import nearest_sampled
+from uvast.data.timestamps import frames_a_unit, source_frame
 from uvast.segments import UNLABELLED, Segmentation
 
 if TYPE_CHECKING:
@@ -37,14 +36,17 @@ class TimestampFit:
 
         The annotations are as in the file and free of faults; the timestamps are the same ones as
         source frames. Labels `(source_frames,)` are the ground truth at the source rate;
-        unlabelled frames do not count.
+        unlabelled frames do not count, nor do segments without a timestamp between two frames that
+        the model sees.
         """
-        sampled = labels[:: self._spec.sampling_rate]
-        segmentation = Segmentation.from_labels(sampled)
-        frames = timestamps.frames[timestamps.frames < len(labels)]
-        frames = nearest_sampled(frames, self._spec.sampling_rate, len(labels))
-        counts = np.bincount(segmentation.segment_of_frame[frames], minlength=len(segmentation))
-        counts = counts[segmentation.transcript != UNLABELLED]
+        unit = frames_a_unit(self._spec)
+        segmentation = Segmentation.from_labels(labels[::unit])
+        segment_of_frame = segmentation.segment_of_frame
+        frames = timestamps.frames[timestamps.frames < len(labels)] // unit
+        counts = np.bincount(segment_of_frame[frames], minlength=len(segmentation))
+        is_seen = counts > 0
+        is_seen[segment_of_frame[:: self._spec.sampling_rate // unit]] = True
+        counts = counts[is_seen & (segmentation.transcript != UNLABELLED)]
         self._n_segments += len(counts)
         self._n_single += int((counts == 1).sum())
         for entry in annotations:

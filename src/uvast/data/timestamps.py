@@ -15,6 +15,7 @@ import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -126,7 +127,7 @@ def resolve_timestamps(
         truth = _ground_truth(source_labels, place)
         end = min(end, len(truth))
     # times are finer than sub-sampled frames: two may fall on one and still be in order
-    unit = 1 if any(entry.frame is None for entry in annotations) else _frames_a_unit(spec)
+    unit = 1 if any(entry.frame is None for entry in annotations) else frames_a_unit(spec)
     try:
         check_timestamps(
             [frame // unit for frame in frames],
@@ -168,7 +169,7 @@ def joined_timestamps(parts: Sequence[Timestamps]) -> Timestamps:
 def source_frame(entry: Annotation, spec: DatasetSpec, place: str) -> int:
     """The source frame of an annotation; `place` names its video in errors."""
     if entry.frame is not None:
-        position: float = entry.frame * _frames_a_unit(spec)
+        position: float = entry.frame * frames_a_unit(spec)
     elif entry.time is None or not abs(entry.time) <= _LARGEST:
         raise TimestampError(
             f"time {_shown(entry.time)} is not a time",
@@ -193,6 +194,11 @@ def source_frame(entry: Annotation, spec: DatasetSpec, place: str) -> int:
     return math.floor(position)
 
 
+def frames_a_unit(spec: DatasetSpec) -> int:
+    """How many source frames one step of a file's frame numbers stands for."""
+    return spec.sampling_rate if spec.timestamps_rate == "sampled" else 1
+
+
 def _at_rate(
     frames: IntArray, ids: IntArray, rate: int, place: str, part: tuple[int, int]
 ) -> Timestamps:
@@ -203,9 +209,10 @@ def _at_rate(
     start, stop = part
     before = (frames - start) // rate
     sampled = nearest_sampled(frames - start, rate, stop - start)
-    for later in range(len(ids) - 1, 0, -1):
-        if sampled[later - 1] == sampled[later] and ids[later - 1] != ids[later]:
-            sampled[later - 1] = before[later - 1]
+    for earlier, later in reversed(list(pairwise(range(len(ids))))):
+        # one that has stepped back takes those of its own label along
+        if sampled[earlier] > sampled[later] - int(ids[earlier] != ids[later]):
+            sampled[earlier] = before[earlier]
     together = np.flatnonzero(sampled[1:] == sampled[:-1]) + 1
     for later in together[ids[together] != ids[together - 1]].tolist():
         raise TimestampError(
@@ -226,11 +233,6 @@ def _ground_truth(source_labels: Callable[[], IntArray], place: str) -> IntArray
             where=place,
             remedy="add labels to the timestamps",
         ) from None
-
-
-def _frames_a_unit(spec: DatasetSpec) -> int:
-    """How many source frames one step of a file's frame numbers stands for."""
-    return spec.sampling_rate if spec.timestamps_rate == "sampled" else 1
 
 
 def _shown(number: float | None) -> str:

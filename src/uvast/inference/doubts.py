@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from uvast.models import Encoded
-    from uvast.segments import Segmentation
+    from uvast.segments import IntArray, Segmentation
 
 LONGEST_BAND = 1000
 """The most values in a band: about the width of a screen."""
@@ -28,7 +28,8 @@ class Doubts:
         entropies: mean entropy of each segment's frames, 0 (sure) to 1 (any class) `(S,)`.
         agreements: the share of each segment's frames whose likeliest class is the segment's
             `(S,)`.
-        band: the probability of the segment's class over time, in equal pieces of the video.
+        band: the probability of the segment's class over time, in equal pieces of the video, at
+            the source rate.
         divergences: how much the members of an ensemble disagree about each segment's frames, 0
             (all say the same) to 1 (each is sure of another class) `(S,)`; None for one model.
     """
@@ -44,10 +45,12 @@ class Doubts:
         log_probabilities: NDArray[np.floating[Any]],
         segmentation: Segmentation,
         divergences: NDArray[np.float32] | None = None,
+        counts: IntArray | None = None,
     ) -> Doubts:
         """From class scores `(T, C)` and a segmentation of the same frames.
 
-        An ensemble also has `divergences (T,)`, see `member_divergences`.
+        An ensemble also has `divergences (T,)`, see `member_divergences`. Where frames stand for
+        several source frames, `counts (T,)` says how many.
         """
         logs = log_probabilities.astype(np.float64)
         labels = segmentation.labels
@@ -56,12 +59,13 @@ class Doubts:
         entropies = -(np.exp(logs) * np.maximum(logs, -1e9)).sum(1) / np.log(max(2, n_classes))
         agrees = (logs.argmax(1) == labels).astype(np.float64)
         chosen = np.exp(logs[np.arange(n_frames), labels])
-        n_pieces = min(n_frames, LONGEST_BAND)
-        starts = np.arange(n_pieces) * n_frames // n_pieces
+        shown = chosen if counts is None else np.repeat(chosen, counts)
+        n_pieces = min(len(shown), LONGEST_BAND)
+        starts = np.arange(n_pieces) * len(shown) // n_pieces
         return cls(
             np.clip(_means(entropies, segmentation.starts), 0, 1),
             _means(agrees, segmentation.starts),
-            np.clip(_means(chosen, starts), 0, 1),
+            np.clip(_means(shown, starts), 0, 1),
             None
             if divergences is None
             else np.clip(_means(divergences.astype(np.float64), segmentation.starts), 0, 1),

@@ -31,6 +31,7 @@ from uvast.models.ensemble import encode_videos, mean_probabilities, scalings_of
 from uvast.models.protocols import as_frame_model
 from uvast.proposals import segment_looks
 from uvast.runs import checkpoint_path
+from uvast.sampling import source_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -284,7 +285,8 @@ class Segmenter:
             chosen = np.exp(np.take_along_axis(shown, labels, 1)[:, 0])
             confidences = np.add.reduceat(chosen, segmentation.starts) / segmentation.durations
             confidence = float(chosen.mean())
-            doubts = Doubts.of(shown, segmentation, frames.divergences)
+            counts = np.diff(source_bounds(video.source_frames, video.sampling_rate))
+            doubts = Doubts.of(shown, segmentation, frames.divergences, counts)
             looks = self._looks(video, segmentation)
             segmentation = segmentation.upsampled(video.sampling_rate, video.source_frames)
             if (fine := frames.source_log_probabilities) is not None:

@@ -15,7 +15,7 @@ import torch
 from uvast.data import Video
 from uvast.durations.result import LOG_FLOOR
 from uvast.models.ensemble import mean_probabilities
-from uvast.sampling import source_starts
+from uvast.sampling import source_bounds
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
@@ -139,8 +139,8 @@ def _interleaved(phases: Sequence[FramePrediction], video: Video) -> FramePredic
         logs[phase::rate] = one.log_probabilities
         if starts is not None:
             starts[phase::rate] = one.boundaries
-    places = source_starts(np.arange(video.n_frames), rate)
-    counts = np.diff(places, append=video.source_frames)
+    bounds = source_bounds(video.source_frames, rate)
+    places, counts = bounds[:-1], np.diff(bounds)
     highest = np.maximum.reduceat(logs, places)
     highest[np.isneginf(highest)] = 0.0
     shares = np.add.reduceat(np.exp(logs - np.repeat(highest, counts, axis=0)), places)

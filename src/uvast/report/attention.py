@@ -9,6 +9,7 @@ import torch
 
 from uvast.models.ensemble import writers, writers_of
 from uvast.report.content import Attention
+from uvast.sampling import source_bounds
 from uvast.segments import Segmentation
 
 if TYPE_CHECKING:
@@ -39,13 +40,14 @@ def attention_maps(segmenters: Mapping[str, Segmenter], dataset: Dataset, name: 
     first = next(iter(segmenters.values()))
     name = max(dataset.samples(name), key=dataset.source_frames, default=name)
     video = _seen_by(first, dataset, name)
-    true = Segmentation.from_labels(video.labels if video.labels is not None else [])
-    fraction = first.priors.chunk_fraction
-    rows = true.chunked(fraction) if fraction else true
-    maps = {"Target: the frames of each segment": _scaled(_target(rows))}
+    rows = Segmentation.from_labels(video.labels if video.labels is not None else [])
+    if first.priors.chunk_fraction:
+        rows = rows.chunked(first.priors.chunk_fraction)
+    true = rows.upsampled(video.sampling_rate, video.source_frames)
+    maps = {"Target: the frames of each segment": _scaled(_target(true))}
     for title, segmenter in segmenters.items():
         maps[title] = _scaled(_weights(segmenter, _seen_by(segmenter, dataset, name), rows))
-    return Attention(name, rows.upsampled(video.sampling_rate, video.source_frames), maps)
+    return Attention(name, true, maps)
 
 
 def _seen_by(segmenter: Segmenter, dataset: Dataset, name: str) -> Video:
@@ -54,16 +56,19 @@ def _seen_by(segmenter: Segmenter, dataset: Dataset, name: str) -> Video:
 
 @torch.inference_mode()
 def _weights(segmenter: Segmenter, video: Video, rows: Segmentation) -> NDArray[np.float64]:
-    """Weights over columns of frames, the mean over layers, heads and an ensemble's members."""
+    """Weights over columns of source frames: means over layers, heads, an ensemble's members."""
     encoded = segmenter.encode_batch([video]).encoded
     tokens = np.concatenate(([segmenter.vocabulary.sos], rows.transcript))
     inputs = torch.from_numpy(tokens)[None].to(segmenter.device)
+    bounds = source_bounds(video.source_frames, video.sampling_rate)
     found = []
     for writer, own in writers_of(segmenter.module, encoded):
         decoded = writer.decode(own, None, inputs, need_weights=True)
         assert decoded.cross_attention is not None, "asked for"
         # Output i predicts segment i; the last one predicts EOS.
-        layers = [_columns(layer[0, :-1].cpu().numpy()) for layer in decoded.cross_attention]
+        layers = [
+            _columns(layer[0, :-1].cpu().numpy(), bounds) for layer in decoded.cross_attention
+        ]
         found.append(np.mean(layers, axis=0))
     return np.asarray(np.mean(found, axis=0))
 
@@ -75,11 +80,17 @@ def _target(rows: Segmentation) -> NDArray[np.float64]:
     return np.asarray(np.diff(before) / np.diff(edges))
 
 
-def _columns(weights: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Means over the frames of each column `(S, T)` -> `(S, columns)`."""
-    edges = _edges(weights.shape[1])
-    sums = np.add.reduceat(weights, edges[:-1], axis=1, dtype=np.float64)
-    return np.asarray(sums / np.diff(edges))
+def _columns(weights: NDArray[np.float32], bounds: IntArray) -> NDArray[np.float64]:
+    """Means over the source frames of each column `(S, T)` -> `(S, columns)`.
+
+    `bounds` say which source frames each frame stands for `(T + 1,)`, see `source_bounds`.
+    """
+    edges, counts = _edges(int(bounds[-1])), np.diff(bounds)
+    before = [
+        np.interp(edges, bounds, np.concatenate(([0.0], np.cumsum(row * counts))))
+        for row in weights
+    ]
+    return np.asarray(np.diff(before) / np.diff(edges))
 
 
 def _edges(n_frames: int) -> IntArray:

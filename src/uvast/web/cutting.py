@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uvast.data import Timestamps
-from uvast.sampling import source_starts
+from uvast.sampling import nearest_sampled, source_starts
 from uvast.segments import midpoint_durations
 from uvast.supervision import VideoView, cut_again
 
@@ -97,14 +97,17 @@ class Cutter:
         step = self._step * max(1, (last - first) // (self._step * _LONGEST_GAP))
         if right - left < 2 * step:
             return (left + right + 1) // 2
-        rows = slice(first // self._step, -(-last // self._step), step // self._step)
+        row = first // self._step
+        rows = slice(row, -(-last // self._step), step // self._step)
+        first = row * self._step  # the frame that the first row shows
         small = VideoView(self._view.frames[rows], self._view.scale, self._view.metric)
-        marks = np.array([(left - first) // step, (right - first) // step])
-        present = (edges[place + 1] - first) // step
+        frames = np.array([left, edges[place + 1], right])
+        left_row, present, right_row = nearest_sampled(frames - first, step, last - first).tolist()
+        marks = np.array([left_row, right_row])
         entry = Timestamps(marks, np.array([left_class, right_class]))
         durations = _both_sides(present, marks, len(small.frames))
-        row = cut_again(small, entry, durations, model, [0], step=step)
-        cut = first + int(source_starts(row[:1], step)[0])
+        found = cut_again(small, entry, durations, model, [0], step=step)
+        cut = first + int(source_starts(found[:1], step)[0])
         return min(max(cut, left + 1), right)
 
 
