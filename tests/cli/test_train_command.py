@@ -141,7 +141,8 @@ def test_short_forms_are_settings(chosen):
     ("options", "sentence"),
     [
         (("--seed", "3", "--set", "train.seed=4"), "train.seed is set twice"),
-        (("--learning-rate", "0"), "train.learning_rate is 0.0, not above 0"),
+        (("--learning-rate", "0"), "--learning-rate: train.learning_rate is 0.0, not above 0"),
+        (("--set", "train.learning_rate=0"), "--set: train.learning_rate is 0, not above 0"),
         (("--model", "ms-tcn", "--stage", "both"), "--stage both: ms-tcn has no second stage"),
         (("--timestamps", "clicks.csv"), "--timestamps: this run has full labels, so"),
     ],

@@ -21,7 +21,13 @@ from uvast.cli.options import (
 from uvast.cli.plans import leaves_all_to_data, note_plan, print_plan, timed_plan
 from uvast.cli.project_runs import needs_no_place, own_supervision, run_place, say_supervision
 from uvast.cli.training_bar import TrainingBar
-from uvast.cli.training_settings import Stage, as_settings, changes_of, second_stage
+from uvast.cli.training_settings import (
+    Stage,
+    as_settings,
+    changes_of,
+    named_as_typed,
+    second_stage,
+)
 from uvast.errors import ConfigError, command
 
 if TYPE_CHECKING:
@@ -178,7 +184,8 @@ def train(
         _refuse_beside_resume(
             dataset, out, preset, config, split, timestamps, plan or None, members
         )
-        _resume(resume, changes, stage, device, jobs, tensorboard=tensorboard)
+        with named_as_typed(settings or []):
+            _resume(resume, changes, stage, device, jobs, tensorboard=tensorboard)
         return
     is_auto = leaves_all_to_data(preset, config, changes)
     if dataset is None or (out is None and not plan and not needs_no_place(dataset)):
@@ -198,13 +205,14 @@ def train(
         RunFolder(out).check_free()  # before the time is measured, which takes a while
     opened = Dataset.open(dataset)
     planned = None
-    if is_auto:
-        planned = plan_training(
-            opened, split=split, timestamps=timestamps, settings=as_settings(changes)
-        )
-        chosen = planned.config
-    else:
-        chosen = chosen_config(preset, config, model, as_settings(changes))
+    with named_as_typed(settings or []):
+        if is_auto:
+            planned = plan_training(
+                opened, split=split, timestamps=timestamps, settings=as_settings(changes)
+            )
+            chosen = planned.config
+        else:
+            chosen = chosen_config(preset, config, model, as_settings(changes))
     chosen = chosen.replaced(**second_stage(chosen, stage, changes))
     _check_timestamps(dataset, chosen, timestamps)
     if not is_asked:
