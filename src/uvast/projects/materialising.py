@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
+from uvast.data.classes import alike_classes_note
 from uvast.data.faults import some
 from uvast.data.labelled import LABELLED_FILE
 from uvast.data.spec import read_spec
@@ -14,7 +15,7 @@ from uvast.data.video_names import listed_stems
 from uvast.errors import LabelError, command
 from uvast.files.names import GROUND_TRUTH
 from uvast.projects.derived import write_derived
-from uvast.projects.labels import MAPPING, TIMESTAMPS, derived_files, label_video
+from uvast.projects.labels import MAPPING, TIMESTAMPS, class_names, derived_files, label_video
 from uvast.projects.settings import write_settings
 from uvast.vocabulary import BACKGROUND
 
@@ -63,6 +64,8 @@ def _materialised(project: Project) -> tuple[str, ...]:
     texts, _ = listed_stems(project.path / GROUND_TRUTH, ".txt")
     stale = (*(f"{GROUND_TRUTH}/{name}.txt" for name in texts), TIMESTAMPS, MAPPING, LABELLED_FILE)
     write_derived(project.path, derived_files(labelled, background, named), stale)
+    if (alike := alike_classes_note(class_names(labelled, background, named))) is not None:
+        notes.append(alike)
     return (*notes, *_notes(labelled, bare))
 
 
