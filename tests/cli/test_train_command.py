@@ -266,6 +266,7 @@ def test_what_stays_out_is_told(tmp_path):
     done = uvast("train", tmp_path / "data", *small, "--out", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     told = " ".join(done.stderr.split())
-    assert f"1 video has no labels and stays out: {bare}" in told
+    lacking = "no full labels, only clicks,"
+    assert f"1 video has {lacking} and stays out: {bare}" in told
     assert f"1 video is labelled in part, the rest stays out: {partial} (20 of " in told
     assert "training ms-tcn on 2 videos" in told
