@@ -623,3 +623,12 @@ def test_labels_that_differ_only_in_case_are_told(tmp_path: Path):
     put(project, table(tmp_path / "l.csv", "a,1,2,loop", "a,3,4,Loop", "a,5,6,knot"))
     sentence = "classes that differ only in case, perhaps typing errors: Loop and loop"
     assert project.materialise() == (sentence,)
+
+
+def test_labels_that_come_before_features_are_told_in_one_line(tmp_path: Path):
+    names = [f"v{number}" for number in range(7)]
+    project = plant_project(tmp_path / "p", names)
+    put(project, table(tmp_path / "l.csv", *(f"{name},1,2,loop" for name in names)))
+    sentence = "left out: v0, v1, v2, v3, v4 and 2 more have labels but no features yet; make them"
+    (note,) = project.materialise()
+    assert note == f"{sentence} with uvast extract {project.path}"
