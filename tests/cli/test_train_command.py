@@ -258,6 +258,13 @@ def test_validation_scores_are_lines_of_their_own(run, tmp_path, monkeypatch):
     assert line == ("stage 1, epoch 5: validation Acc 71.2, Edit 60.0, F1@10/25/50 70.0/65.5/50.0")
 
 
+def test_a_project_that_does_not_exist_is_not_taken_for_a_missing_out(tmp_path):
+    done = uvast("train", tmp_path / "nowhere")
+    assert done.returncode == 2
+    sentence = "does not exist; give a project, or the folder of a dataset"
+    assert done.stderr == f"error: {tmp_path / 'nowhere'}: {sentence}\n"
+
+
 def test_what_stays_out_is_told(tmp_path):
     generate_dataset(tmp_path / "data", n_videos=3, n_frames=50, n_features=2)
     bare, partial, _ = (one.stem for one in sorted((tmp_path / "data" / "groundTruth").iterdir()))
