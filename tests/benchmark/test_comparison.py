@@ -220,7 +220,9 @@ def test_settings_in_one_text_belong_together() -> None:
     ("changes", "n_folds", "kind", "sentence"),
     [
         (["train.epochs"], 2, ConfigError, "'train.epochs' is not of the form section.name=value"),
-        (["train.epoch=5"], 2, ConfigError, "no such setting; did you mean epochs?"),
+        (["train.epoch=5"], 2, ConfigError, "--change: train.epoch: no such setting; did you mean"),
+        (["train.epochs=x"], 2, ConfigError, "--change: train.epochs"),
+        ([f"train.epochs={'9' * 5000}"], 2, ConfigError, "--change: train.epochs is '99"),
         ([" "], 2, ConfigError, "--change: a change without settings; write for example"),
         (["a.b='"], 2, ConfigError, "cannot be read (No closing quotation)"),
         (["train.epochs=5 train.epochs=6"], 2, ConfigError, "names a setting twice"),
@@ -229,7 +231,19 @@ def test_settings_in_one_text_belong_together() -> None:
         ([HELPS, HELPS], 2, ConfigError, f"{HELPS} is given twice among the changes"),
         ([], 9, InputError, "split 1: 9 folds cannot be made from 4 videos; choose from 2 to the"),
     ],
-    ids=["form", "name", "empty", "quotes", "twice", "seed", "durations", "same", "folds"],
+    ids=[
+        "form",
+        "name",
+        "value",
+        "digits",
+        "empty",
+        "quotes",
+        "twice",
+        "seed",
+        "durations",
+        "same",
+        "folds",
+    ],
 )
 def test_wrong_comparisons_are_one_sentence(
     tiny_path: Path, changes: list[str], n_folds: int, kind: type[UvastError], sentence: str

@@ -37,7 +37,8 @@ def test_ranges_are_read(text: str, expected: Range) -> None:
         ("train.learning_rate=0..1:log", "has to start above 0 for :log"),
         ("train.learning_rate=0..inf", "not numbers"),
         ("decode.transcript=a..b", "not numbers"),
-        ("width=8,9", "not of the form section.name=value"),
+        ("width=8,9", "--set-range: 'width=8,9' is not of the form section.name=value; write for"),
+        ("width=8..9", "--set-range: 'width=8..9' is not of the form section.name=value"),
     ],
 )
 def test_wrong_ranges_are_refused(text: str, sentence: str) -> None:
@@ -90,7 +91,7 @@ def test_what_was_chosen_becomes_whole_settings() -> None:
         ("model.dilations=[1..a]", "not numbers"),
         ("model.dilations=[1..2] * 100000", "is a list of more than 1000 numbers"),
         ("model.dilations=[1,2]", "needs at least two different values"),
-        ("dilations=[1..2]", "not of the form section.name=value"),
+        ("dilations=[1,1..2]", r"--set-range: 'dilations=\[1,1..2\]' is not of the form section"),
     ],
 )
 def test_wrong_lists_are_refused(text: str, sentence: str) -> None:

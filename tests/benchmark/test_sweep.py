@@ -367,8 +367,8 @@ def test_impossible_sweeps_are_refused(task: Sweep, tmp_path: Path) -> None:
             list(replace(task, **changes).run(tmp_path / "new", Planted(), n_trials=1))
     for text, sentence in (
         ("train.unlabelled=test,rest", '"test", and a sweep never opens the test side; set it to'),
-        ("train.haste=1..2", "train.haste: no such setting"),
-        ("train.averaging=0.5..1.5", "train.averaging is 1.5"),
+        ("train.haste=1..2", "--set-range: train.haste: no such setting"),
+        ("train.averaging=0.5..1.5", "--set-range: train.averaging is 1.5"),
         ("model.width=8.0..16.0", "model.width is 8.0"),
         ("train.validation=0.1,0.3", "train.validation cannot vary: .*one share as --validation"),
         ("train.sampling_rate=1,2", "train.sampling_rate cannot vary: .*; uvast compare, which"),

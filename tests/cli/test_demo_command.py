@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from in_process import uvast
-from uvast.benchmark.demo import BASELINE, CLICKS, DECODED, FULL
+from uvast.benchmark.demo import BASELINE, CLICKS, DECODED, FULL, Step
 from uvast.benchmark.demo_world import FAST, DemoPlace, clear_place
 from uvast.data import Dataset
 from uvast.errors import OutputError
@@ -105,6 +105,26 @@ def test_a_seed_is_not_negative(tmp_path: Path) -> None:
     assert "--seed" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert not (tmp_path / "demo").exists()
+
+
+@pytest.mark.parametrize("place", ["while it makes videos", "in a step"])
+def test_a_stopped_demo_says_how_to_start_again(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step alone could go on; the demo cannot, and refuses a folder that is not empty."""
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    makes_nothing = stop if place == "while it makes videos" else lambda *_, **__: {}
+    steps = [Step("extract", ("extract", "videos"))]
+    monkeypatch.setattr("uvast.benchmark.demo_world.make_videos", makes_nothing)
+    monkeypatch.setattr("uvast.benchmark.demo.steps_to_predictions", lambda *_, **__: steps)
+    monkeypatch.setattr("uvast.features.models.parse_models", stop)
+    ended = uvast("demo", "--out", tmp_path / "my demo")
+    assert ended.returncode == 130
+    *_, last = ended.stderr.splitlines()
+    assert last == f"stopped; start again with: uvast demo --out '{tmp_path}/my demo' --overwrite"
 
 
 def test_without_its_extra_the_demo_says_which_it_needs(

@@ -311,3 +311,8 @@ def test_errors_are_shown_and_in_json(run):
     assert (values["true"], values["named"], values["badly_cut"]) == (4, 4, 0)
     assert values["start_offset"] == {"median": 1.0, "90 %": 1.0}
     assert "errors" not in json.loads(run("--json").stdout)
+
+
+def test_one_video_is_not_many(run):
+    assert "kitchen, 1 video, standard protocol" in run("--split", "1").stdout
+    assert "kitchen, 3 videos, standard protocol" in run().stdout

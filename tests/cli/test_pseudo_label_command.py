@@ -21,6 +21,7 @@ from uvast.config import SupervisionConfig
 from uvast.data import Dataset, DatasetSpec, write_spec
 from uvast.errors import InputError, LabelError, OutputError
 from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
+from uvast.supervision.output import write_pseudo_labels
 
 ROWS = [
     "midpoint",
@@ -146,6 +147,14 @@ def test_nothing_is_overwritten_by_mistake(run, tiny_path, tmp_path):
         run(tmp_path / "out", "--no-table", "--overwrite")
 
 
+def test_one_video_is_not_many(run, tiny_path, tmp_path):
+    clicks = json.loads((tiny_path / "timestamps.json").read_text())
+    name = next(iter(clicks))
+    (tmp_path / "one.json").write_text(json.dumps({name: clicks[name]}))
+    words = ("--timestamps", str(tmp_path / "one.json"), "--method", "midpoint", "--no-table")
+    assert f"wrote 1 video to {tmp_path / 'out'}\n" in run(tiny_path, *words).stderr
+
+
 def files_in(folder):
     return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -203,6 +212,30 @@ def test_a_run_that_breaks_off_leaves_the_old_labels(run, tiny_path, tmp_path, m
     with pytest.raises(OutputError, match="No space left"):
         run(tiny_path, "--no-table", "--sample-timestamps", "2", "--overwrite")
     assert files_in(tmp_path / "out") == before
+
+
+def test_a_full_disk_is_one_sentence_that_names_the_file(tiny_path, tmp_path, monkeypatch):
+    dataset, out = Dataset.open(tiny_path), tmp_path / "out"
+    labelled = {name: dataset.source_segmentation(name) for name in dataset.names}
+    real, last = Path.write_text, f"{dataset.names[-1]}.txt"
+    written = []
+
+    def full(path, text, **options):
+        if len(written) == len(dataset.names) - 1:
+            raise OSError(28, "No space left on device", str(path))
+        written.append(path)
+        return real(path, text, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full)
+        with pytest.raises(OutputError) as caught:
+            write_pseudo_labels(out, dataset, labelled)
+    assert str(caught.value) == (
+        f"{out / 'groundTruth' / last}: cannot be written (No space left on device); "
+        "the disk is full: free some space or choose another place"
+    )
+    assert len(written) == len(dataset.names) - 1
+    assert files_in(out) == {}
 
 
 KILLED = """

@@ -184,6 +184,25 @@ def test_a_bad_file_is_skipped_and_the_exit_code_is_one(
     assert "Traceback" not in finished.stderr
 
 
+def test_nothing_but_bad_files_is_exit_code_two(run: Path, tiny_path: Path, tmp_path: Path) -> None:
+    command = ("segment", run, tmp_path / "in", "--out", tmp_path / "out")
+    (tmp_path / "in").mkdir()
+    for name in ("bad", "worse"):
+        np.save(tmp_path / "in" / f"{name}.npy", np.zeros((4, 99), np.float32))
+    finished = uvast(*command)
+    assert finished.returncode == 2
+    sentence, *reasons = finished.stderr.splitlines()[-3:]
+    assert sentence == "none of the 2 videos could be segmented"
+    assert all(line.startswith("skipped: ") for line in reasons)
+    # once some of them are done, others may still be bad
+    source = min((tiny_path / "features").glob("*.npy"))
+    shutil.copy(source, tmp_path / "in" / source.name)
+    assert [uvast(*command).returncode for _ in range(2)] == [1, 1]
+    for name in ("bad", "worse"):
+        (tmp_path / "in" / f"{name}.npy").unlink()
+    assert uvast(*command).returncode == 0
+
+
 def test_a_model_whose_transitions_forbid_everything_is_told_of_in_one_sentence(
     run: Path, tiny_path: Path, tmp_path: Path
 ) -> None:
@@ -198,7 +217,7 @@ def test_a_model_whose_transitions_forbid_everything_is_told_of_in_one_sentence(
         *("segment", tmp_path / "made.safetensors", source, "--out", tmp_path / "out"),
         *("--transcript", "semi-markov", "--set", "ends=true"),
     )
-    assert finished.returncode == 1  # a video that is skipped, as in the test above
+    assert finished.returncode == 2  # the only video is skipped
     assert f"skipped: {source.stem}: the transitions allow no segmentation of" in finished.stderr
     assert "Traceback" not in finished.stderr
 

@@ -172,7 +172,7 @@ def test_another_video_of_the_same_name_is_not_taken_for_the_first(
     assert uvast("segment", place.run, first, "--out", out).returncode == 0
     before = read_folder(out)
     refused = uvast("segment", place.run, other, "--out", out)
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert f"holds another video's ({first}) features; pass --overwrite" in refused.stderr
     assert read_folder(out) == before
     assert uvast("segment", place.run, other, "--out", out, "--overwrite").returncode == 0

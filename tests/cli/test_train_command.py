@@ -141,7 +141,8 @@ def test_short_forms_are_settings(chosen):
     ("options", "sentence"),
     [
         (("--seed", "3", "--set", "train.seed=4"), "train.seed is set twice"),
-        (("--learning-rate", "0"), "train.learning_rate is 0.0, not above 0"),
+        (("--learning-rate", "0"), "--learning-rate: train.learning_rate is 0.0, not above 0"),
+        (("--set", "train.learning_rate=0"), "--set: train.learning_rate is 0, not above 0"),
         (("--model", "ms-tcn", "--stage", "both"), "--stage both: ms-tcn has no second stage"),
         (("--timestamps", "clicks.csv"), "--timestamps: this run has full labels, so"),
     ],
@@ -257,6 +258,13 @@ def test_validation_scores_are_lines_of_their_own(run, tmp_path, monkeypatch):
     assert line == ("stage 1, epoch 5: validation Acc 71.2, Edit 60.0, F1@10/25/50 70.0/65.5/50.0")
 
 
+def test_a_project_that_does_not_exist_is_not_taken_for_a_missing_out(tmp_path):
+    done = uvast("train", tmp_path / "nowhere")
+    assert done.returncode == 2
+    sentence = "does not exist; give a project, or the folder of a dataset"
+    assert done.stderr == f"error: {tmp_path / 'nowhere'}: {sentence}\n"
+
+
 def test_what_stays_out_is_told(tmp_path):
     generate_dataset(tmp_path / "data", n_videos=3, n_frames=50, n_features=2)
     bare, partial, _ = (one.stem for one in sorted((tmp_path / "data" / "groundTruth").iterdir()))
@@ -265,6 +273,7 @@ def test_what_stays_out_is_told(tmp_path):
     done = uvast("train", tmp_path / "data", *small, "--out", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     told = " ".join(done.stderr.split())
-    assert f"1 video has no labels and stays out: {bare}" in told
+    lacking = "no full labels, only clicks,"
+    assert f"1 video has {lacking} and stays out: {bare}" in told
     assert f"1 video is labelled in part, the rest stays out: {partial} (20 of " in told
     assert "training ms-tcn on 2 videos" in told

@@ -34,6 +34,18 @@ def test_features_alone_are_right(make_dataset) -> None:
     assert "no labels: videos can be segmented, but not scored" in report.notes
 
 
+def test_names_that_differ_only_in_case_are_noted(make_dataset) -> None:
+    path = make_dataset({"clip": "aabB", "Clip": "abba", "other": "Ccba"}, n_features=3)
+    if len(list((path / "features").iterdir())) < 3:
+        pytest.skip("this file system takes such names for one")
+    report = check_dataset(path)
+    assert report.ok
+    assert [note for note in report.notes if "case" in note] == [
+        "videos whose names differ only in case; macOS and Windows cannot keep both: Clip and clip",
+        "classes that differ only in case, perhaps typing errors: B and b, C and c",
+    ]
+
+
 def test_statistics(make_dataset) -> None:
     path = make_dataset({"v1": "aabbbacc", "v2": "a", "v3": "bbc"}, mapping="0 c\n1 b\n2 a\n3 d\n")
     report = check_dataset(path)

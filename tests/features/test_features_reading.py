@@ -115,6 +115,34 @@ def test_a_trimmed_video_is_as_long_as_what_is_left(tmp_path):
     assert reader.remark is None
 
 
+SLOWING = [*np.arange(60) / 30, *np.arange(4, 9) / 2]
+HURRYING = [*np.arange(20) / 2, *10 + np.arange(20) / 100]
+
+
+@pytest.mark.parametrize(
+    ("name", "times", "declared", "end"),
+    [
+        ("slowing.mp4", SLOWING, 3.1, 4.0 + 31 / 650),  # after a mean step
+        ("hurrying.mp4", HURRYING, 10.224, 10.224),  # earlier than after a mean step
+        ("told_too_little.mkv", SLOWING, 2.0, 4.0 + 1 / 30),
+        ("told_too_little.mkv", HURRYING, 3.0, 10.19 + 1 / 30),
+    ],
+)
+def test_a_variable_rate_has_one_length_whatever_is_declared(name, times, declared, end, tmp_path):
+    path = write_video(tmp_path / name, len(times), times=times)
+    if path.suffix == ".mkv":
+        content = bytearray(path.read_bytes())
+        place = content.index(b"\x44\x89\x88") + 3  # the duration, in milliseconds
+        content[place : place + 8] = struct.pack(">d", 1000 * declared)
+        path.write_bytes(content)
+    pictures, reader = read(path, rate=10.0)
+    assert reader.declared == pytest.approx(declared, abs=1e-3)
+    assert video_info(path).seconds == pytest.approx(end, abs=1e-3)
+    assert reader.seconds == pytest.approx(end, abs=1e-3)
+    assert len(pictures) == len(reader.grid(10.0).times)
+    assert reader.remark is None
+
+
 @pytest.mark.parametrize(("rate", "every"), [(30.0, 1), (15.0, 2), (10.0, 3)])
 def test_a_lower_rate_is_every_nth_frame(rate, every, tmp_path):
     path = write_video(tmp_path / "video.mp4", 29)

@@ -241,6 +241,17 @@ def test_a_full_disk_says_so(tmp_path):
     )
 
 
+def test_a_full_disk_amid_a_folder_names_the_place_the_file_would_have(tmp_path):
+    def fail():
+        with files.temporary_folder(tmp_path) as folder, files.atomic_path(folder / "b" / "a.txt"):
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OutputError, match="the disk is full") as caught:
+        fail()
+    assert caught.value.where == str(tmp_path / "b" / "a.txt")
+    assert names_in(tmp_path) == []
+
+
 @pytest.mark.parametrize(
     "error",
     [

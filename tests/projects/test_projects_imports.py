@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -591,3 +592,43 @@ def test_two_videos_of_a_file_do_not_become_one_of_the_project(tmp_path: Path):
         put(project, labels)
     put(project, labels, videos={"sub/v.mp4": "v", longer: "v"})
     assert labels_of(project) == {"v": ("groom", "rear")}
+
+
+def test_two_uploads_of_one_file_name_do_not_become_one_video(tmp_path: Path):
+    project = plant_project(tmp_path / "p", ["v"])
+    uploads = ["0a1b2c3d-v.mp4", "9f8e7d6c-v.mp4"]
+    file = tmp_path / "tasks.json"
+    tasks = []
+    for upload, start, label in zip(uploads, (1, 3), ("groom", "rear"), strict=True):
+        value = {"start": start, "end": start + 1, "labels": [label]}
+        results = [{"result": [{"type": "labels", "value": value}]}]
+        tasks.append({"data": {"video": f"/data/upload/7/{upload}"}, "annotations": results})
+    file.write_text(json.dumps(tasks))
+    with pytest.raises(LabelError) as caught:
+        put(project, file)
+    assert str(caught.value) == (
+        f"{file}: two videos are called v.mp4, {uploads[0]!r} and {uploads[1]!r}, and both can be "
+        "v; say which each is in a table with --names"
+    )
+    assert labels_of(project) == {"v": ()}
+    put(project, file, videos={uploads[0]: "v", uploads[1]: ""})
+    assert labels_of(project) == {"v": ("groom",)}
+    put(project, file, videos=dict.fromkeys(uploads, "v"), existing="replace")
+    assert labels_of(project) == {"v": ("groom", "rear")}
+
+
+def test_labels_that_differ_only_in_case_are_told(tmp_path: Path):
+    project = plant_project(tmp_path / "p", ["a"])
+    plant_features(project, "a", np.arange(10))
+    put(project, table(tmp_path / "l.csv", "a,1,2,loop", "a,3,4,Loop", "a,5,6,knot"))
+    sentence = "classes that differ only in case, perhaps typing errors: Loop and loop"
+    assert project.materialise() == (sentence,)
+
+
+def test_labels_that_come_before_features_are_told_in_one_line(tmp_path: Path):
+    names = [f"v{number}" for number in range(7)]
+    project = plant_project(tmp_path / "p", names)
+    put(project, table(tmp_path / "l.csv", *(f"{name},1,2,loop" for name in names)))
+    sentence = "left out: v0, v1, v2, v3, v4 and 2 more have labels but no features yet; make them"
+    (note,) = project.materialise()
+    assert note == f"{sentence} with uvast extract {project.path}"

@@ -157,6 +157,23 @@ def test_features_that_are_there_are_videos_until_theirs_come(
     assert project.video("clip").path == video
 
 
+def test_features_that_differ_from_a_video_only_in_case_are_told(
+    tmp_path: Path, make_video: MakeVideo
+) -> None:
+    features = tmp_path / "project" / "features"
+    features.mkdir(parents=True)
+    for name in ("Clip", "other", "OTHER"):
+        np.save(features / f"{name}.npy", np.zeros((5, 2), np.float32))
+    if len(list(features.iterdir())) < 3:
+        pytest.skip("this file system takes such names for one")
+    project, errors = Project.create(tmp_path / "project", [make_video(tmp_path / "clip.mp4", 0)])
+    assert project.names == ("clip", "OTHER")
+    assert [str(error) for error in errors] == [
+        f"{features / 'Clip.npy'}: differs from video clip only in case; rename one of them",
+        f"{features / 'other.npy'}: differs from video OTHER only in case; rename one of them",
+    ]
+
+
 @pytest.mark.parametrize("name", ["groundTruth", "mapping.txt", "timestamps.json"])
 def test_labels_of_others_are_never_taken_over(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()

@@ -16,6 +16,7 @@ from uvast.data import Annotation, Dataset, read_timestamps, write_labelled, wri
 from uvast.errors import LabelError, TimestampError
 from uvast.runs import RunFolder
 from uvast.training import EpochReport, Plan, resume, train
+from uvast.training.samples import samples_of
 from uvast.training.watching import Silent
 
 CLICKS = {"supervision.kind": "timestamps", "supervision.method": "k-medoids"}
@@ -150,6 +151,44 @@ def remove_clicks(path: Path, names: tuple[str, ...]) -> None:
     clicks = json.loads((path / "timestamps.json").read_text())
     kept = {name: its for name, its in clicks.items() if name not in names}
     (path / "timestamps.json").write_text(json.dumps(kept))
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentences"),
+    [
+        (
+            {},
+            (
+                "1 video has no labels and stays out: {0}",
+                "2 videos have no full labels, only clicks, and stay out: {1}, {2}",
+            ),
+        ),
+        (CLICKS, ("1 video has no timestamps and stays out: {0}",)),
+        ({"train.unlabelled": "rest"}, ()),
+    ],
+    ids=["full", "timestamps", "learned from"],
+)
+def test_videos_with_clicks_alone_are_not_said_to_have_nothing(
+    copied: Path, small_config: Config, changes: dict[str, object], sentences: tuple[str, ...]
+) -> None:
+    names = tuple(Dataset.open(copied).names)
+    for name in names[:3]:
+        (copied / "groundTruth" / f"{name}.txt").unlink()
+    remove_clicks(copied, names[:1])
+    config = small_config.replaced(**changes)
+    found = samples_of(Dataset.open(copied), config, names, None)
+    assert found.notes == tuple(one.format(*names) for one in sentences)
+    assert found.videos == names[1 if config.supervision.kind == "timestamps" else 3 :]
+
+
+def test_clicks_that_cannot_be_read_do_not_matter_to_full_labels(
+    copied: Path, small_config: Config
+) -> None:
+    names = tuple(Dataset.open(copied).names)
+    (copied / "groundTruth" / f"{names[0]}.txt").unlink()
+    (copied / "timestamps.json").write_text("nonsense")
+    found = samples_of(Dataset.open(copied), small_config, names, None)
+    assert found.notes == (f"1 video has no labels and stays out: {names[0]}",)
 
 
 def shorten(path: Path, names: tuple[str, ...]) -> None:

@@ -185,10 +185,13 @@ def parse_change(text: str) -> Change:
         name, equals, _ = word.partition("=")
         if not equals or name.count(".") != 1:
             raise _wrong(f"{word!r} is not of the form section.name=value")
-    settings = dict(map(parse_setting, words))
+    try:
+        settings = dict(map(parse_setting, words))
+        load_config(settings=words)
+    except ConfigError as error:  # it names --set
+        raise ConfigError(error.what, where="--change", remedy=error.remedy) from None
     if len(settings) < len(words):
         raise _wrong(f"{text!r} names a setting twice")
-    load_config(settings=words)
     for name in settings:
         if name in OWN_OPTIONS:
             raise ConfigError(

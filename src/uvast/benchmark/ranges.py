@@ -86,6 +86,7 @@ def parse_ranges(text: str) -> tuple[Range, ...]:
     `model.dilations=[1..4, 1..16:log]` varies two numbers and `[1..512:log] * 10` ten.
     """
     name, _, values = text.partition("=")
+    _check_name(name, text)
     listed = _LIST.fullmatch(values.strip())
     if listed is None or (".." not in values and listed["times"] is None):
         return (parse_range(text),)
@@ -107,6 +108,7 @@ def _parse_entry(name: str, value: str) -> Range:
 def parse_range(text: str) -> Range:
     """`train.learning_rate=1e-4..1e-2:log`, `train.epochs=20..60` or `loss.frame=true,false`."""
     name, _, values = text.partition("=")
+    _check_name(name, text)
     bounds = _BOUNDS.fullmatch(values.strip())
     if bounds is None:
         choices = tuple(_choice(name, part) for part in _COMMA.split(values))
@@ -122,6 +124,11 @@ def parse_range(text: str) -> Range:
     if log and low <= 0:
         raise _wrong_range(text, "has to start above 0 for :log")
     return Range(name.strip(), low=low, high=high, log=log)
+
+
+def _check_name(name: str, text: str) -> None:
+    if name.count(".") != 1:
+        raise _wrong_range(text, "is not of the form section.name=value")
 
 
 def _choice(name: str, text: str) -> Any:

@@ -119,7 +119,13 @@ class Sweep:
         for one in self.ranges:
             whole = {each.name: each.ends[0] for each in self.ranges if each.setting == one.setting}
             for value in one.ends:
-                config = self.trial_config({**whole, one.name: value})
+                try:
+                    config = self.trial_config({**whole, one.name: value})
+                except ConfigError as error:
+                    if not error.what.startswith(one.setting):
+                        raise
+                    what, remedy = error.what, error.remedy
+                    raise ConfigError(what, where="--set-range", remedy=remedy) from None
                 if "train.alignment_epochs" in names and config.decode.durations != "alignment":
                     raise ConfigError(
                         "train.alignment_epochs changes nothing where decode.durations is "

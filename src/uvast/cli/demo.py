@@ -49,8 +49,12 @@ def demo(
 
     clear_place(out, overwrite=overwrite)
     place = DemoPlace(out)
-    run = _journey(place, seed=seed, fast=fast, device=device)
-    result = _worth(place, run, seed=seed, fast=fast, device=device)
+    again = f"start again with: {command('demo', '--out', out, '--overwrite')}"
+    try:
+        run = _journey(place, again, seed=seed, fast=fast, device=device)
+        result = _worth(place, run, seed=seed, fast=fast, device=device)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(again) from None
     if as_json:
         print_json(_as_json(result, place, run))
     else:
@@ -62,8 +66,11 @@ def demo(
         typer.launch(place.report.resolve().as_uri())
 
 
-def _journey(place: DemoPlace, *, seed: int, fast: bool, device: str) -> Path:
-    """Generates videos and runs the commands; returns the run."""
+def _journey(place: DemoPlace, again: str, *, seed: int, fast: bool, device: str) -> Path:
+    """Generates videos and runs the commands; returns the run.
+
+    Ctrl-C prints how to do it all `again`.
+    """
     from uvast.benchmark.demo import steps_to_look, steps_to_predictions
     from uvast.benchmark.demo_world import FAST, WorldSize, make_videos, write_truth
     from uvast.projects import Project
@@ -71,14 +78,14 @@ def _journey(place: DemoPlace, *, seed: int, fast: bool, device: str) -> Path:
     size = FAST if fast else WorldSize()
     note(f"· {size.n_videos} videos to learn from, {size.n_new} new ones: motion is the action")
     truths = make_videos(place, size, seed=seed)
-    _take(steps_to_predictions(place, seed=seed, fast=fast, device=device))
+    _take(steps_to_predictions(place, seed=seed, fast=fast, device=device), again)
     run = Project.open(place.project).newest_run()
     write_truth(place, truths)
-    _take(steps_to_look(place, run, device=device))
+    _take(steps_to_look(place, run, device=device), again)
     return run
 
 
-def _take(steps: Iterable[Step]) -> None:
+def _take(steps: Iterable[Step], again: str) -> None:
     """Runs each command as if it had been typed; its output goes to stderr."""
     from uvast.cli.main import app
 
@@ -86,7 +93,7 @@ def _take(steps: Iterable[Step]) -> None:
         note(f"· {step.purpose}")
         note(f"  $ {command(*step.words)}")
         with redirect_stdout(sys.stderr):
-            code = app(list(step.words), standalone_mode=False)
+            code = app(list(step.words), standalone_mode=False, obj=again)
         if code:
             raise typer.Exit(code)
 

@@ -10,6 +10,7 @@ import typer
 
 from uvast.cli.console import note, print_json, print_table
 from uvast.cli.options import JsonOption, ProtocolName, ProtocolOption, refresh_labels
+from uvast.errors import counted
 
 if TYPE_CHECKING:
     from uvast.data import Dataset
@@ -102,7 +103,7 @@ def evaluate(
             values["errors"] = found.errors.as_dict(opened.vocabulary)
         print_json(values)
         return
-    title = f"{opened.name}, {found.scores.n_videos} videos, {protocol.value} protocol"
+    title = f"{opened.name}, {counted(found.scores.n_videos, 'video')}, {protocol.value} protocol"
     headings = list(HEADINGS.values())
     rows = [[f"split {number}", *score_row(one.columns())] for number, one in found.splits.items()]
     if len(rows) != 1:

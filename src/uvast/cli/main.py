@@ -38,6 +38,8 @@ class Commands(QuickGroup):
 
             resumed = ctx.invoked_subcommand in RESUMED
             how = ("the same command does what is left",) if resumed else stop.args
+            if isinstance(ctx.obj, str):  # a step of `uvast demo`
+                how = (ctx.obj,)
             note("; ".join(("stopped", *how)))
             raise typer.Exit(INTERRUPTED) from None
 

@@ -152,7 +152,7 @@ def pseudo_label(
         title = f"{opened.name}, {counted(n_scored, 'video')}, pseudo-labels against ground truth"
         printed = [[row, *score_row(one.columns())] for row, one in scores.items()]
         print_table(title, ["", *HEADINGS.values()], printed)
-    note(f"wrote {len(videos)} videos to {out}")
+    note(f"wrote {counted(len(videos), 'video')} to {out}")
     if model is None and drawn is None:
         note(f"training makes the same by itself: {_training(dataset, timestamps, chosen)}")
     else:

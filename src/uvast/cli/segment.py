@@ -90,9 +90,10 @@ def segment(
 ) -> None:
     """Segment videos with a trained model.
 
-    A file that cannot be segmented is reported and skipped; the exit code is then 1. After a break,
-    run the same command again: it segments what is missing. OUT/segmentation.json says which model
-    made the predictions, and how; OUT/features holds the features extracted from videos.
+    A file that cannot be segmented is reported and skipped; the exit code is then 1, or 2 if all
+    were skipped. It is 0 if every video has its prediction, from now or earlier. After a break, run
+    the same command again: it segments what is missing. OUT/segmentation.json says which model made
+    the predictions, and how; OUT/features holds the features extracted from videos.
 
     For example:
 
@@ -167,9 +168,13 @@ def segment(
     folder.finish((one.name for one in outcomes if one.error is None), strange)
     if sentence := unfamiliar_note([manifest.videos[name] for name in sorted(strange)]):
         note(f"warning: {sentence[0].lower()}{sentence[1:]}")
+    n_failed = sum(outcome.error is not None for outcome in outcomes)
+    n_videos = len(manifest.videos) + len(nameless)
+    if 1 < n_failed == n_videos:
+        note(f"none of the {n_videos} videos could be segmented")
     _report(sorted(outcomes, key=lambda one: one.name), out, manifest, as_json=as_json)
-    if any(outcome.error for outcome in outcomes):
-        raise typer.Exit(1)
+    if n_failed:
+        raise typer.Exit(2 if n_failed == n_videos else 1)
 
 
 def _extract(

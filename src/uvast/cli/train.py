@@ -21,8 +21,15 @@ from uvast.cli.options import (
 from uvast.cli.plans import leaves_all_to_data, note_plan, print_plan, timed_plan
 from uvast.cli.project_runs import needs_no_place, own_supervision, run_place, say_supervision
 from uvast.cli.training_bar import TrainingBar
-from uvast.cli.training_settings import Stage, as_settings, changes_of, second_stage
+from uvast.cli.training_settings import (
+    Stage,
+    as_settings,
+    changes_of,
+    named_as_typed,
+    second_stage,
+)
 from uvast.errors import ConfigError, command
+from uvast.files import missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,9 +185,12 @@ def train(
         _refuse_beside_resume(
             dataset, out, preset, config, split, timestamps, plan or None, members
         )
-        _resume(resume, changes, stage, device, jobs, tensorboard=tensorboard)
+        with named_as_typed(settings or []):
+            _resume(resume, changes, stage, device, jobs, tensorboard=tensorboard)
         return
     is_auto = leaves_all_to_data(preset, config, changes)
+    if dataset is not None and not dataset.exists():
+        raise missing(dataset, remedy="give a project, or the folder of a dataset")
     if dataset is None or (out is None and not plan and not needs_no_place(dataset)):
         raise ConfigError(
             "a dataset and --out are needed", remedy="see uvast train --help, or pass --resume RUN"
@@ -198,13 +208,14 @@ def train(
         RunFolder(out).check_free()  # before the time is measured, which takes a while
     opened = Dataset.open(dataset)
     planned = None
-    if is_auto:
-        planned = plan_training(
-            opened, split=split, timestamps=timestamps, settings=as_settings(changes)
-        )
-        chosen = planned.config
-    else:
-        chosen = chosen_config(preset, config, model, as_settings(changes))
+    with named_as_typed(settings or []):
+        if is_auto:
+            planned = plan_training(
+                opened, split=split, timestamps=timestamps, settings=as_settings(changes)
+            )
+            chosen = planned.config
+        else:
+            chosen = chosen_config(preset, config, model, as_settings(changes))
     chosen = chosen.replaced(**second_stage(chosen, stage, changes))
     _check_timestamps(dataset, chosen, timestamps)
     if not is_asked:

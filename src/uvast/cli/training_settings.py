@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from uvast.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from uvast.config import Config
 
@@ -19,6 +20,37 @@ class Stage(str, Enum):
     one = "1"
     two = "2"
     both = "both"
+
+
+SHORT_FORMS = {
+    "model.kind": "--model",
+    "supervision.kind": "--supervision",
+    "supervision.refresh_every": "--refresh-pseudo-labels",
+    "train.epochs": "--epochs",
+    "train.batch_size": "--batch-size",
+    "train.sampling_rate": "--sampling-rate",
+    "train.learning_rate": "--learning-rate",
+    "train.seed": "--seed",
+    "train.validation": "--validation",
+}
+"""Settings with an option of their own, and that option."""
+
+
+@contextmanager
+def named_as_typed(settings: Sequence[str]) -> Iterator[None]:
+    """Errors in the block name the option that a setting was given by: `--set`, or its short form.
+
+    Args:
+        settings: those that were given by `--set`.
+    """
+    given = {setting.partition("=")[0].strip() for setting in settings}
+    try:
+        yield
+    except ConfigError as error:
+        name = error.what.partition(" is ")[0]
+        if error.where != "--set" or name in given or name not in SHORT_FORMS:
+            raise
+        raise ConfigError(error.what, where=SHORT_FORMS[name], remedy=error.remedy) from None
 
 
 def changes_of(settings: Sequence[str], flags: Mapping[str, object]) -> dict[str, str]:

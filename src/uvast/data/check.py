@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from uvast.data.classes import alike_classes_note
 from uvast.data.dataset import Dataset
 from uvast.data.faults import FaultList, some
 from uvast.data.feature_files import read_header
@@ -26,6 +27,7 @@ from uvast.data.statistics import (
 )
 from uvast.data.timestamp_files import ignored_timestamps, no_timestamps
 from uvast.data.timestamp_fit import TimestampFit
+from uvast.data.video_names import case_twins
 from uvast.errors import printable
 from uvast.files import is_present
 from uvast.segments import UNLABELLED
@@ -158,6 +160,11 @@ class _Check:
                 self.n_features = dataset.n_features
                 if dataset.spec.feature_axis is None:
                     self.notes.append(f"features are {dataset.feature_axis} (detected)")
+        if twins := [" and ".join(names) for names in case_twins(dataset.names)]:
+            self.notes.append(
+                "videos whose names differ only in case; macOS and Windows cannot keep both: "
+                + some(twins)
+            )
         if (ignored := ignored_timestamps(dataset.path)) is not None:
             self.notes.append(ignored)
         if (paired := dataset.files.summary()) is not None:
@@ -275,7 +282,11 @@ class _Check:
 
         Without mapping.txt every typo is a class; with very few videos any class may be rare.
         """
-        if self.vocabulary is None or not self.truths:
+        if self.vocabulary is None:
+            return
+        if (alike := alike_classes_note(self.vocabulary.names)) is not None:
+            self.notes.append(alike)
+        if not self.truths:
             return
         classes = self.vocabulary.names
         shown: dict[str, list[str]] = defaultdict(list)

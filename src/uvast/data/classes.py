@@ -5,14 +5,18 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from uvast.data.faults import some
 from uvast.data.label_files import read_labels, read_mapping
 from uvast.data.spec import SPEC_FILE
 from uvast.data.timestamp_files import read_timestamps
+from uvast.data.video_names import case_twins
 from uvast.errors import ConfigError, DataError, LabelError, MissingFileError
 from uvast.files import is_present
 from uvast.vocabulary import ABOUT_UNLABELLED, BACKGROUND, UNLABELLED_WORD, Vocabulary
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from uvast.data.dataset import Dataset
     from uvast.data.faults import OnFault
 
@@ -40,6 +44,14 @@ def read_vocabulary(dataset: Dataset, on_fault: OnFault) -> Vocabulary:
         on_fault(ConfigError(what, where=dataset.path / SPEC_FILE, remedy=remedy))
     background = tuple(name for name in wanted if name in names)
     return Vocabulary(names, background)
+
+
+def alike_classes_note(classes: Iterable[str]) -> str | None:
+    """One line about classes whose names differ only in case, or None."""
+    alike = [" and ".join(names) for names in case_twins(classes)]
+    if not alike:
+        return None
+    return f"classes that differ only in case, perhaps typing errors: {some(alike)}"
 
 
 def _derived(dataset: Dataset) -> tuple[str, ...]:

@@ -106,6 +106,14 @@ class VideoNames:
         return sorted((name.casefold(), name) for name in self._names)
 
 
+def case_twins(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """Names that differ only in case, together; macOS and Windows take such files for one."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for name in names:
+        found[unicodedata.normalize("NFC", name).casefold()].add(name)
+    return sorted(tuple(sorted(its)) for its in found.values() if len(its) > 1)
+
+
 def core_name(name: str) -> str:
     """A name without what tools add: the extension of a video or table, DeepLabCut's suffix.
 

@@ -62,7 +62,7 @@ def match_videos(
         path = paths.get(name, name)
         said = table.get(path, table.get(name))
         wanted = name if said is None else said
-        forms = (*_forms(wanted), *_forms(_as_uploaded(wanted, path)))
+        forms = (*_forms(wanted), *_forms(as_uploaded(wanted, path)))
         matches = next((hits for key in forms if (hits := keys.get(key, ()))), ())
         if said is None and not ("/" in name and matches):
             by_folder = _by_folder(name, path, files)
@@ -118,7 +118,7 @@ def _forms(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*forms, *map(str.casefold, forms))))
 
 
-def _as_uploaded(name: str, path: str) -> str:
+def as_uploaded(name: str, path: str) -> str:
     """The name that a file uploaded to Label Studio had before; else the name unchanged."""
     *_, folder, _project, _file = ("", "", *parts_of(path))
     return _UPLOADED.sub("", name) if folder == "upload" else name

@@ -16,6 +16,7 @@ from uvast.errors import CorruptFileError
 from uvast.features.clock import Clock, due, in_seconds, slack_of
 from uvast.features.extras import extra
 from uvast.features.video_file import (
+    last_end,
     no_pictures,
     nominal_rate,
     open_video,
@@ -107,7 +108,7 @@ class FrameReader:
                 self._times.append(time)
             if held is None:
                 raise no_pictures(self._path)
-            self._end = self._times[-1] + 1 / nominal_rate(stream)
+            self._end = last_end(self._times[-2:], self.declared, nominal_rate(stream))
             if self._end < self.declared:  # the last frame stays, unless the file was cut off
                 stays = self._times[-1] + in_seconds(held.duration, held)
                 self._end = max(self._end, min(stays, self.declared))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from uvast.errors import CorruptFileError
-from uvast.features.clock import Clock
+from uvast.features.clock import Clock, slack_of
 from uvast.features.extras import extra
 from uvast.files import missing, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from av.container import InputContainer
@@ -34,7 +36,8 @@ class VideoInfo:
         path: the file.
         n_bytes: its size.
         fingerprint: of its content, see `fingerprint`.
-        seconds: its length, as far as the container knows.
+        seconds: its length, as far as the container knows; to the end of the last frame if the
+            container declares less than that.
         n_frames: as far as the container knows.
         frames_per_second: the nominal rate; the mean if it varies.
         codec: such as `h264`.
@@ -60,7 +63,8 @@ def video_info(path: Path) -> VideoInfo:
     with open_video(path) as (container, stream):
         first = _first_frame(container, stream, path)
         rate = nominal_rate(stream)
-        seconds = stream_seconds(container, stream)
+        declared = stream_seconds(container, stream)
+        seconds = max(declared, _shown_until(container, stream, declared))
         width, height = shown_size(first, stream)
         return VideoInfo(
             path=path,
@@ -134,6 +138,25 @@ def stream_seconds(container: InputContainer, stream: VideoStream) -> float:
     return seconds + max(0.0, late)
 
 
+def last_end(times: Sequence[float], declared: float, rate: float) -> float:
+    """When the last frame ends: after a usual step, or earlier where the container says so.
+
+    Where the rate varies, a usual step can be far too long. The declared end counts if it leaves
+    the last frame as much time as the one before had.
+
+    Args:
+        times: when frames come, sorted, in seconds; the last two suffice.
+        declared: the length in seconds by the container, 0 if unknown.
+        rate: frames per second.
+    """
+    usual = times[-1] + 1 / rate
+    slack = slack_of(rate)
+    if len(times) < 2 or declared >= usual - slack:  # clocks are rounded
+        return usual
+    step = times[-1] - times[-2]
+    return declared if declared >= times[-1] + 0.75 * step else usual
+
+
 def quarter_turns(frame: VideoFrame) -> int:
     """How often a player turns the stored picture by 90 degrees counter-clockwise, 0 to 3."""
     return round(frame.rotation / 90) % 4
@@ -168,6 +191,25 @@ def _first_frame(container: InputContainer, stream: VideoStream, path: Path) -> 
         except av.error.InvalidDataError:
             continue
     raise no_pictures(path)
+
+
+def _shown_until(container: InputContainer, stream: VideoStream, declared: float) -> float:
+    """When the last frame ends, by the packets near the declared end; 0 where they do not say.
+
+    Moves in the container.
+    """
+    rate = nominal_rate(stream)
+    clock = Clock(container, rate)
+    if not declared or clock.by_order or not stream.time_base:
+        return 0.0
+    times: set[float] = set()
+    with suppress(extra("av").error.FFmpegError):  # some files allow no jumps
+        container.seek(int((declared + clock.start) / stream.time_base), stream=stream)
+        for packet in container.demux(stream):
+            if packet.size and packet.pts is not None and not packet.is_discard:
+                times.add(clock.time(packet, -np.inf))
+    end = last_end(sorted(times)[-2:], declared, rate) if times else 0.0
+    return end if end > declared + slack_of(rate) else 0.0  # clocks are rounded
 
 
 def no_pictures(path: Path) -> CorruptFileError:

@@ -146,6 +146,11 @@ def _temporary(target: Path, parent: Path, make: Callable[[Path], None]) -> Iter
             yield temporary
     except OSError as error:
         raise unwritable(target, error) from error
+    except OutputError as error:  # of a file in a temporary folder, which nobody knows
+        if error.where is None or str(temporary) not in error.where:
+            raise
+        place = error.where.replace(str(temporary), str(target))
+        raise OutputError(error.what, where=place, remedy=error.remedy) from error
     finally:
         with suppress(OSError):  # the first error says more
             _remove(temporary)

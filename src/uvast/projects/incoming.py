@@ -11,7 +11,7 @@ from uvast.errors import LabelError, UnknownVideoError, counted
 from uvast.exchange.files import find_sources, several_paths
 from uvast.exchange.formats import read, recognised
 from uvast.exchange.frame_times import ConstantRate
-from uvast.exchange.names import match_videos
+from uvast.exchange.names import as_uploaded, match_videos
 from uvast.exchange.records import Span, merged
 from uvast.exchange.rules import Ruled, Rules
 from uvast.exchange.source import Source
@@ -191,10 +191,11 @@ class _Names:
         for name, video in found.items():
             if video is None or not self._table.keys().isdisjoint((name, source.paths.get(name))):
                 continue
-            other = taken.setdefault((file_name(name), video), name)
+            called = as_uploaded(file_name(name), source.paths.get(name, name))
+            other = taken.setdefault((called, video), name)
             if other != name:
                 raise source.fault(
-                    f"two videos are called {file_name(name)}, {other!r} and {name!r}, "
+                    f"two videos are called {called}, {other!r} and {name!r}, "
                     f"and both can be {video}",
                     None,
                     "say which each is in a table with --names",

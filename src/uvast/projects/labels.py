@@ -84,14 +84,14 @@ def derived_files(
     }
     if videos:
         files[TIMESTAMPS] = timestamps_json({video.name: video.timestamps for video in videos})
-        files[MAPPING] = mapping_text(_classes(videos, background, named))
+        files[MAPPING] = mapping_text(class_names(videos, background, named))
     stretches = {v.name: v.stretches for v in videos if v.stretches is not None}
     if stretches:
         files[LABELLED_FILE] = labelled_text(stretches)
     return files
 
 
-def _classes(videos: Sequence[VideoLabels], background: str, named: Sequence[str]) -> list[str]:
+def class_names(videos: Sequence[VideoLabels], background: str, named: Sequence[str]) -> list[str]:
     """The classes that occur or are named, sorted, background first."""
     found = {one.label for video in videos for one in video.timestamps if one.label is not None}
     return sorted(found | set(named), key=lambda name: (name != background, name))

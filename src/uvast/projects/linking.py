@@ -144,8 +144,16 @@ def link(before: Sequence[ProjectVideo], found: Sequence[ProjectVideo], features
     names = unique_names([video.path for video in new.values()], taken)
     videos |= {name: replace(one, name=name) for name, one in zip(names, new.values(), strict=True)}
     stems, _ = listed_stems(features, ".npy")
-    bare = [stem for stem in sorted(stems - videos.keys()) if plain_name(stem) == stem]
-    videos |= {stem: _bare(features.absolute() / f"{stem}.npy") for stem in bare}
+    folded = {name.casefold(): name for name in videos}
+    bare: list[str] = []
+    for stem in sorted(stems - videos.keys()):
+        file = features.absolute() / f"{stem}.npy"
+        other = folded.setdefault(stem.casefold(), stem)
+        if other != stem:
+            errors.append(_only_in_case(file, other))
+        elif plain_name(stem) == stem:
+            bare.append(stem)
+            videos[stem] = _bare(file)
     return Linked(tuple(videos.values()), (*names, *bare), tuple(errors))
 
 
@@ -174,6 +182,13 @@ def _checked(path: Path, values: Mapping[str, object]) -> ProjectVideo:
 
 def _content(video: ProjectVideo) -> tuple[int, str]:
     return video.n_bytes, video.fingerprint
+
+
+def _only_in_case(features: Path, name: str) -> CorruptFileError:
+    """The error for features that macOS and Windows would take for another video's."""
+    return CorruptFileError(
+        f"differs from video {name} only in case", where=features, remedy="rename one of them"
+    )
 
 
 def _changed(path: Path, name: str) -> CorruptFileError:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
+from uvast.data.classes import alike_classes_note
 from uvast.data.faults import some
 from uvast.data.labelled import LABELLED_FILE
 from uvast.data.spec import read_spec
@@ -14,7 +15,7 @@ from uvast.data.video_names import listed_stems
 from uvast.errors import LabelError, command
 from uvast.files.names import GROUND_TRUTH
 from uvast.projects.derived import write_derived
-from uvast.projects.labels import MAPPING, TIMESTAMPS, derived_files, label_video
+from uvast.projects.labels import MAPPING, TIMESTAMPS, class_names, derived_files, label_video
 from uvast.projects.settings import write_settings
 from uvast.vocabulary import BACKGROUND
 
@@ -46,6 +47,7 @@ def _materialised(project: Project) -> tuple[str, ...]:
     background = (named or (BACKGROUND,))[0]
     labelled: list[VideoLabels] = []
     bare: list[str] = []
+    waiting: list[str] = []
     notes: list[str] = []
     for name in project.names:
         annotations = project.annotations(name)
@@ -53,24 +55,27 @@ def _materialised(project: Project) -> tuple[str, ...]:
             bare.append(name)
             continue
         times = project.frame_times(name)
+        if times is None and not project.features_path(name).is_file():
+            waiting.append(name)
+            continue
         if times is None:
-            notes.append(f"left out: {_without_times(project, name)}")
+            why = f"the frame rate of {name} is unknown; set frames_per_second in dataset.toml"
+            notes.append(f"left out: {why}")
             continue
         try:
             labelled.append(label_video(annotations, times, background))
         except LabelError as error:
             notes.append(f"left out: {error}")
+    if waiting:
+        have, extract = "has" if len(waiting) == 1 else "have", command("extract", project.path)
+        what = f"{have} labels but no features yet; make them with {extract}"
+        notes.insert(0, f"left out: {some(waiting)} {what}")
     texts, _ = listed_stems(project.path / GROUND_TRUTH, ".txt")
     stale = (*(f"{GROUND_TRUTH}/{name}.txt" for name in texts), TIMESTAMPS, MAPPING, LABELLED_FILE)
     write_derived(project.path, derived_files(labelled, background, named), stale)
+    if (alike := alike_classes_note(class_names(labelled, background, named))) is not None:
+        notes.append(alike)
     return (*notes, *_notes(labelled, bare))
-
-
-def _without_times(project: Project, name: str) -> str:
-    if not project.features_path(name).is_file():
-        extract = command("extract", project.path)
-        return f"{name} has labels but no features yet; make them with {extract}"
-    return f"the frame rate of {name} is unknown; set frames_per_second in dataset.toml"
 
 
 def _notes(labelled: Sequence[VideoLabels], bare: Sequence[str]) -> Iterator[str]:

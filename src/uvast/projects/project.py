@@ -103,10 +103,10 @@ class Project:
         found, errors = read_sources(sources, project.path, on_progress)
         if errors and not found:
             raise errors[0]
-        project._link(found)
+        linked = project._link(found)
         for folder in ("annotations", "features"):
             (project.path / folder).mkdir(exist_ok=True)
-        return project, tuple(errors)
+        return project, (*errors, *linked.errors)
 
     def add_videos(
         self, sources: Sequence[Path], on_progress: OnProgress | None = None

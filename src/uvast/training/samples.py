@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from uvast.data.faults import some
 from uvast.data.labelled import N_LISTED, unlabelled_note
 from uvast.durations import CutEnds
-from uvast.errors import LabelError, TimestampError
+from uvast.errors import DataError, LabelError, TimestampError
 from uvast.sampling import sampled_length
 
 if TYPE_CHECKING:
@@ -99,9 +100,7 @@ def find_samples(
     if videos and not found:
         raise _nothing(dataset, timestamps is None, too_short)
     notes = (
-        unlabelled_note(
-            bare if bare_stay_out else [], lack="labels" if timestamps is None else "timestamps"
-        ),
+        *_bare_notes(dataset, bare if bare_stay_out else [], is_full=timestamps is None),
         dataset.partial_summary(found),
         too_short,
         _stretches_note(unclicked, "without a timestamp"),
@@ -120,6 +119,24 @@ def cut_ends(dataset: Dataset, sample: str) -> CutEnds:
 def _n_frames(dataset: Dataset, sample: str) -> int:
     """The length of a sample at the model's rate."""
     return sampled_length(dataset.source_frames(sample), dataset.sampling_rate)
+
+
+def _bare_notes(
+    dataset: Dataset, videos: Sequence[str], *, is_full: bool
+) -> tuple[str | None, ...]:
+    """Which videos stay out whole, by what they lack."""
+    if not is_full:
+        return (unlabelled_note(videos, lack="timestamps"),)
+    clicked: frozenset[str] = frozenset()
+    with suppress(DataError):  # full labels do not need this file
+        if videos and dataset.has_timestamps():
+            clicked = frozenset(dataset.annotations(dataset.timestamps_path))
+    return (
+        unlabelled_note([video for video in videos if video not in clicked]),
+        unlabelled_note(
+            [video for video in videos if video in clicked], lack="full labels, only clicks,"
+        ),
+    )
 
 
 def _stretches_note(stretches: Sequence[str], what: str) -> str | None:
