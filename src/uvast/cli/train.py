@@ -29,7 +29,6 @@ from uvast.cli.training_settings import (
     second_stage,
 )
 from uvast.errors import ConfigError, command
-from uvast.files import missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,6 +189,8 @@ def train(
         return
     is_auto = leaves_all_to_data(preset, config, changes)
     if dataset is not None and not dataset.exists():
+        from uvast.files import missing
+
         raise missing(dataset, remedy="give a project, or the folder of a dataset")
     if dataset is None or (out is None and not plan and not needs_no_place(dataset)):
         raise ConfigError(
