@@ -26,10 +26,20 @@ export class Notices {
 
   /** Shows a note that disappears by itself. @param {string} sentence @param {string} [kind] */
   note(sentence, kind = "") {
+    this.#comeForward();
     const note = h("div", { class: `notice note ${kind}` }, sentence);
     this.notes.append(note);
     while (this.notes.children.length > 3) this.notes.firstChild.remove();
     setTimeout(() => note.remove(), (kind === "short" ? 2 : SECONDS) * 1000);
+  }
+
+  /** Moves the notes to the topmost dialog: what is behind one is dimmed, covered and not read. */
+  #comeForward() {
+    const box = [...document.querySelectorAll("dialog[open]")].at(-1);
+    const place = box ?? this.element;
+    if (this.notes.parentNode === place) return;
+    place.append(this.notes);
+    box?.addEventListener("close", () => this.#comeForward(), { once: true });
   }
 
   /** Names the videos if the change is not visible here. */
