@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Browser, expect
 from web_page import (
     DESKTOP,
+    READY,
+    SCENE,
     Opener,
     Served,
     add_classes,
     add_events,
     clicks,
     even,
+    predict,
     saved,
     served,
     until,
@@ -104,6 +109,23 @@ def long_names(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return Project.create(folder / "project", [folder / "source"])[0]
 
 
+def test_next_says_when_there_is_no_other_video(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    write_binary(tmp_path / "source" / "mouse.mp4", even(10))
+    with served(Project.create(tmp_path / "project", [tmp_path / "source"])[0]) as app:
+        page = browser.new_page()
+        page.goto(app.app.door.link)
+        page.goto(f"{app.app.door.address}/#/annotate/mouse")
+        until(page, READY)
+        page.keyboard.press(".")
+        until(page, f"{SCENE}.head.seconds > 0")
+        page.keyboard.press("n")  # the proposal, which is here
+        until(page, f"{SCENE}.head.seconds === 0")
+        page.keyboard.press("n")
+        expect(page.locator(".note").first).to_have_text("There is no other video in this project.")
+        page.close()
+
+
 @pytest.mark.parametrize("size", [LAPTOP, NARROW], ids=["laptop", "narrow"])
 def test_long_names_of_videos_are_read_to_their_end(
     long_names: Project, browser: Browser, size: tuple[int, int]
@@ -122,6 +144,7 @@ def test_long_names_of_videos_are_read_to_their_end(
 
 def test_the_buttons_of_the_player_are_one_line_on_a_laptop(app: Served, opened: Opener) -> None:
     page = opened("annotate/even", LAPTOP)
+    page.evaluate("document.querySelector('.controls .time').textContent = '2:54:20.00 · 10460'")
     groups = page.locator(".controls .group").all()
     assert len({box["y"] for one in groups if (box := one.bounding_box())}) == 1
     page = opened("jobs", LAPTOP)
@@ -147,3 +170,37 @@ def test_the_ring_of_a_focused_class_is_not_cut_off(app: Served, opened: Opener)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.dataset.label") == "reach"
     assert page.evaluate(RING_IS_WHOLE)
+
+
+def test_the_list_of_a_review_is_seen_on_a_laptop(app: Served, opened: Opener) -> None:
+    add_classes(app, *(f"class {number}" for number in range(12)))
+    predict(app, *((f"class {number}", 6 * number, 6 * number + 6) for number in range(12)))
+    page = opened("review", LAPTOP)
+    row = page.locator(".queue button.on")
+    expect(row).to_be_visible()
+    side, seen = page.locator(".side").bounding_box(), row.bounding_box()
+    assert side is not None
+    assert seen is not None
+    assert seen["y"] + 2 * seen["height"] <= side["y"] + side["height"]
+
+
+DELAYS = """() => {
+  const later = window.setTimeout;
+  window.delays = [];
+  window.setTimeout = (call, delay, ...rest) => (delays.push(delay), later(call, delay, ...rest));
+}"""
+
+
+def test_what_an_export_leaves_out_can_be_read(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach")
+    add_events(app, ("reach", 1.0, None), ("reach", 2.0, 3.0))
+    page = opened("videos")
+    page.evaluate(DELAYS)
+    page.get_by_role("button", name="Export").click()
+    page.get_by_label("Format").select_option("boris")
+    with page.expect_download():
+        page.get_by_role("button", name="Download").click()
+    text = page.locator(".note").text_content() or ""
+    assert "annotators (2). 'reach' has intervals and points" in text
+    assert text.endswith(".")
+    assert page.evaluate("Math.max(...delays)") >= 80 * len(text)  # milliseconds

@@ -4,6 +4,8 @@ import { fill, h, textButton } from "./dom.js";
 import { count } from "./times.js";
 
 const SECONDS = 6;
+/** What people read in a second, so that long notes stay longer. */
+const LETTERS_A_SECOND = 12;
 
 export class Notices {
   /** @param {import("./store.js").Store} store */
@@ -30,7 +32,8 @@ export class Notices {
     const note = h("div", { class: `notice note ${kind}` }, sentence);
     this.notes.append(note);
     while (this.notes.children.length > 3) this.notes.firstChild.remove();
-    setTimeout(() => note.remove(), (kind === "short" ? 2 : SECONDS) * 1000);
+    const seconds = kind === "short" ? 2 : Math.max(SECONDS, sentence.length / LETTERS_A_SECOND);
+    setTimeout(() => note.remove(), seconds * 1000);
   }
 
   /** Moves the notes to the topmost dialog: what is behind one is dimmed, covered and not read. */
