@@ -276,6 +276,19 @@ def test_label_next_finds_where_clicking_stopped(client: Client, project: Projec
     assert "segment" not in found  # another click like those before, for all of the video
 
 
+def test_label_next_leaves_out_what_is_missing(client: Client, project: Project) -> None:
+    pot = write_numbered(project.path / "pot.mp4", 30)
+    client.app.project.add_videos([pot])
+    for name in ("cup", "tea"):
+        client.change(name, {"do": "add", "kind": "click", "label": "reach", "start": 0.1})
+    assert client.get("/api/next").json()["video"] == "pot"
+    pot.unlink()
+    assert client.get("/api/next").json()["why"] == "6 seconds without a click"
+    for name, entropy in (("cup", 0.2), ("tea", 0.1), ("pot", 0.9)):
+        predict(project, name, predicted("reach", 0, 30, entropy=entropy, look=[1.0]))
+    assert client.get("/api/next").json()["video"] != "pot"
+
+
 def test_label_next_never_stays_while_there_is_another_video(client: Client) -> None:
     def proposed(leaving: str) -> Any:
         return client.get(f"/api/next?leaving={leaving}").json()

@@ -50,6 +50,16 @@ def test_nothing_is_read_without_the_token(client: Client, path: str) -> None:
         assert "the token is missing or wrong" in answer.json()["error"]
 
 
+def test_people_without_the_token_get_a_page_to_read(client: Client) -> None:
+    headers = {"x-uvast-token": "", "accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    answer = client.get("/", headers=headers)
+    assert (answer.status_code, answer.headers["content-type"][:9]) == (403, "text/html")
+    assert "the token is missing or wrong; open the address that uvast app printed." in answer.text
+    answer = client.get("/", headers={**headers, "host": "<b>evil"})
+    assert "<b>" not in answer.text
+    assert "&lt;b&gt;evil" in answer.text
+
+
 @pytest.mark.parametrize("path", POSTS)
 def test_nothing_is_changed_without_the_token(client: Client, path: str) -> None:
     assert client.post(path, headers={"x-uvast-token": ""}).status_code == 403

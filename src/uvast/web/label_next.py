@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,9 +19,10 @@ from uvast.proposals import (
 )
 from uvast.web.predictions import timed
 from uvast.web.review import why_unsure
+from uvast.web.views import lost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from uvast.projects import ProjectVideo
     from uvast.proposals import BoolArray, Edges
@@ -50,7 +51,7 @@ class LabelNext:
 
         With predictions: what `uvast.proposals` says, and if a video's clicks do not yet stand for
         all of it, the stretch that a single answer covers. Without predictions: a video without
-        labels, then the widest stretch without a click.
+        labels, then the widest stretch without a click. Never a video whose file is missing.
 
         Args:
             leaving: the video that a person is done with: proposed only if a model is unsure of
@@ -66,14 +67,16 @@ class LabelNext:
                 self._found = _by_model(self._app, documents)
                 self._seen = seen
             found = self._found
-        return found or _without_model(self._app.project.videos, documents, leaving)
+        return found or _without_model(self._app, documents, leaving)
 
 
 def _by_model(app: App, documents: Documents) -> dict[str, object] | None:
     segments = {
         name: found
         for name in app.project.names
-        if (prediction := app.predictions.of(name)) and (found := timed(prediction))
+        if (prediction := app.predictions.of(name))
+        and (found := timed(prediction))
+        and lost(app, app.project.video(name)) is None
     }
     proposal = propose(
         {name: _predicted(found, documents.get(name)) for name, found in segments.items()}
@@ -129,38 +132,34 @@ def _is_clicked_as_a_whole(document: Document | None) -> bool:
     return document is not None and bool(document.clicks) and document.observed is None
 
 
-def _without_model(
-    videos: Sequence[ProjectVideo], documents: Documents, leaving: str | None
-) -> dict[str, object] | None:
-    others = [video for video in videos if video.name != leaving]
-    left = [video for video in videos if video.name == leaving]
+def _without_model(app: App, documents: Documents, leaving: str | None) -> dict[str, object] | None:
+    others = [video for video in app.project.videos if video.name != leaving]
+    left = [video for video in app.project.videos if video.name == leaving]
     for some in (others, left):
-        if (found := _unlabelled(some, documents) or _widest_gap(some, documents)) is not None:
-            return found
+        for found in chain(_unlabelled(some, documents), _widest_gaps(some, documents)):
+            if lost(app, app.project.video(str(found["video"]))) is None:
+                return found
     return None
 
 
-def _unlabelled(videos: Sequence[ProjectVideo], documents: Documents) -> dict[str, object] | None:
+def _unlabelled(videos: list[ProjectVideo], documents: Documents) -> Iterator[dict[str, object]]:
     for video in videos:
         document = documents.get(video.name)
         if document is None or not document.items:
-            return {"video": video.name, "seconds": 0.0, "why": "it has no labels yet"}
-    return None
+            yield {"video": video.name, "seconds": 0.0, "why": "it has no labels yet"}
 
 
-def _widest_gap(videos: Sequence[ProjectVideo], documents: Documents) -> dict[str, object] | None:
-    """The widest stretch without a click; all videos have labels."""
+def _widest_gaps(videos: list[ProjectVideo], documents: Documents) -> Iterator[dict[str, object]]:
+    """The stretches without a click in videos with labels, the widest first."""
     gaps = [
         gap
         for video in videos
-        if not documents[video.name].reviewed
-        for gap in _gaps(video, documents[video.name])
+        if (document := documents.get(video.name)) and document.items and not document.reviewed
+        for gap in _gaps(video, document)
     ]
-    if not gaps:
-        return None
-    length, name, middle = max(gaps)
-    why = f"{length:.0f} seconds without a click"
-    return {"video": name, "seconds": round(middle, 3), "why": why}
+    for length, name, middle in sorted(gaps, reverse=True):
+        why = f"{length:.0f} seconds without a click"
+        yield {"video": name, "seconds": round(middle, 3), "why": why}
 
 
 def _gaps(video: ProjectVideo, document: Document) -> Iterator[tuple[float, str, float]]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ipaddress
 import secrets
 from dataclasses import dataclass
+from html import escape
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, quote, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -24,6 +25,19 @@ if TYPE_CHECKING:
 TOKEN_HEADER = "x-uvast-token"  # noqa: S105 (its name, not its value)
 READING = ("GET", "HEAD")
 BODIES = ("application/json", "application/octet-stream")
+
+_REFUSAL = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>uvast</title>
+<h1>This address does not open the app</h1>
+<p>Reason: {}.</p>
+<p>Each start of the app makes a new address, which its terminal shows.</p>
+</html>
+"""
+"""Plain, because style sheets need the token too."""
 
 POLICY = (
     "default-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; object-src 'none'; "
@@ -150,9 +164,10 @@ class Guard:
         """A refusal, or a cookie for a client that brings the token; None for the app's answer."""
         method, query = scope["method"], scope["query_string"]
         known = method == "GET" and scope["path"] == "/" and self._door.admits(query)
-        refusal = self._door.refusal(method, Headers(scope=scope), known=known)
+        headers = Headers(scope=scope)
+        refusal = self._door.refusal(method, headers, known=known)
         if refusal is not None:
-            return refused(refusal)
+            return refused(refusal, in_words="text/html" in headers.get("accept", ""))
         return self._welcome(query) if known else None
 
     def _welcome(self, query: bytes) -> Response:
@@ -164,8 +179,10 @@ class Guard:
         return answer
 
 
-def refused(sentence: str) -> Response:
-    """The answer to a request that is not let in."""
+def refused(sentence: str, *, in_words: bool) -> Response:
+    """The answer to a request that is not let in; people who open a page get one to read."""
+    if in_words:
+        return HTMLResponse(_REFUSAL.format(escape(sentence)), status_code=403)
     return JSONResponse({"error": sentence}, status_code=403)
 
 

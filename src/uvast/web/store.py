@@ -170,10 +170,12 @@ class Store:
         with self._writing():
             self._read_outside(self.project.names)
             after, names = changed(self.classes, change)
-            used = {label for one in self._documents.values() for label in one.labels}
-            if change.do == "delete" and change.name in used:
+            users = [name for name, one in self._documents.items() if change.name in one.labels]
+            if change.do == "delete" and users:
+                where = users[0] if len(users) == 1 else f"{len(users)} videos"
                 raise ConflictError(
-                    f"class {change.name!r} has events", remedy="delete or relabel them first"
+                    f"class {change.name!r} has events in {where}",
+                    remedy="merge it into another class, or delete or relabel them first",
                 )
             edits = {video: relabelled(one, names) for video, one in self._documents.items()}
             edits = {video: edit for video, edit in edits.items() if edit}

@@ -125,6 +125,7 @@ export class AnnotateView {
     const names = this.store.project.videos.map((one) => one.name);
     const other = names[(names.indexOf(this.name) + 1) % names.length];
     if (other !== this.name) location.hash = annotateAddress(other);
+    else this.store.tell("note", "There is no other video in this project.");
   }
 
   /**

@@ -81,28 +81,6 @@ export function ask(title, { value = "", label, okay = "OK", check = () => null 
 }
 
 /**
- * @param {string} title
- * @param {string} sentence
- * @param {string} okay
- * @returns {Promise<boolean>}
- */
-export function confirmed(title, sentence, okay) {
-  return new Promise((resolve) => {
-    const yes = textButton(
-      okay,
-      () => (resolve(true), box.close()),
-      { class: "main", autofocus: true },
-    );
-    const box = dialog(
-      title,
-      h("p", {}, sentence),
-      h("footer", {}, textButton("Cancel", () => box.close()), yes),
-    );
-    box.addEventListener("close", () => resolve(false));
-  });
-}
-
-/**
  * @param {number} now
  * @param {(frame: number) => number} frameTime
  * @returns {Promise<number | null>}

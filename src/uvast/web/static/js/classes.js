@@ -1,6 +1,6 @@
 /** The table of classes: add, rename, merge, recolour, key, background, delete. */
 
-import { ask, confirmed, dialog } from "./asking.js";
+import { ask, dialog } from "./asking.js";
 import { button, h, icon, renew, textButton } from "./dom.js";
 import { field } from "./exchange.js";
 import { commandOf } from "./keys.js";
@@ -76,7 +76,7 @@ function row(store, one) {
     { type: "checkbox", checked: one.background, "aria-label": `${one.name} is background` },
   );
   background.addEventListener("change", () => change("background", { value: background.checked }));
-  const remove = button(`Delete ${one.name}`, () => removeClass(one, change), icon("bin"));
+  const remove = button(`Delete ${one.name}`, () => removeClass(store, one, change), icon("bin"));
   remove.classList.add("quiet");
   return h(
     "div",
@@ -99,14 +99,14 @@ function row(store, one) {
   );
 }
 
-function setKey(store, one, input, change) {
+async function setKey(store, one, input, change) {
   const key = input.value.toLowerCase();
   const command = key && commandOf(key, store.classes);
   if (command) {
     const sentence = `The key ${key} belongs to “${command.title}”: choose another.`;
     store.tell("problem", { sentence });
     input.value = one.key;
-  } else change("key", { to: key });
+  } else if (!(await change("key", { to: key }))) input.value = one.key;
 }
 
 async function renameClass(one, change) {
@@ -137,7 +137,8 @@ function mergeClass(store, one, change) {
   );
 }
 
-async function removeClass(one, change) {
-  const sentence = "A class with events cannot be deleted: merge it, or relabel its events first.";
-  if (await confirmed(`Delete ${one.name}?`, sentence, "Delete")) change("delete", {});
+/** Does not ask first: the server refuses if the class has events, and undo brings it back. */
+async function removeClass(store, one, change) {
+  const isGone = await change("delete", {});
+  if (isGone) store.tell("note", `Deleted ${one.name}; undo brings it back.`);
 }

@@ -50,7 +50,7 @@ export async function importLabels(store, notices) {
       notices.note(
         [
           `Imported ${count(answer.videos.length, "video")}; undo takes it back.`,
-          ...(answer.notes ?? []),
+          ...sentences(answer.notes),
         ].join(" "),
       );
       await store.load();
@@ -86,7 +86,7 @@ export async function exportLabels(store, notices) {
       const wanted = { format: format.value, what: what.value };
       const answer = await post("/api/export", wanted, LONG);
       h("a", { href: answer.address, download: answer.name }).click();
-      if (answer.notes?.length) notices.note(answer.notes.join(" "));
+      if (answer.notes?.length) notices.note(sentences(answer.notes).join(" "));
       box.close();
     } catch (error) {
       fill(fault, error.message);
@@ -99,6 +99,11 @@ export async function exportLabels(store, notices) {
     fault,
     h("footer", {}, textButton("Download", send, { class: "main" })),
   );
+}
+
+/** What got lost on the way, each ended by a full stop. @param {string[]} [notes] */
+function sentences(notes = []) {
+  return notes.map((one) => (/[.?!]$/.test(one) ? one : `${one}.`));
 }
 
 /** @param {string} label @param {[string, string][]} options */

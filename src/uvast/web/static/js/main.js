@@ -6,7 +6,7 @@ import { button, fill, h, icon, sorry, textButton } from "./dom.js";
 import { annotateAddress } from "./guide.js";
 import { showHelp } from "./help.js";
 import { JobsView } from "./jobs.js";
-import { commandOf, isWriting, keyName, shiftedKey } from "./keys.js";
+import { commandOf, isWriting, keyName, keyText, shiftedKey } from "./keys.js";
 import { Notices } from "./notices.js";
 import { ReviewView } from "./review.js";
 import { Store } from "./store.js";
@@ -164,9 +164,15 @@ class Page {
     const of = (key) => key
       && this.store.classes.find((one) => one.key.toLowerCase() === key);
     const [plain, shifted] = [of(name), of(shiftedKey(event))];
-    if (!plain && !shifted) return false;
+    if (!plain && !shifted) return this.#noClass(name);
     this.view.classKey((plain || shifted).name, !plain);
     return true;
+  }
+
+  /** Says why nothing happens: a new project has no classes yet, and a key is easily missed. */
+  #noClass(key) {
+    if (/^[a-z0-9]$/.test(key)) this.notices.note(`No class has the key ${keyText(key)}.`, "short");
+    return false;
   }
 }
 

@@ -4,6 +4,8 @@ import { fill, h, textButton } from "./dom.js";
 import { count } from "./times.js";
 
 const SECONDS = 6;
+/** What people read in a second, so that long notes stay longer. */
+const LETTERS_A_SECOND = 12;
 
 export class Notices {
   /** @param {import("./store.js").Store} store */
@@ -26,10 +28,21 @@ export class Notices {
 
   /** Shows a note that disappears by itself. @param {string} sentence @param {string} [kind] */
   note(sentence, kind = "") {
+    this.#comeForward();
     const note = h("div", { class: `notice note ${kind}` }, sentence);
     this.notes.append(note);
     while (this.notes.children.length > 3) this.notes.firstChild.remove();
-    setTimeout(() => note.remove(), (kind === "short" ? 2 : SECONDS) * 1000);
+    const seconds = kind === "short" ? 2 : Math.max(SECONDS, sentence.length / LETTERS_A_SECOND);
+    setTimeout(() => note.remove(), seconds * 1000);
+  }
+
+  /** Moves the notes to the topmost dialog: what is behind one is dimmed, covered and not read. */
+  #comeForward() {
+    const box = [...document.querySelectorAll("dialog[open]")].at(-1);
+    const place = box ?? this.element;
+    if (this.notes.parentNode === place) return;
+    place.append(this.notes);
+    box?.addEventListener("close", () => this.#comeForward(), { once: true });
   }
 
   /** Names the videos if the change is not visible here. */

@@ -37,13 +37,14 @@ export class ReviewView {
         "aside",
         { class: "side" },
         this.inspector.element,
-        this.classes.element,
+        // before the classes, which have keys and are in the inspector too: a laptop is low
         h(
           "section",
           { class: "panel" },
           h("header", {}, h("h2", {}, "Least sure first"), h("span", { class: "hint" }, "unsure")),
           this.list,
         ),
+        this.classes.element,
         this.curve,
       ),
       this.workspace.timeline.element);

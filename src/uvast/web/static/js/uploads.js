@@ -77,13 +77,21 @@ export class Uploads {
     await this.store.load().catch(() => {});
   }
 
-  /** Stays until it is dismissed: nobody keeps watching while a hundred files are sent. */
+  /**
+   * Stays until it is dismissed: nobody keeps watching while a hundred files are sent. All that
+   * failed share one bar, which scrolls: a hundred bars would leave no room for the page.
+   */
   #failed(file, error) {
     const { message } = error;
     const told = message.startsWith(file.name) ? message : `${file.name}: ${message}`;
     const sentence = h("span", {}, told);
+    if (this.told?.isConnected) {
+      this.told.append(sentence);
+      return;
+    }
+    this.told = h("div", { class: "told" }, sentence);
     const dismiss = textButton("Dismiss", () => bar.remove());
-    const bar = h("div", { class: "notice fault" }, sentence, dismiss);
+    const bar = h("div", { class: "notice fault" }, this.told, dismiss);
     this.faults.append(bar);
   }
 }
