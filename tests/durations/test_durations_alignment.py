@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from functools import partial
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -22,6 +24,19 @@ FUNCTIONS = [
     partial(fifa, optimiser="fast"),
     partial(fifa, mean_durations=LENGTHS.means, length_weight=0.1, n_steps=30, step_size=0.1),
 ]
+
+
+def test_long_videos_are_aligned_in_blocks(monkeypatch):
+    logits = np.random.default_rng(0).standard_normal((20_000, 30)).astype(np.float32)
+    whole = alignment(logits, 0.5)
+    monkeypatch.setattr(import_module("uvast.durations.alignment"), "_BLOCK", 1000)
+    tracemalloc.start()
+    parts = alignment(logits, 0.5)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert parts.durations.tolist() == whole.durations.tolist()
+    assert parts.score == pytest.approx(whole.score)
+    assert peak < 1.5 * 2 * logits.nbytes  # one copy in float64, and parts of others
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

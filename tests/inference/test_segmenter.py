@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 
 import uvast
-from uvast.data import Dataset
+from uvast.data import Dataset, Video
 from uvast.errors import CheckpointError, ConfigError, FeatureError, MissingFileError
 from uvast.proposals import segment_looks
+from uvast.segments import Segmentation
 
 WAYS = [
     {"durations": "viterbi"},
@@ -79,6 +81,16 @@ def test_segments_tell_what_they_look_like(model: uvast.Segmenter, tiny: Dataset
     written = prediction.as_dict()["segments"]
     assert written[0]["look"] == pytest.approx(prediction.looks[0], rel=1e-3)
     assert len(written) == len(prediction.looks)
+
+
+def test_looks_take_no_copy_of_a_long_video(model: uvast.Segmenter) -> None:
+    features = np.ones((20_000, model.n_features), np.float32)
+    segmentation = Segmentation(np.arange(50) % 2, np.full(50, 400))
+    tracemalloc.start()
+    model._looks(Video("long", features, None, len(features)), segmentation)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < features.nbytes / 2
 
 
 def test_a_bare_transcript_has_no_segments(model: uvast.Segmenter, tiny: Dataset) -> None:

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from uvast.data import Scaling, Video, collate
+from uvast.models import encoder, stretches
 from uvast.models.ensemble import (
     Ensemble,
     mean_probabilities,
@@ -98,3 +99,18 @@ def test_only_members_with_a_transcript_decoder_write(ensemble, small_model):
     alone = small_model()
     encoded = alone.encode(batch.features, batch.mask)
     assert writers_of(alone, encoded) == ((alone, encoded),)
+
+
+@pytest.mark.parametrize("lengths", [(70,), (70, 33)])
+def test_members_scale_long_videos_in_stretches(ensemble, lengths, monkeypatch):
+    videos = features(*lengths)
+    batch = collate(videos)
+    with torch.inference_mode():
+        whole = ensemble.encode(batch.features, batch.mask)
+        monkeypatch.setattr(stretches, "STRETCH", 16)
+        monkeypatch.setattr(encoder, "STRETCH", 16)
+        parts = ensemble.encode(batch.features, batch.mask)
+    torch.testing.assert_close(parts.features, whole.features)
+    torch.testing.assert_close(
+        parts.logits[batch.mask], whole.logits[batch.mask], atol=1e-5, rtol=1e-4
+    )

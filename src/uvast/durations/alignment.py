@@ -14,6 +14,9 @@ from uvast.segments import round_durations
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+_BLOCK = 2**14
+"""Frames at a time: `(T, S)` is large for a long video, and several copies of it are larger."""
+
 
 def alignment(assignment_logits: ArrayLike, tau: float = 1e-4) -> Durations:
     """Column sums of the softmax over segments of `logits / tau`, rounded to frames.
@@ -29,7 +32,14 @@ def alignment(assignment_logits: ArrayLike, tau: float = 1e-4) -> Durations:
         raise InputError(f"the temperature tau is {tau}, not a positive number")
     if np.isneginf(logits.max(axis=1)).any():
         raise InputError("a frame that fits no segment: its assignment logits are all -inf")
-    durations = round_durations(np.exp(log_softmax(logits / tau, axis=1)).sum(axis=0), n_frames)
-    segment_of_frame = np.repeat(np.arange(n_segments), durations)
-    score = log_softmax(logits, axis=1)[np.arange(n_frames), segment_of_frame].sum()
-    return Durations(durations, float(score))
+    blocks = [slice(start, start + _BLOCK) for start in range(0, n_frames, _BLOCK)]
+    shares = np.zeros(n_segments)
+    for rows in blocks:
+        shares += np.exp(log_softmax(logits[rows] / tau, axis=1)).sum(axis=0)
+    durations = round_durations(shares, n_frames)
+    segment_of_frame = np.repeat(np.arange(n_segments), durations)[:, None]
+    score = 0.0
+    for rows in blocks:
+        logs = log_softmax(logits[rows], axis=1)
+        score += float(np.take_along_axis(logs, segment_of_frame[rows], axis=1).sum())
+    return Durations(durations, score)

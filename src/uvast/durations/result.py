@@ -45,7 +45,8 @@ def checked_log_probabilities(
     log_probabilities: ArrayLike, floor: float = LOG_FLOOR, *, name: str = "log-probabilities"
 ) -> FloatArray:
     """Log-probabilities `(T, C)` as float64, checked and raised to at least `floor`."""
-    values = np.asarray(log_probabilities, dtype=np.float64)
+    given = np.asarray(log_probabilities)
+    values = given.astype(np.float64, copy=False)
     if values.ndim != 2 or not values.size:
         raise InputError(
             f"{name} of shape {values.shape}, not of two dimensions with at least one frame and "
@@ -54,7 +55,8 @@ def checked_log_probabilities(
     # One pass finds NaN and inf: both survive the maximum.
     if not values.max() < np.inf:
         raise InputError(f"{name} with NaN or infinite values")
-    return np.maximum(values, floor)
+    # In place of a copy that is ours: a long video has many values.
+    return np.maximum(values, floor, out=None if np.may_share_memory(values, given) else values)
 
 
 def checked_transcript(

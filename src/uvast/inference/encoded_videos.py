@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
+from uvast.data import collate, levelled
 from uvast.inference.doubts import member_divergences
 from uvast.inference.prediction import FramePrediction
+from uvast.models.ensemble import encode_videos
+from uvast.models.stretches import encode_scaled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from torch import Tensor
+    from torch import Tensor, nn
 
-    from uvast.data import Video
+    from uvast.data import Scaling, Video
     from uvast.models import Encoded
 
 
@@ -27,6 +31,38 @@ class EncodedVideos:
     encoded: Encoded
     mask: Tensor
     frames: tuple[FramePrediction, ...]
+
+
+def encoded_batch(
+    module: nn.Module, videos: Sequence[Video], scaling: Scaling | None, device: torch.device
+) -> tuple[Encoded, Tensor]:
+    """Encodes B videos by any model; returns its last stage and the mask `(B, T)`.
+
+    Where features are scaled, a single long video never has a scaled copy of all of them.
+    """
+    if scaling is not None and len(videos) == 1:
+        mask = torch.ones((1, videos[0].n_frames), dtype=torch.bool, device=device)
+        scaled = _scaled(videos[0], scaling, device)
+        encoded = encode_scaled(module, videos[0].n_frames, mask, scaled)
+    else:
+        levels = scaling is not None and scaling.levels
+        shown = [video.levelled() for video in videos] if levels else videos
+        batch = collate(shown, scaling=scaling).to(device)
+        mask = batch.mask
+        encoded = encode_videos(module, batch.features, mask, videos)
+    return replace(encoded, earlier=()), mask  # frees the memory of earlier stages
+
+
+def _scaled(video: Video, scaling: Scaling, device: torch.device) -> Callable[[slice], Tensor]:
+    """Gives the scaled features of some frames `(1, t, F)`."""
+    moments = video.moments if scaling.levels else None
+
+    def part(rows: slice) -> Tensor:
+        features = video.features[rows]
+        own = features if moments is None else levelled(features, moments)
+        return torch.from_numpy(scaling.scaled(own)).unsqueeze(0).to(device)
+
+    return part
 
 
 def frame_predictions(encoded: Encoded, lengths: Sequence[int]) -> tuple[FramePrediction, ...]:

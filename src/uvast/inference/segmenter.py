@@ -12,12 +12,12 @@ import numpy as np
 import torch
 
 from uvast.config import Config, DecodeConfig, parse_run_config
-from uvast.data import collate, levelled
+from uvast.data import levelled
 from uvast.devices import choose_device
 from uvast.errors import CheckpointError, FeatureError
 from uvast.inference.decoder import Decoder
 from uvast.inference.doubts import Doubts
-from uvast.inference.encoded_videos import EncodedVideos, frame_predictions
+from uvast.inference.encoded_videos import EncodedVideos, encoded_batch, frame_predictions
 from uvast.inference.from_video import extracted
 from uvast.inference.inputs import FeatureFile, video_of_array
 from uvast.inference.member_priors import mean_priors
@@ -27,7 +27,7 @@ from uvast.inference.priors import Priors
 from uvast.inference.temperature import tempered
 from uvast.inference.views import averaged_frames, fine_cuts
 from uvast.models.checkpoint import load_model, read_scaling
-from uvast.models.ensemble import encode_videos, mean_probabilities, scalings_of
+from uvast.models.ensemble import mean_probabilities, scalings_of
 from uvast.models.protocols import as_frame_model
 from uvast.proposals import segment_looks
 from uvast.runs import checkpoint_path
@@ -223,12 +223,7 @@ class Segmenter:
 
     def _encoded(self, videos: Sequence[Video]) -> EncodedVideos:
         """Encodes videos, or views of them, each by itself."""
-        shown = videos
-        if self.scaling is not None and self.scaling.levels:
-            shown = [video.levelled() for video in videos]
-        batch = collate(shown, scaling=self.scaling).to(self.device)
-        encoded = encode_videos(self.module, batch.features, batch.mask, videos)
-        encoded = replace(encoded, earlier=())  # frees their memory
+        encoded, mask = encoded_batch(self.module, videos, self.scaling, self.device)
         frames = frame_predictions(encoded, [video.n_frames for video in videos])
         for video, one in zip(videos, frames, strict=True):
             if not one.is_sound:
@@ -238,7 +233,7 @@ class Segmenter:
                     remedy="its weights are broken or the features are far out of range: "
                     "train again with a lower train.learning_rate, or check the features",
                 )
-        return EncodedVideos(tuple(videos), encoded, batch.mask, frames)
+        return EncodedVideos(tuple(videos), encoded, mask, frames)
 
     def decode_batch(
         self,
@@ -308,8 +303,10 @@ class Segmenter:
         """What segments at the model's rate look like `(S, L)`."""
         scalings = (self.scaling, *scalings_of(self.module))  # of an ensemble, the first member's
         scaling = next((one for one in scalings if one is not None), None)
-        sums = np.add.reduceat(video.features, segmentation.starts, axis=0, dtype=np.float64)
-        means: NDArray[np.floating[Any]] = sums / segmentation.durations[:, None]
+        spans = zip(segmentation.starts, segmentation.ends, strict=True)
+        # One segment at a time: numpy would copy all features to float64 first.
+        sums = [video.features[a:b].sum(axis=0, dtype=np.float64) for a, b in spans]
+        means: NDArray[np.floating[Any]] = np.stack(sums) / segmentation.durations[:, None]
         if scaling is not None and scaling.levels:
             means = levelled(means, video.moments)
         scaled = means if scaling is None else scaling.scaled(means)

@@ -10,6 +10,9 @@ from torch.nn import functional
 
 from uvast.models.layers import dropout
 
+MOST_WEIGHTS = 2**23
+"""The most weights at a time, 32 MB, where nobody wants them: those of a few tokens in hours."""
+
 
 class SelfAttention(nn.Module):
     """Attention of a sequence to itself; the fused kernel never stores the matrix of weights.
@@ -64,13 +67,32 @@ class CrossAttention(nn.Module):
         self.rate = rate
 
     def forward(
-        self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
+        self,
+        x: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None,
+        *,
+        need_weights: bool = True,
+    ) -> tuple[Tensor, Tensor | None]:
         """Attends from `x (B, L, D)` to a memory, whose B may be 1 to serve all of `x`.
 
         Keys `(B, T, D)` are scored where the mask `(B, T)` is true, values `(B, T, D)` averaged.
-        Returns `(B, L, D)`, and the weights `(B, n_heads, L, T)` before dropout.
+        Returns `(B, L, D)`, and the weights `(B, n_heads, L, T)` before dropout; if they are not
+        needed, perhaps None.
         """
+        n, length, _ = x.shape
+        if not need_weights and not torch.is_grad_enabled():
+            n_tokens = max(1, MOST_WEIGHTS // (n * self.n_heads * keys.shape[1]))
+            if n_tokens < length:
+                parts = torch.split(x, n_tokens, 1)
+                attended = [self._attend(part, keys, values, mask)[0] for part in parts]
+                return torch.cat(attended, 1), None
+        return self._attend(x, keys, values, mask)
+
+    def _attend(
+        self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
         n, length, width = x.shape
         depth = width // self.n_heads
         query_weight, key_weight, value_weight = self.project.weight.chunk(3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor, nn
 
 from uvast.errors import InputError
@@ -11,7 +12,8 @@ from uvast.models.attention import SelfAttention
 from uvast.models.convolution import DilatedConvolution
 from uvast.models.layers import FeedForward, InputProjection, dropout, sinusoidal_positions
 from uvast.models.normalisation import instance_norm
-from uvast.models.window_attention import WindowAttention
+from uvast.models.stretches import STRETCH, stretches
+from uvast.models.window_attention import WindowAttention, tile_size
 
 if TYPE_CHECKING:
     from uvast.models.dimensions import UvastDimensions
@@ -46,11 +48,32 @@ class EncoderBlock(nn.Module):
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """Frames `(B, T, D)`, zero on padding, valid ones `(B, T)` or None -> `(B, T, D)`."""
         hidden = self.activation(self.first(x))
-        hidden = hidden + self.attention(instance_norm(hidden, mask), mask)
-        hidden = clear_padding(dropout(self.mix(hidden), self.rate, self.training), mask)
+        hidden = self._attended(hidden, instance_norm(hidden, mask), mask)
         if self.second is None:
             return x + hidden
-        return instance_norm(x + self.activation(self.second(hidden)), mask)
+        # One name for all: of a long video, each of these is freed before the one after the next.
+        hidden = self.second(hidden)
+        hidden = self.activation(hidden)
+        hidden = x + hidden
+        return instance_norm(hidden, mask)
+
+    def _attended(self, hidden: Tensor, normed: Tensor, mask: Tensor | None) -> Tensor:
+        """Attention to the normed frames, added to them and mixed, all `(B, T, D)`.
+
+        Without gradients, a long video is taken in stretches, in the place of `hidden`.
+        """
+        n_frames = hidden.shape[1]
+        if torch.is_grad_enabled() or n_frames <= STRETCH:
+            hidden = hidden + self.attention(normed, mask)
+            return clear_padding(dropout(self.mix(hidden), self.rate, self.training), mask)
+        window = self.attention.window
+        for part in stretches(n_frames, tile=tile_size(window), halo=window // 2):
+            own_mask = None if mask is None else mask[:, part.seen]
+            attended = self.attention(normed[:, part.seen], own_mask)[:, part.inner]
+            mixed = self.mix(attended.add_(hidden[:, part.own]))
+            mixed = dropout(mixed, self.rate, self.training)
+            hidden[:, part.own] = clear_padding(mixed, None if mask is None else mask[:, part.own])
+        return hidden
 
 
 class PlainEncoderLayer(nn.Module):
@@ -94,7 +117,11 @@ class FrameEncoder(nn.Module):
 
     def forward(self, features: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """Features `(B, T, F)`, valid frames `(B, T)` or None -> `(B, T, D)`, `(B, T, C)`."""
-        x = clear_padding(self.embed(features), mask)
+        return self.embedded(self.embed(features), mask)
+
+    def embedded(self, x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The same from the input layer's output `(B, T, D)` on."""
+        x = clear_padding(x, mask)
         if self.is_plain:
             x = x + sinusoidal_positions(0, x.shape[1], x.shape[2], x)
         for block in self.blocks:

@@ -6,20 +6,21 @@ Each member levels and scales the features in its own way: an ensemble takes the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor, nn
 
-from uvast.data.scaling import Scaling, levelled
+from uvast.data.scaling import Moments, Scaling, levelled
 from uvast.models.encoded import Encoded
 from uvast.models.protocols import as_frame_model, as_writer, gives_boundaries
+from uvast.models.stretches import encode_scaled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from uvast.data import Video
-    from uvast.data.scaling import Moments
     from uvast.models.protocols import Writer
 
 _BLOCK = 2**12
@@ -112,13 +113,16 @@ class Ensemble(nn.Module):
         `moments` are those of the whole videos (B of them), if some features are only a part or a
         view of one.
         """
+        if self.levels and moments is None:
+            moments = _moments(features, mask)
         found = []
         for index, member in enumerate(self.members):
-            scaled = features
             if str(index) in self.scalers:
-                scaled = self.scalers[str(index)](features, mask, moments)
-            # the protocol asks for a mask, but all models take None for one without padding
-            one = as_frame_model(member).encode(scaled, cast("Tensor", mask))
+                scaled = partial(_scaled_rows, self.scalers[str(index)], features, mask, moments)
+                one = encode_scaled(member, features.shape[1], mask, scaled)
+            else:
+                # the protocol asks for a mask, but all models take None for one without padding
+                one = as_frame_model(member).encode(features, cast("Tensor", mask))
             found.append(replace(one, earlier=()))  # frees their memory
         boundaries = [one.boundaries for one in found if one.boundaries is not None]
         return Encoded(
@@ -142,17 +146,41 @@ def encode_videos(
     return as_frame_model(module).encode(features, mask)
 
 
+def _scaled_rows(
+    scaler: nn.Module,
+    features: Tensor,
+    mask: Tensor | None,
+    moments: Sequence[Moments] | None,
+    rows: slice,
+) -> Tensor:
+    """Some frames of features `(B, T, F)`, scaled."""
+    own_mask = None if mask is None else mask[:, rows]
+    return scaler(features[:, rows], own_mask, moments)  # type: ignore[no-any-return]
+
+
 def _levelled(features: Tensor, mask: Tensor | None, moments: Sequence[Moments] | None) -> Tensor:
     """Each video of `(B, T, F)` at its own scale; `mask` has the valid frames `(B, T)`.
 
     It leaves torch for a moment, so that a member does exactly what the run it comes from does.
     """
     found = torch.zeros_like(features)
-    lengths = [features.shape[1]] * len(features) if mask is None else mask.sum(1).tolist()
-    own: Sequence[Moments | None] = moments or [None] * len(features)
-    for row, video, n_frames, scale in zip(found, features, lengths, own, strict=True):
+    own = _moments(features, mask) if moments is None else moments
+    for row, video, n_frames, scale in zip(
+        found, features, _lengths(features, mask), own, strict=True
+    ):
         row[:n_frames] = torch.from_numpy(levelled(video[:n_frames].cpu().numpy(), scale))
     return found
+
+
+def _moments(features: Tensor, mask: Tensor | None) -> list[Moments]:
+    """Those of each video of `(B, T, F)`; `mask` has the valid frames `(B, T)`."""
+    pairs = zip(features, _lengths(features, mask), strict=True)
+    return [Moments.of(video[:n_frames].cpu().numpy()) for video, n_frames in pairs]
+
+
+def _lengths(features: Tensor, mask: Tensor | None) -> list[int]:
+    """The valid frames of each video of `(B, T, F)`."""
+    return [features.shape[1]] * len(features) if mask is None else mask.sum(1).tolist()
 
 
 def mean_probabilities(log_probabilities: Sequence[Tensor]) -> Tensor:

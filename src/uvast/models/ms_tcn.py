@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from uvast.models.convolution import DilatedConvolution
 from uvast.models.dimensions import StagedDimensions, stage_dilations
 from uvast.models.encoded import Encoded
-from uvast.models.encoder import checked_mask, clear_padding
+from uvast.models.encoder import checked_mask, clear_padding, padding_only
 from uvast.models.layers import InputProjection, dropout
 
 if TYPE_CHECKING:
@@ -75,7 +75,11 @@ class Stage(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """Features or probabilities `(B, T, …)` -> features `(B, T, D)` and logits `(B, T, C)`."""
-        x = clear_padding(self.embed(x), mask)
+        return self.embedded(self.embed(x), mask)
+
+    def embedded(self, x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """The same from the 1x1 convolution's output `(B, T, D)` on."""
+        x = clear_padding(x, mask)
         for layer in self.layers:
             x = layer(x, mask)
         return x, self.classify(x)
@@ -110,7 +114,7 @@ class MultiStageNetwork(nn.Module):
 
     Args:
         dimensions: what the network was built from.
-        prediction: `(features, mask)` -> frame features and logits.
+        prediction: `(features, mask)` -> frame features and logits: a `Stage` or `FrameEncoder`.
         refinements: each takes the `Encoded` of the stage before and the mask, and returns its own.
     """
 
@@ -125,7 +129,20 @@ class MultiStageNetwork(nn.Module):
     def encode(self, features: Tensor, mask: Tensor | None) -> Encoded:
         """Features `(B, T, F)`, valid frames `(B, T)` -> the last stage's features and logits."""
         mask = checked_mask(features, mask, self.dimensions.n_features)
-        stages = [Encoded(*self.prediction(features, mask))]
+        return self._refined(Encoded(*self.prediction(features, mask)), mask)
+
+    @property
+    def input_layer(self) -> nn.Module:
+        """See `uvast.models.protocols.HasInputLayer`."""
+        return self.prediction.embed  # type: ignore[return-value]
+
+    def encode_embedded(self, x: Tensor, mask: Tensor | None) -> Encoded:
+        """See `uvast.models.protocols.HasInputLayer`."""
+        mask = padding_only(mask)
+        return self._refined(Encoded(*self.prediction.embedded(x, mask)), mask)  # type: ignore[operator]
+
+    def _refined(self, first: Encoded, mask: Tensor | None) -> Encoded:
+        stages = [first]
         for refinement in self.refinements:
             stages.append(refinement(stages[-1], mask))
         return Encoded.chained(stages)

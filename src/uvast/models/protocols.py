@@ -6,6 +6,7 @@ It says so by a field or a method; a model that has neither cannot do it.
 |--------------------|-----------------------------|-----------------------------------------------|
 | `FrameModel`       | nothing: every model is one | features and class logits of frames           |
 |                    | `gives_boundaries = True`   | `encode` also gives boundaries                |
+| `HasInputLayer`    | a method `encode_embedded`  | `encode` begins with a layer frame by frame   |
 | `HasOwnTerms`      | a method `own_terms`        | losses of its own on the frames               |
 | `LearnsUnlabelled` | a method `adaptation_terms` | learns from unlabelled videos, too            |
 | `Writer`           | `writes_transcripts = True` | transcripts: whole, and token by token        |
@@ -39,6 +40,26 @@ class FrameModel(Protocol):
 
     def encode(self, features: Tensor, mask: Tensor) -> Encoded:
         """Input features `(B, T, F)`, mask `(B, T)` -> the model's output for the frames."""
+        ...
+
+
+class HasInputLayer(Protocol):
+    """A model whose `encode` is an input layer, frame by frame, and `encode_embedded`.
+
+    A long video's features, which are mostly wider than all that follows, can then be scaled and
+    embedded in stretches.
+    """
+
+    @property
+    def input_layer(self) -> nn.Module:
+        """Input features `(B, T, F)` -> `(B, T, D)`."""
+        ...
+
+    def encode_embedded(self, x: Tensor, mask: Tensor | None) -> Encoded:
+        """The input layer's output `(B, T, D)`, mask `(B, T)` -> what `encode` returns.
+
+        None for a mask means that all frames are valid.
+        """
         ...
 
 
@@ -162,6 +183,11 @@ class Aligner(Writer, Protocol):
 def as_frame_model(model: nn.Module) -> FrameModel:
     """Tells the type checker that a model is a `FrameModel`: every built model is one."""
     return cast("FrameModel", model)
+
+
+def as_layered(model: object) -> HasInputLayer | None:
+    """The model as one that begins with an input layer; None if it does not."""
+    return cast("HasInputLayer", model) if hasattr(model, "encode_embedded") else None
 
 
 def own_terms(

@@ -3,6 +3,9 @@
 A token takes little arithmetic in many small steps: a tensor library's operator calls would cost
 more than the arithmetic. So a step is one compiled function, run on the host whatever device the
 network is on, and weights that follow one another are multiplied once per video.
+
+The tuples of weights stay in this file: compiled code finds their fields by place, and its cache is
+renewed only when the file of the kernels changes.
 """
 
 from __future__ import annotations

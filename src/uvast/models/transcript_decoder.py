@@ -48,12 +48,21 @@ class TranscriptDecoderLayer(nn.Module):
         self.rate = rate
 
     def forward(
-        self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """Tokens `(B, L, D)`, memory `(B, T, D)` -> `(B, L, D)`, weights `(B, n_heads, L, T)`."""
+        self,
+        x: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None,
+        *,
+        need_weights: bool,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Tokens `(B, L, D)`, memory `(B, T, D)` -> `(B, L, D)`, weights `(B, n_heads, L, T)`.
+
+        The weights may be None unless they are needed.
+        """
         attended = self.self_attention(x, causal=True)
         x = self.norms[0](x + dropout(attended, self.rate, self.training))
-        attended, weights = self.cross_attention(x, keys, values, mask)
+        attended, weights = self.cross_attention(x, keys, values, mask, need_weights=need_weights)
         x = self.norms[1](x + dropout(attended, self.rate, self.training))
         x = self.norms[2](x + dropout(self.feed_forward(x), self.rate, self.training))
         return x, weights
@@ -98,7 +107,7 @@ class TranscriptDecoder(nn.Module):
         x = dropout(self._embed(tokens), self.input_rate, self.training)
         outputs, weights = [], []
         for layer in self.typed_layers():
-            x, layer_weights = layer(x, keys, values, mask)
+            x, layer_weights = layer(x, keys, values, mask, need_weights=need_weights)
             outputs.append(x)
             if need_weights:
                 weights.append(layer_weights)

@@ -73,6 +73,21 @@ class Uvast(nn.Module):
         """
         mask = checked_mask(features, mask, self.dimensions.n_features)
         hidden, logits = self.encoder(features, mask)
+        return self._refined(hidden, logits, mask)
+
+    @property
+    def input_layer(self) -> nn.Module:
+        """See `uvast.models.protocols.HasInputLayer`."""
+        return self.encoder.embed
+
+    def encode_embedded(self, x: Tensor, mask: Tensor | None) -> Encoded:
+        """See `uvast.models.protocols.HasInputLayer`."""
+        mask = padding_only(mask)
+        hidden, logits = self.encoder.embedded(x, mask)
+        return self._refined(hidden, logits, mask)
+
+    def _refined(self, hidden: Tensor, logits: Tensor, mask: Tensor | None) -> Encoded:
+        """The encoder's output with all stages and boundaries."""
         stages = [Encoded(hidden, logits)]
         for refinement in self.refinements:
             stages.append(replace(refinement(stages[-1], mask), features=hidden))

@@ -9,7 +9,7 @@ With window w, the frames are cut into blocks of w. Two readings of the paper
 Both are computed on tiles: runs of queries (a block, or several small blocks together) with the
 stretch of keys that any of them sees. Neighbouring tiles of equal shape are one batched product on
 overlapping views of the keys, so that keys are never copied and no score outside the tiles is
-computed.
+computed. The scores of one product are bounded; only a backward pass needs all of them.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 SMALLEST_TILE = 64
 """The fewest queries in a tile: smaller windows share a tile, under a mask."""
 
+MOST_SCORES = 2**23
+"""The most scores in one product of tiles, 32 MB: all those of an ordinary video."""
+
 
 @dataclass(frozen=True)
 class TileRun:
@@ -45,10 +48,20 @@ class TileRun:
     n_keys: int
 
 
+def tile_size(window: int) -> int:
+    """Queries in a tile, a multiple of the window."""
+    return window * -(-SMALLEST_TILE // window)
+
+
 @lru_cache(maxsize=1024)
-def tile_runs(n_frames: int, window: int) -> tuple[TileRun, ...]:
-    """Cuts `n_frames` queries into runs of tiles; keys never leave `[0, n_frames)`."""
-    size = window * -(-SMALLEST_TILE // window)
+def tile_runs(
+    n_frames: int, window: int, n: int = 1, most_scores: int = MOST_SCORES
+) -> tuple[TileRun, ...]:
+    """Cuts `n_frames` queries into runs of tiles; keys never leave `[0, n_frames)`.
+
+    A run has `most_scores` scores at most for `n` rows of queries together, or a single tile.
+    """
+    size = tile_size(window)
     halo = window // 2
     runs: list[TileRun] = []
     start = 0
@@ -61,6 +74,7 @@ def tile_runs(n_frames: int, window: int) -> tuple[TileRun, ...]:
             last is not None
             and (last.size, last.n_keys) == (run.size, run.n_keys)
             and last.key_start + last.n_tiles * size == key_start
+            and n * (last.n_tiles + 1) * run.size * run.n_keys <= most_scores
         ):
             runs[-1] = TileRun(last.start, last.n_tiles + 1, last.size, last.key_start, last.n_keys)
         else:
@@ -132,7 +146,10 @@ def _tiles(x: Tensor, start: int, run: TileRun, length: int) -> Tensor:
 
 
 class _WindowAttention(torch.autograd.Function):
-    """Keeps the attention weights, T times a few windows, for a backward pass in closed form."""
+    """Keeps the attention weights, T times a few windows, for a backward pass in closed form.
+
+    Without one, they are freed run by run.
+    """
 
     @staticmethod
     def forward(  # type: ignore[no-untyped-def]
@@ -147,13 +164,14 @@ class _WindowAttention(torch.autograd.Function):
         n, n_frames, width = queries.shape
         out = torch.empty((n, n_frames, width), dtype=queries.dtype, device=queries.device)
         scale = 1 / math.sqrt(width)
-        runs = tile_runs(n_frames, window)
+        runs = tile_runs(n_frames, window, n, MOST_SCORES)
         padding = None
         if mask is not None:
             # Added, not filled in: broadcast additions are vectorised.
             padding = torch.zeros_like(mask, dtype=queries.dtype)
             padding = padding.masked_fill_(~mask, _hidden(queries.dtype)).unsqueeze(2)  # (N, T, 1)
         saved = []
+        is_learning = any(ctx.needs_input_grad)
         for run in runs:
             halo = run.start - run.key_start
             bias = _tile_bias(
@@ -171,13 +189,15 @@ class _WindowAttention(torch.autograd.Function):
             )
             if padding is not None:
                 scores.add_(_tiles(padding, run.key_start, run, run.n_keys).transpose(1, 2))
-            weights = torch.softmax(scores, dim=-1)
+            weights = torch.softmax(scores, dim=-1, out=scores)
             part = torch.bmm(weights, value)
             stop = run.start + run.n_tiles * run.size
             out[:, run.start : stop] = part.view(n, run.n_tiles * run.size, width)
-            saved.append(weights)
-        ctx.save_for_backward(queries, keys, values, out, *saved)
-        ctx.runs = runs
+            if is_learning:
+                saved.append(weights)
+        if is_learning:
+            ctx.save_for_backward(queries, keys, values, out, *saved)
+            ctx.runs = runs
         return out
 
     @staticmethod
