@@ -191,9 +191,9 @@ def test_nothing_but_bad_files_is_exit_code_two(run: Path, tiny_path: Path, tmp_
         np.save(tmp_path / "in" / f"{name}.npy", np.zeros((4, 99), np.float32))
     finished = uvast(*command)
     assert finished.returncode == 2
-    sentence, *reasons = finished.stderr.splitlines()[-3:]
-    assert sentence == "none of the 2 videos could be segmented"
+    *reasons, sentence = finished.stderr.splitlines()[-3:]
     assert all(line.startswith("skipped: ") for line in reasons)
+    assert sentence == "error: none of the 2 videos can be segmented; the reasons are above"
     # once some of them are done, others may still be bad
     source = min((tiny_path / "features").glob("*.npy"))
     shutil.copy(source, tmp_path / "in" / source.name)
@@ -218,7 +218,7 @@ def test_a_model_whose_transitions_forbid_everything_is_told_of_in_one_sentence(
         *("--transcript", "semi-markov", "--set", "ends=true"),
     )
     assert finished.returncode == 2  # the only video is skipped
-    assert f"skipped: {source.stem}: the transitions allow no segmentation of" in finished.stderr
+    assert f"error: {source.stem}: the transitions allow no segmentation of" in finished.stderr
     assert "Traceback" not in finished.stderr
 
 

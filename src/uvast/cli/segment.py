@@ -10,10 +10,10 @@ import typer
 from uvast.cli import options
 from uvast.cli.console import note, print_json, print_table, progress_bar
 from uvast.cli.extracting import extract_with_bar
-from uvast.errors import counted
+from uvast.errors import DataError, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from uvast.features import Order
     from uvast.inference import Outcome, Prediction
@@ -168,13 +168,19 @@ def segment(
     folder.finish((one.name for one in outcomes if one.error is None), strange)
     if sentence := unfamiliar_note([manifest.videos[name] for name in sorted(strange)]):
         note(f"warning: {sentence[0].lower()}{sentence[1:]}")
-    n_failed = sum(outcome.error is not None for outcome in outcomes)
+    outcomes.sort(key=lambda one: one.name)
+    faults = [one.error for one in outcomes if one.error is not None]
     n_videos = len(manifest.videos) + len(nameless)
-    if 1 < n_failed == n_videos:
-        note(f"none of the {n_videos} videos could be segmented")
-    _report(sorted(outcomes, key=lambda one: one.name), out, manifest, as_json=as_json)
-    if n_failed:
-        raise typer.Exit(2 if n_failed == n_videos else 1)
+    is_single = n_videos == 1 and bool(faults)  # the error itself says it
+    _report(outcomes, out, manifest, tells_skipped=not is_single, as_json=as_json)
+    if is_single:
+        raise faults[0]
+    if len(faults) == n_videos:
+        raise DataError(
+            f"none of the {n_videos} videos can be segmented", remedy="the reasons are above"
+        )
+    if faults:
+        raise typer.Exit(1)
 
 
 def _extract(
@@ -220,10 +226,17 @@ def _tell_what_is_known(manifest: Manifest, *, n_left: int) -> None:
         )
 
 
-def _report(outcomes: Iterable[Outcome], out: Path, manifest: Manifest, *, as_json: bool) -> None:
+def _report(
+    outcomes: Sequence[Outcome],
+    out: Path,
+    manifest: Manifest,
+    *,
+    tells_skipped: bool,
+    as_json: bool,
+) -> None:
     done = {one.name: one.prediction for one in outcomes if one.prediction is not None}
     failed = {one.name: str(one.error) for one in outcomes if one.error is not None}
-    for sentence in failed.values():
+    for sentence in failed.values() if tells_skipped else ():
         note(f"skipped: {sentence}")
     capped = [name for name, prediction in done.items() if not prediction.complete]
     if capped:
