@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from uvast.config import Config
 from uvast.data import Dataset, DatasetSpec, Split, write_spec, write_splits
 from uvast.errors import CorruptFileError, MissingFileError
 from uvast.evaluation import evaluate_in_detail, write_prediction
@@ -24,6 +25,8 @@ from uvast.report import (
     write_figures,
     write_page,
 )
+from uvast.report.of_predictions import clicks_of
+from uvast.report.pseudo_labels import compare_pseudo_labels
 from uvast.runs import RunInfo
 from uvast.segments import Segmentation
 from uvast.supervision import PseudoLabelOptions, pseudo_segmentations
@@ -184,6 +187,15 @@ def test_pseudo_labels_are_drawn_alone_and_scored_with_their_dataset(
     assert scored.comparison is not None
     assert scored.comparison.scores[0].n_videos == len(labelled)
     assert scored.comparison.videos[0].true == tiny.source_segmentation(tiny.names[0])
+
+
+def test_clicks_are_shown_where_they_were_made(tiny: Dataset) -> None:
+    exact, sparse = tiny.timestamps(), tiny.at_rate(2)
+    assert sparse.source_timestamps(sparse.timestamps()) != exact
+    assert clicks_of(sparse, tiny.names) == exact
+    compared = compare_pseudo_labels(sparse, tiny.names, Config().supervision)
+    assert compared is not None
+    assert {video.name: video.clicks for video in compared.videos} == exact
 
 
 def test_predictions_of_other_videos_are_one_sentence(tiny: Dataset, tmp_path: Path) -> None:

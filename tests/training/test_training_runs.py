@@ -314,6 +314,19 @@ def test_a_loss_that_is_not_finite_names_video_and_epoch_and_keeps_the_last_stat
     assert_equal_weights(tmp_path / "run", finished)
 
 
+def test_a_loss_that_is_not_finite_suggests_scaling_where_features_are_out_of_range(
+    tiny_path: Path, small_config: Config, tmp_path: Path
+) -> None:
+    shutil.copytree(tiny_path, tmp_path / "data")
+    for path in (tmp_path / "data" / "features").iterdir():
+        np.save(path, np.load(path) * np.float32(1e37))
+    config = small_config.replaced(**{"train.scaling": False})
+    with pytest.raises(TrainingError, match=r"reach \S+e\+37 and are not scaled: .*scaling=true"):
+        train(tmp_path / "data", tmp_path / "run", config=config, split=1)
+    scaled = config.replaced(**{"train.scaling": True, "train.epochs": 1})
+    train(tmp_path / "data", tmp_path / "scaled", config=scaled, split=1)
+
+
 def test_nan_features_are_refused_by_name(
     tiny_path: Path, small_config: Config, tmp_path: Path
 ) -> None:

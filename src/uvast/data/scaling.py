@@ -42,6 +42,9 @@ other video exceeds one (the farthest has 5.4 of 6), and every video does if in 
 _ENOUGH_FRAMES = 100
 """In fewer frames, perhaps nothing has moved."""
 
+OUT_OF_RANGE = 1e4
+"""Larger values than this are the likeliest reason why a network gives NaN."""
+
 
 @dataclass(frozen=True, eq=False)
 class Moments:

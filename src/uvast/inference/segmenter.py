@@ -14,7 +14,7 @@ import torch
 from uvast.config import Config, DecodeConfig, parse_run_config
 from uvast.data import levelled
 from uvast.devices import choose_device
-from uvast.errors import CheckpointError, FeatureError
+from uvast.errors import FeatureError
 from uvast.inference.decoder import Decoder
 from uvast.inference.doubts import Doubts
 from uvast.inference.encoded_videos import EncodedVideos, encoded_batch, frame_predictions
@@ -22,6 +22,7 @@ from uvast.inference.from_video import extracted
 from uvast.inference.inputs import FeatureFile, video_of_array
 from uvast.inference.member_priors import mean_priors
 from uvast.inference.named_decodings import check_effect, parse_decode_setting
+from uvast.inference.nan_outputs import outputs_are_nan
 from uvast.inference.prediction import FramePrediction, Prediction
 from uvast.inference.priors import Priors
 from uvast.inference.temperature import tempered
@@ -227,12 +228,8 @@ class Segmenter:
         frames = frame_predictions(encoded, [video.n_frames for video in videos])
         for video, one in zip(videos, frames, strict=True):
             if not one.is_sound:
-                raise CheckpointError(
-                    "the model's outputs are NaN",
-                    where=video.name,
-                    remedy="its weights are broken or the features are far out of range: "
-                    "train again with a lower train.learning_rate, or check the features",
-                )
+                scalings = scalings_of(self.module) if self.scaling is None else (self.scaling,)
+                raise outputs_are_nan(video, scalings)
         return EncodedVideos(tuple(videos), encoded, mask, frames)
 
     def decode_batch(

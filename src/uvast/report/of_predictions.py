@@ -271,7 +271,8 @@ def clicks_of(
     wanted = set(names)
     if not wanted or (path is None and not dataset.has_timestamps()):
         return {}
-    annotated = dataset.source_timestamps(dataset.timestamps(path))
+    exact = dataset.at_rate(1)  # where people clicked, not the model's frame beside it
+    annotated = exact.source_timestamps(exact.timestamps(path))
     return {name: annotated[name] for name in wanted & set(annotated)}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from uvast.data import Timestamps
 from uvast.evaluation import Track
 from uvast.evaluation.pseudo_labels import make_pseudo_labels, methods_to_compare
 from uvast.report.compare import compare, evenly
@@ -51,7 +50,7 @@ def compare_pseudo_labels(
         for row, options in methods_to_compare(used).items()
         if options.method in (*_CHEAP, used.method)
     }
-    rate = dataset.sampling_rate
+    exact = dataset.at_rate(1).timestamps(timestamps)  # as in `clicks_of`
     made = {
         row: make_pseudo_labels(dataset, known, options, videos=chosen)
         for row, options in methods.items()
@@ -60,8 +59,6 @@ def compare_pseudo_labels(
         {row: {None: {n: Track(one) for n, one in of.items()}} for row, of in made.items()},
         {name: dataset.source_segmentation(name) for name in chosen if labelled},
         dataset.vocabulary,
-        clicks={
-            name: Timestamps(known[name].frames * rate, known[name].transcript) for name in chosen
-        },
+        clicks={name: exact[name] for name in chosen},
         main=list(methods.values()).index(used),
     )

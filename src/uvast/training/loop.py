@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
+from uvast.data.scaling import OUT_OF_RANGE
 from uvast.errors import TrainingError
 from uvast.training.optimisation import (
     WeightAverage,
@@ -96,24 +97,35 @@ class Loop:
                 weight = math.nan
                 meter.failed = batch.names
         if not math.isfinite(self._processes.sum_gradients(self._parameters, weight)):
-            raise self._not_finite(self._processes.gather(meter), epoch)
+            raise self._not_finite(batches, meter, epoch)
         norm = get_total_norm([p.grad for p in self._parameters if p.grad is not None])
         if not torch.isfinite(norm):  # the same in every process: gradients are already summed
-            raise self._not_finite(self._processes.gather(meter), epoch)
+            raise self._not_finite(batches, meter, epoch)
         if self._config.clip_norm:
             clip_grads_with_norm_(self._parameters, self._config.clip_norm, norm)
         self._optimiser.step()
         self._processes.average_statistics(list(self._statistics.values()), weight)
         self.average.update()
 
-    def _not_finite(self, meters: list[_Meter], epoch: int) -> TrainingError:
+    def _not_finite(self, batches: list[Batch], meter: _Meter, epoch: int) -> TrainingError:
+        meter.largest = max((float(batch.features.abs().max()) for batch in batches), default=0.0)
+        meters = self._processes.gather(meter)
         videos = ", ".join(name for meter in meters for name in meter.failed)
         what = "loss" if videos else "gradient"
+        largest = max(meter.largest for meter in meters)
+        remedy = (
+            "look for broken features with uvast data check, fix them and resume; if there are "
+            "none, start a new run with a lower train.learning_rate or train.clip_norm=1"
+        )
+        if largest > OUT_OF_RANGE and not self._config.scaling:
+            remedy = (
+                f"features reach {largest:.2g} and are not scaled: start a new run with "
+                "train.scaling=true, or train.scaling=video if only some videos are so large"
+            )
         return TrainingError(
             f"the {what} is not finite in epoch {epoch + 1} of stage {self.stage}",
             where=videos or None,
-            remedy="look for broken features with uvast data check, fix them and resume; if there "
-            "are none, start a new run with a lower train.learning_rate or train.clip_norm=1",
+            remedy=remedy,
         )
 
     def tensors(self) -> dict[str, Tensor]:
@@ -133,10 +145,11 @@ def epoch_seed(seed: int, stage: int, epoch: int, rank: int = 0) -> int:
 
 @dataclass
 class _Meter:
-    """Sums of losses over the videos of an epoch."""
+    """Sums of losses over the videos of an epoch; after a failure, videos and largest feature."""
 
     n_videos: int = 0
     failed: tuple[str, ...] = ()
+    largest: float = 0.0
     sums: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def add(self, losses: dict[str, float], n_videos: int) -> None:
