@@ -193,6 +193,23 @@ def test_clicks_train_a_numbered_run_and_the_project_stands_for_it(
     assert pseudo.returncode == 0, pseudo.stderr
 
 
+@pytest.mark.parametrize("other", [(), (Event("swing", 2.0),)], ids=["nothing", "a click"])
+def test_a_video_that_stays_out_is_told_once(
+    project: Project, videos: tuple[Path, dict[str, Segmentation]], other: tuple[Event, ...]
+) -> None:
+    first, second = videos[1]
+    project.write_annotations(VideoAnnotations(first, (Event("swing", 0.5, 2.0),)))
+    if other:
+        project.write_annotations(VideoAnnotations(second, other))
+    planned = uvast("train", project.path, "--plan")
+    assert planned.stderr.count(second) == 1
+    trained = uvast("train", project.path, *TINY)
+    assert trained.returncode == 0, trained.stderr
+    assert trained.stderr.count(second) == 1
+    lacks = "full labels, only clicks," if other else "labels"
+    assert f"1 video has no {lacks} and stays out: {second}" in " ".join(trained.stderr.split())
+
+
 def test_segments_train_with_full_labels_and_a_failed_start_leaves_nothing(
     project: Project, videos: tuple[Path, dict[str, Segmentation]]
 ) -> None:

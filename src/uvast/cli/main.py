@@ -33,6 +33,9 @@ class Commands(QuickGroup):
         try:
             with _interruptible():
                 return super().invoke(ctx)
+        except typer.BadParameter as wrong:
+            wrong.message = wrong.message.removeprefix("Value error, ")  # pydantic's, for nobody
+            raise
         except KeyboardInterrupt as stop:
             from uvast.cli.console import note
 

@@ -227,16 +227,19 @@ class Project:
         n_frames = Dataset.open(self.path).source_frames_of_features(name)
         return ConstantRate(exact_rate(rate), n_frames)
 
-    def materialise(self) -> tuple[str, ...]:
+    def materialise(self, *, run_follows: bool = False) -> tuple[str, ...]:
         """Makes the dataset's label files from the annotations, and sets the features' rate.
 
         Writes groundTruth/, timestamps.json, labelled.json, mapping.txt and dataset.toml, each
         atomically and only if it differs.
 
+        Args:
+            run_follows: whether a run comes next, which says itself what videos it leaves out.
+
         Returns:
             A note for everything left out, and why.
         """
-        return materialise(self)
+        return materialise(self, run_follows=run_follows)
 
     @property
     def has_labels(self) -> bool:
