@@ -113,14 +113,17 @@ class Project:
     ) -> tuple[tuple[str, ...], tuple[UvastError, ...]]:
         """Adds the videos whose content is new; one that has moved is linked again.
 
+        What is known about the others, such as their length, is renewed.
+
         Args:
-            sources: as in `create`.
+            sources: as in `create`; if empty, the project's own videos, where they are still there.
             on_progress: called with the number of files read, and the total.
 
         Returns:
             The names added, and an error for each video that cannot be read.
         """
-        found, errors = read_sources(sources, self.path, on_progress)
+        own = [video.path for video in self.videos if video.is_video and video.path.is_file()]
+        found, errors = read_sources(sources or own, self.path, on_progress)
         linked = self._link(found)
         return linked.added, (*errors, *linked.errors)
 
