@@ -14,7 +14,7 @@ import typer
 
 from uvast._version import __version__
 from uvast.cli.commands import QuickGroup, add_commands
-from uvast.cli.start import INTERRUPTED, stop_at_once
+from uvast.cli.start import INTERRUPTED, end_quietly, stop_at_once
 from uvast.errors import UvastError, printable
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Commands(QuickGroup):
             if isinstance(ctx.obj, str):  # a step of `uvast demo`
                 how = (ctx.obj,)
             note("; ".join(("stopped", *how)))
+            end_quietly()
             raise typer.Exit(INTERRUPTED) from None
 
 
