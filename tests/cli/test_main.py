@@ -202,6 +202,14 @@ def test_a_reader_that_leaves_early_sees_no_error():
     assert (run.returncode, run.stderr) == (1, "")
 
 
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_a_closed_stream_is_no_error(closed):
+    command = f"exec {sys.executable} -m uvast config {closed}>&-"
+    run = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert bool(run.stdout) == (closed == "2")
+
+
 def test_characters_that_a_terminal_does_not_know_are_replaced():
     run = subprocess.run(
         [sys.executable, "-m", "uvast", "evaluate", "vidéo", "vidéo"],

@@ -8,6 +8,7 @@ import signal
 import sys
 import traceback
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -124,6 +125,7 @@ def _sentence(error: UvastError | OSError) -> str:
 
 def main() -> None:
     """Runs the command line; an expected error is one sentence and exit code 2."""
+    _open_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may lack some characters
@@ -139,6 +141,13 @@ def main() -> None:
             notes.print(traceback.format_exc(), end="")
         notes.print(f"error: {_sentence(error)}", style="red")
         sys.exit(2)
+
+
+def _open_closed() -> None:
+    """Gives the process the streams that it was started without, as by `uvast … >&-`."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _is_read() -> bool:
