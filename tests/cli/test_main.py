@@ -162,6 +162,36 @@ def test_an_interrupt_while_a_module_is_imported_is_one_line(module):
     assert (run.returncode, run.stdout, run.stderr) == (130, "", "stopped\n")
 
 
+INTERRUPTED_AT_THE_END = """
+import atexit, os, signal, sys
+
+class Late:  # gone when Python unloads its modules: signals kill from then on
+    def __del__(self, kill=os.kill, us=os.getpid(), interrupt=signal.SIGINT):
+        kill(us, interrupt)
+
+sys.late = Late()
+import uvast.cli.main
+import uvast.cli.config
+
+def work(*_, **__):
+    if {at_exit}:
+        atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
+    os.kill(os.getpid(), signal.SIGINT)
+
+uvast.cli.config.chosen_config = work
+from uvast.cli.start import main
+sys.argv = ["uvast", "config"]
+main()
+"""
+
+
+@pytest.mark.parametrize("at_exit", [True, False])
+def test_another_interrupt_while_python_ends_changes_nothing(at_exit):
+    code = INTERRUPTED_AT_THE_END.format(at_exit=at_exit)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "stopped\n")
+
+
 def test_a_reader_that_leaves_early_sees_no_error():
     """As in `uvast config | true`: not a word, and the code of a command that was not heard out."""
     reader, writer = os.pipe()
@@ -170,6 +200,14 @@ def test_a_reader_that_leaves_early_sees_no_error():
     run = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writer)
     assert (run.returncode, run.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_a_closed_stream_is_no_error(closed):
+    command = f"exec {sys.executable} -m uvast config {closed}>&-"
+    run = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert bool(run.stdout) == (closed == "2")
 
 
 def test_characters_that_a_terminal_does_not_know_are_replaced():

@@ -81,6 +81,26 @@ def test_a_project_begins_with_its_videos(
     assert report["skipped"] == []
 
 
+def test_lengths_that_are_corrected_are_told(
+    videos: tuple[Path, dict[str, Segmentation]], tmp_path: Path
+) -> None:
+    path = tmp_path / "project"
+    assert uvast("init", path, "--videos", videos[0]).returncode == 0
+    file = path / "videos.json"
+    right = json.loads(file.read_text())
+    seconds = right["videos"][1]["seconds"]
+    wrong = json.loads(file.read_text())
+    wrong["videos"][1]["seconds"] = 1.0
+    file.write_text(json.dumps(wrong))
+    again = uvast("init", path, "--json")
+    assert again.returncode == 0, again.stderr
+    assert f"1 length corrected: s02_002 (1.00 to {seconds:.2f} s)\n" in again.stderr
+    states = {one["name"]: one["state"] for one in json.loads(again.stdout)["videos"]}
+    assert states == {"s01_001": "known", "s02_002": "read again"}
+    assert json.loads(file.read_text()) == right
+    assert "corrected" not in uvast("init", path).stderr
+
+
 def test_videos_may_be_listed_as_a_shell_expands_them(
     videos: tuple[Path, dict[str, Segmentation]], tmp_path: Path
 ) -> None:
@@ -191,6 +211,23 @@ def test_clicks_train_a_numbered_run_and_the_project_stands_for_it(
         *("--features", "encoder", "--model", project.path),
     )
     assert pseudo.returncode == 0, pseudo.stderr
+
+
+@pytest.mark.parametrize("other", [(), (Event("swing", 2.0),)], ids=["nothing", "a click"])
+def test_a_video_that_stays_out_is_told_once(
+    project: Project, videos: tuple[Path, dict[str, Segmentation]], other: tuple[Event, ...]
+) -> None:
+    first, second = videos[1]
+    project.write_annotations(VideoAnnotations(first, (Event("swing", 0.5, 2.0),)))
+    if other:
+        project.write_annotations(VideoAnnotations(second, other))
+    planned = uvast("train", project.path, "--plan")
+    assert planned.stderr.count(second) == 1
+    trained = uvast("train", project.path, *TINY)
+    assert trained.returncode == 0, trained.stderr
+    assert trained.stderr.count(second) == 1
+    lacks = "full labels, only clicks," if other else "labels"
+    assert f"1 video has no {lacks} and stays out: {second}" in " ".join(trained.stderr.split())
 
 
 def test_segments_train_with_full_labels_and_a_failed_start_leaves_nothing(

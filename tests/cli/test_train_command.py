@@ -265,6 +265,27 @@ def test_a_project_that_does_not_exist_is_not_taken_for_a_missing_out(tmp_path):
     assert done.stderr == f"error: {tmp_path / 'nowhere'}: {sentence}\n"
 
 
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--model", "uvas"), "model.kind = 'uvas': no such model; choose from uvast, ms-tcn, "),
+        (("--preset", "smal"), "no preset 'smal'; choose from 50salads, asformer, "),
+        (("--supervision", "click"), " 'click' is not one of 'full', 'timestamps'."),
+        (("--epochs", "3", "--set", "train.epoch=4"), "train.epoch: no such setting; did you"),
+    ],
+)
+def test_misspelt_choices_are_refused_before_the_dataset_is_read(
+    tmp_path, monkeypatch, options, sentence
+):
+    monkeypatch.setattr("uvast.data.Dataset.open", lambda *_: pytest.fail("reads the dataset"))
+    generate_dataset(tmp_path / "data", n_videos=2, n_frames=50, n_features=2)
+    done = uvast("train", tmp_path / "data", "--out", tmp_path / "run", *options)
+    assert done.returncode == 2
+    told = " ".join(done.stderr.replace("│", " ").split())
+    assert sentence in told
+    assert "Value error" not in told
+
+
 def test_what_stays_out_is_told(tmp_path):
     generate_dataset(tmp_path / "data", n_videos=3, n_frames=50, n_features=2)
     bare, partial, _ = (one.stem for one in sorted((tmp_path / "data" / "groundTruth").iterdir()))

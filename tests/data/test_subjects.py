@@ -29,6 +29,12 @@ def test_an_expression_that_would_never_end_is_stopped():
     )
 
 
+def test_only_the_search_itself_counts_however_long_a_busy_machine_takes_to_start_it():
+    less_than_python_takes_to_start = 0.01
+    found = group_by_subject(NAMES, r"^(P\d+)_", seconds=less_than_python_takes_to_start)
+    assert found == [["P01_a", "P01_b"], ["P02_a"]]
+
+
 @pytest.mark.parametrize("pattern", ["(", "P", "(a)(b)", "(a{99999999999})", "(" * 150, "()" * 90])
 def test_what_is_no_expression_with_one_group(pattern):
     with pytest.raises(ConfigError, match="not a regular expression with one group"):

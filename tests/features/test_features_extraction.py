@@ -325,3 +325,10 @@ def test_folders_stand_for_the_videos_in_them(tmp_path):
         InputError, match=r"two inputs are named a: .*a.* and .*a.*; extract them into different"
     ):
         find_sources([tmp_path, Path(tmp_path / "a.avi")], PIXELS)
+    (tmp_path / "empty" / "A.mp4").touch()
+    with pytest.raises(InputError) as caught:
+        find_sources([tmp_path, tmp_path / "empty"], PIXELS)
+    assert str(caught.value) == (
+        f"two inputs have names that differ only in case, a and A: {tmp_path / 'a.avi'} and "
+        f"{tmp_path / 'empty' / 'A.mp4'}; extract them into different folders"
+    )

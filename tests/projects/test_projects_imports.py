@@ -617,6 +617,25 @@ def test_two_uploads_of_one_file_name_do_not_become_one_video(tmp_path: Path):
     assert labels_of(project) == {"v": ("groom", "rear")}
 
 
+def test_two_uploads_of_one_file_name_are_two_videos_in_separate_files_too(tmp_path: Path):
+    project = plant_project(tmp_path / "p", ["v"])
+    rows = ("/data/upload/7/0a1b2c3d-v.mp4,1,2,groom", "/data/upload/7/9f8e7d6c-v.mp4,3,4,rear")
+    one, other = (table(tmp_path / f"{n}.csv", row) for n, row in enumerate(rows))
+    with pytest.raises(LabelError) as caught:
+        put(project, one, other)
+    assert str(caught.value) == (
+        f"{other}: two videos are called v.mp4, '0a1b2c3d-v.mp4' in {one} and '9f8e7d6c-v.mp4', "
+        "and both can be v; say which each is in a table with --names"
+    )
+    assert labels_of(project) == {"v": ()}
+    put(project, one, other, videos=dict.fromkeys(("0a1b2c3d-v.mp4", "9f8e7d6c-v.mp4"), "v"))
+    assert labels_of(project) == {"v": ("groom", "rear")}
+    again = table(tmp_path / "again.csv", rows[0].replace("1,2,groom", "3,4,rest"))
+    own = table(tmp_path / "own.csv", "v,2,3,loop")
+    put(project, one, again, own, existing="replace")  # one upload twice, and no upload
+    assert labels_of(project) == {"v": ("groom", "loop", "rest")}
+
+
 def test_labels_that_differ_only_in_case_are_told(tmp_path: Path):
     project = plant_project(tmp_path / "p", ["a"])
     plant_features(project, "a", np.arange(10))

@@ -62,6 +62,33 @@ def test_known_videos_are_not_added_again(tmp_path: Path, make_video: MakeVideo)
     assert project.video("clip").path == clip
 
 
+def outdated(project: Project, **values: object) -> None:
+    """What another version of uvast has read in the heads of the videos."""
+    path = project.path / "videos.json"
+    content = json.loads(path.read_text())
+    content["videos"] = [one | values for one in content["videos"]]
+    path.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_what_is_known_about_a_video_is_renewed(
+    tmp_path: Path, make_video: MakeVideo, is_named: bool
+) -> None:
+    clip = make_video(tmp_path / "a" / "clip.mp4", 0)
+    project, _ = Project.create(tmp_path / "project", [clip])
+    right = project.videos
+    outdated(project, seconds=1.0, n_frames=30)
+    copy = make_video(tmp_path / "b" / "copy.mp4", 0)
+    assert project.add_videos([copy] if is_named else []) == ((), ())
+    assert project.videos == right
+    make_video(clip, 1)
+    _, (error,) = project.add_videos([])
+    assert str(error).startswith(f"{clip}: is no longer the video that was added as clip; ")
+    clip.unlink()
+    assert project.add_videos([]) == ((), ())
+    assert project.videos == right
+
+
 def test_a_video_that_moved_is_named_and_linked_again(
     tmp_path: Path, make_video: MakeVideo
 ) -> None:

@@ -42,8 +42,9 @@ def init(
     """Make a project from your videos, or add videos to it.
 
     Videos stay where they are: the project remembers their paths. Run it again to add new ones,
-    or to say where videos have moved. A video that cannot be read is reported and skipped; the
-    exit code is then 2. Feature files in PROJECT/features count as videos, too.
+    or to say where videos have moved; without any, it reads the lengths of the project's again.
+    A video that cannot be read is reported and skipped; the exit code is then 2. Feature files in
+    PROJECT/features count as videos, too.
 
     For example:
 
@@ -82,6 +83,8 @@ def init(
             )
     for error in errors:
         note(f"skipped: {error}")
+    for sentence in _other_lengths(before, made.videos):
+        note(sentence)
     _report(made, before, errors, as_json=as_json)
     note(f"next: {_next(made)}")
     if errors:
@@ -106,14 +109,7 @@ def _report(
     as_json: bool,
 ) -> None:
     known = {video.name: video for video in before}
-    states = {
-        video.name: "known"
-        if known.get(video.name) == video
-        else "moved"
-        if video.name in known
-        else "new"
-        for video in project.videos
-    }
+    states = {video.name: _state(video, known.get(video.name)) for video in project.videos}
     if as_json:
         listed = [
             vars(video) | {"path": str(video.path), "state": states[video.name]}
@@ -125,6 +121,27 @@ def _report(
     title = f"{counted(len(states), 'video')} in {project.path}"
     rows = [[*_row(video), states[video.name]] for video in project.videos]
     print_table(title, ["video", "length", "frames a second", "codec", "size", "state"], rows)
+
+
+def _state(video: ProjectVideo, before: ProjectVideo | None) -> str:
+    if before is None:
+        return "new"
+    if video.path != before.path:
+        return "moved"
+    return "known" if video == before else "read again"
+
+
+def _other_lengths(before: Sequence[ProjectVideo], now: Sequence[ProjectVideo]) -> list[str]:
+    """Notes on lengths that are corrected."""
+    from uvast.data.faults import some
+
+    old = {video.name: video.seconds for video in before}
+    other = [
+        f"{video.name} ({old[video.name]:.2f} to {video.seconds:.2f} s)"
+        for video in now
+        if video.seconds is not None and old.get(video.name) not in (None, video.seconds)
+    ]
+    return [f"{counted(len(other), 'length')} corrected: {some(other)}"] if other else []
 
 
 def _row(video: ProjectVideo) -> list[str]:

@@ -8,13 +8,14 @@ import signal
 import sys
 import traceback
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from uvast._version import __version__
 from uvast.cli.commands import QuickGroup, add_commands
-from uvast.cli.start import INTERRUPTED, stop_at_once
+from uvast.cli.start import INTERRUPTED, end_quietly, stop_at_once
 from uvast.errors import UvastError, printable
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ class Commands(QuickGroup):
         try:
             with _interruptible():
                 return super().invoke(ctx)
+        except typer.BadParameter as wrong:
+            wrong.message = wrong.message.removeprefix("Value error, ")  # pydantic's, for nobody
+            raise
         except KeyboardInterrupt as stop:
             from uvast.cli.console import note
 
@@ -41,6 +45,7 @@ class Commands(QuickGroup):
             if isinstance(ctx.obj, str):  # a step of `uvast demo`
                 how = (ctx.obj,)
             note("; ".join(("stopped", *how)))
+            end_quietly()
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -120,6 +125,7 @@ def _sentence(error: UvastError | OSError) -> str:
 
 def main() -> None:
     """Runs the command line; an expected error is one sentence and exit code 2."""
+    _open_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal may lack some characters
@@ -135,6 +141,13 @@ def main() -> None:
             notes.print(traceback.format_exc(), end="")
         notes.print(f"error: {_sentence(error)}", style="red")
         sys.exit(2)
+
+
+def _open_closed() -> None:
+    """Gives the process the streams that it was started without, as by `uvast … >&-`."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _is_read() -> bool:

@@ -127,10 +127,11 @@ def run_of(path: Path) -> Path:
     return Project.open(path).newest_run() if is_project(path) else path
 
 
-def refresh_labels(dataset: Path, *, needed: bool = True) -> bool:
+def refresh_labels(dataset: Path, *, needed: bool = True, run_follows: bool = False) -> bool:
     """Brings a project's label files up to date; False for a dataset that is not a project.
 
-    A project without labels is an error where they are `needed`.
+    A project without labels is an error where they are `needed`. Where `run_follows`, the videos
+    without labels are left for its own notes.
     """
     from uvast.projects import Project, is_project
 
@@ -140,7 +141,7 @@ def refresh_labels(dataset: Path, *, needed: bool = True) -> bool:
     if not any(project.features_path(name).is_file() for name in project.names):
         remedy = f"make them with {command('extract', dataset)}"
         raise MissingFileError("has no features yet", where=dataset, remedy=remedy)
-    for sentence in project.materialise():
+    for sentence in project.materialise(run_follows=run_follows):
         note(sentence)
     if needed and not project.has_labels:
         remedy = f"import them with {command('import', dataset, 'FILE')}"

@@ -28,14 +28,14 @@ def needs_no_place(dataset: Path) -> bool:
     return True
 
 
-def own_supervision(dataset: Path) -> dict[str, str]:
+def own_supervision(dataset: Path, *, run_follows: bool) -> dict[str, str]:
     """The settings that a project's labels call for: timestamps if most videos have clicks alone.
 
-    Brings the label files up to date first.
+    Brings the label files up to date first, see `refresh_labels`.
     """
     from uvast.projects import Project
 
-    if not refresh_labels(dataset):
+    if not refresh_labels(dataset, run_follows=run_follows):
         return {}
     found = Project.open(dataset).labelled.supervision
     return {"supervision.kind": f"={found}"} if found == "timestamps" else {}

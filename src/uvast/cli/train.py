@@ -197,8 +197,10 @@ def train(
             "a dataset and --out are needed", remedy="see uvast train --help, or pass --resume RUN"
         )
     _check_new(stage, plan=plan, is_auto=is_auto)
+    with named_as_typed(settings or []):
+        _check_settings(preset, config, model, changes, is_auto=is_auto)
     is_asked = "supervision.kind" in changes
-    changes = own_supervision(dataset) | changes
+    changes = own_supervision(dataset, run_follows=not plan) | changes
 
     from uvast.data import Dataset
     from uvast.runs import RunFolder
@@ -274,6 +276,21 @@ def _check_new(stage: Stage | None, *, plan: bool, is_auto: bool) -> None:
             where="--stage 2",
             remedy="pass --resume RUN --stage 2",
         )
+
+
+def _check_settings(
+    preset: str | None,
+    file: Path | None,
+    model: str | None,
+    changes: dict[str, str],
+    *,
+    is_auto: bool,
+) -> None:
+    """Refuses what no dataset can make right, before the dataset is read or labels are written."""
+    from uvast.models.build import builder_of
+
+    chosen = chosen_config(None if is_auto else preset, file, model, as_settings(changes))
+    builder_of(chosen.model.kind)
 
 
 def _check_timestamps(dataset: Path, config: Config, timestamps: Path | None) -> None:

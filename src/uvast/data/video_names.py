@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from uvast.errors import CorruptFileError, DataError, MissingFileError
 from uvast.files import is_present, missing, unreadable
-from uvast.files.names import GROUND_TRUTH
+from uvast.files.names import GROUND_TRUTH, case_folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -110,7 +110,7 @@ def case_twins(names: Iterable[str]) -> list[tuple[str, ...]]:
     """Names that differ only in case, together; macOS and Windows take such files for one."""
     found: dict[str, set[str]] = defaultdict(set)
     for name in names:
-        found[unicodedata.normalize("NFC", name).casefold()].add(name)
+        found[case_folded(name)].add(name)
     return sorted(tuple(sorted(its)) for its in found.values() if len(its) > 1)
 
 

@@ -9,6 +9,7 @@ from uvast.features.models import TABLES
 from uvast.features.tables import TABLE_SUFFIXES
 from uvast.files import missing
 from uvast.files.kinds import VIDEO_SUFFIXES
+from uvast.files.names import case_folded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,10 +33,13 @@ def find_sources(paths: Sequence[Path], models: Sequence[ModelName]) -> tuple[Pa
         found += _inside(path, suffixes) if path.is_dir() else [path]
     known: dict[str, Path] = {}
     for path in found:
-        other = known.setdefault(path.stem, path)
+        other = known.setdefault(case_folded(path.stem), path)
         if other is not path:
+            alike = f"are named {path.stem}"
+            if other.stem != path.stem:  # macOS and Windows would take their features for one
+                alike = f"have names that differ only in case, {other.stem} and {path.stem}"
             raise InputError(
-                f"two inputs are named {path.stem}: {other} and {path}",
+                f"two inputs {alike}: {other} and {path}",
                 remedy="extract them into different folders",
             )
     return tuple(found)

@@ -177,6 +177,7 @@ class _Names:
         self._skip_unknown = skip_unknown
         self._left_out: dict[str, list[str]] = {}
         self._found: dict[tuple[str, str], str | None] = {}
+        self._uploads: dict[tuple[str, str], tuple[str, str]] = {}
 
     def video(self, name: str, paths: Mapping[str, str], place: str) -> str | None:
         """The video, or None if it is left out; `paths` and `place` are its `Source`'s."""
@@ -186,20 +187,26 @@ class _Names:
         return self._found[key]
 
     def check_apart(self, found: Mapping[str, str | None], source: Source) -> None:
-        """Refuses to read two videos of a file as one, unless the table says so."""
-        taken: dict[tuple[str, str], str] = {}
+        """Refuses to read two videos of a file as one, unless the table says so.
+
+        Two uploads to Label Studio are two videos in different files, too.
+        """
+        taken: dict[tuple[str, str], tuple[str, str]] = {}
         for name, video in found.items():
             if video is None or not self._table.keys().isdisjoint((name, source.paths.get(name))):
                 continue
             called = as_uploaded(file_name(name), source.paths.get(name, name))
-            other = taken.setdefault((called, video), name)
-            if other != name:
-                raise source.fault(
-                    f"two videos are called {called}, {other!r} and {name!r}, "
-                    f"and both can be {video}",
-                    None,
-                    "say which each is in a table with --names",
-                )
+            seen = (taken,) if called == file_name(name) else (taken, self._uploads)
+            for known in seen:
+                other, place = known.setdefault((called, video), (name, source.place))
+                if other != name:
+                    there = "" if place == source.place else f" in {place}"
+                    raise source.fault(
+                        f"two videos are called {called}, {other!r}{there} and {name!r}, "
+                        f"and both can be {video}",
+                        None,
+                        "say which each is in a table with --names",
+                    )
 
     @property
     def unused(self) -> list[str]:

@@ -119,8 +119,9 @@ def unique_names(paths: Sequence[Path], taken: Collection[str]) -> list[str]:
 def link(before: Sequence[ProjectVideo], found: Sequence[ProjectVideo], features: Path) -> Linked:
     """Adds files to the videos of a project.
 
-    A file is known by its content: if its link is broken, it gets the new path. A video whose name
-    matches features without a video belongs to them; other features stand for themselves.
+    A file is known by its content: if its link is broken, it gets the new path. What is known about
+    it is renewed: an earlier version may have read another length. A video whose name matches
+    features without a video belongs to them; other features stand for themselves.
 
     Args:
         before: the videos so far.
@@ -138,8 +139,9 @@ def link(before: Sequence[ProjectVideo], found: Sequence[ProjectVideo], features
             errors.append(_changed(video.path, by_path[video.path]))
         elif known is None:
             new.setdefault(_content(video), video)
-        elif not videos[known].path.is_file():
-            videos[known] = replace(video, name=known)
+        else:
+            old = videos[known].path
+            videos[known] = replace(video, name=known, path=old if old.is_file() else video.path)
     taken = [video.name for video in before if video.is_video or video.is_table]
     names = unique_names([video.path for video in new.values()], taken)
     videos |= {name: replace(one, name=name) for name, one in zip(names, new.values(), strict=True)}

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from uvast.projects.project import Project
 
 
-def materialise(project: Project) -> tuple[str, ...]:
+def materialise(project: Project, *, run_follows: bool = False) -> tuple[str, ...]:
     """See `Project.materialise`."""
     with _locked(project):
-        return _materialised(project)
+        return _materialised(project, run_follows=run_follows)
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def _locked(project: Project) -> Iterator[None]:
         yield
 
 
-def _materialised(project: Project) -> tuple[str, ...]:
+def _materialised(project: Project, *, run_follows: bool) -> tuple[str, ...]:
     write_settings(project.path, [card for name in project.names if (card := project.card(name))])
     named = read_spec(project.path).background or ()
     background = (named or (BACKGROUND,))[0]
@@ -75,19 +75,22 @@ def _materialised(project: Project) -> tuple[str, ...]:
     write_derived(project.path, derived_files(labelled, background, named), stale)
     if (alike := alike_classes_note(class_names(labelled, background, named))) is not None:
         notes.append(alike)
-    return (*notes, *_notes(labelled, bare))
+    return (*notes, *_notes(labelled, bare, run_follows=run_follows))
 
 
-def _notes(labelled: Sequence[VideoLabels], bare: Sequence[str]) -> Iterator[str]:
+def _notes(
+    labelled: Sequence[VideoLabels], bare: Sequence[str], *, run_follows: bool
+) -> Iterator[str]:
     """What a user should know before training."""
     for video in labelled:
         yield from video.notes
-    if labelled and bare:
+    if labelled and bare and not run_follows:
         yield f"not labelled yet, and left out: {some(bare)}"
     full = [video.name for video in labelled if video.labels is not None]
     clicked = [video.name for video in labelled if video.labels is None]
     if full and clicked:
-        yield f"with clicks only, and left out of training with full labels: {some(clicked)}"
+        if not run_follows:
+            yield f"with clicks only, and left out of training with full labels: {some(clicked)}"
         yield (
             "for training with --supervision timestamps, the middle of each segment is used as "
             f"a click: {some(full)}"

@@ -113,14 +113,17 @@ class Project:
     ) -> tuple[tuple[str, ...], tuple[UvastError, ...]]:
         """Adds the videos whose content is new; one that has moved is linked again.
 
+        What is known about the others, such as their length, is renewed.
+
         Args:
-            sources: as in `create`.
+            sources: as in `create`; if empty, the project's own videos, where they are still there.
             on_progress: called with the number of files read, and the total.
 
         Returns:
             The names added, and an error for each video that cannot be read.
         """
-        found, errors = read_sources(sources, self.path, on_progress)
+        own = [video.path for video in self.videos if video.is_video and video.path.is_file()]
+        found, errors = read_sources(sources or own, self.path, on_progress)
         linked = self._link(found)
         return linked.added, (*errors, *linked.errors)
 
@@ -227,16 +230,19 @@ class Project:
         n_frames = Dataset.open(self.path).source_frames_of_features(name)
         return ConstantRate(exact_rate(rate), n_frames)
 
-    def materialise(self) -> tuple[str, ...]:
+    def materialise(self, *, run_follows: bool = False) -> tuple[str, ...]:
         """Makes the dataset's label files from the annotations, and sets the features' rate.
 
         Writes groundTruth/, timestamps.json, labelled.json, mapping.txt and dataset.toml, each
         atomically and only if it differs.
 
+        Args:
+            run_follows: whether a run comes next, which says itself what videos it leaves out.
+
         Returns:
             A note for everything left out, and why.
         """
-        return materialise(self)
+        return materialise(self, run_follows=run_follows)
 
     @property
     def has_labels(self) -> bool:
