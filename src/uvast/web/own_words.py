@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from uvast.errors import InputError
+from uvast.web.plan_words import plan_sentence
 from uvast.workers import safe_environment
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 NEW_RUN = "{run}"
 LONGEST_SECONDS = 300.0
 _N_KNOWN = 20
-_OF_THE_COMMAND_LINE = re.compile(r"; --[^;]+$| \(--[^)]+\)$")
-"""The option that would change it, at the end of a sentence: the page has its own."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +80,8 @@ def _asked(command: list[str]) -> tuple[str, ...]:
     if done.returncode:
         last = notes[-1] if notes else "it ended without a message"
         raise InputError(last.removeprefix("error: "))
-    return tuple(map(_sentence, notes + plan))
+    return tuple(one for line in notes + plan if (one := plan_sentence(line)) is not None)
 
 
 def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def _sentence(line: str) -> str:
-    text = _OF_THE_COMMAND_LINE.sub("", line)
-    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
