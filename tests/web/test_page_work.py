@@ -82,7 +82,7 @@ def test_videos_are_added_by_a_drop(opened: Opener, app: Served, tmp_path: Path)
     expect(page.locator(".video-card", has_text="new clip")).to_be_visible()
     assert app.app.project.video("new clip").n_frames == 30
     page.evaluate(DROP, {"name": "notes.mp4", "content": base64.b64encode(b"no video").decode()})
-    sentence = page.locator(".uploads .fault span")
+    sentence = page.locator(".uploads span.fault")
     expect(sentence).to_have_text(re.compile(r"^notes\.mp4: cannot be read as a video \("))
     assert len(app.app.project.names) == 4
     page.get_by_role("button", name="Dismiss").click()

@@ -190,7 +190,7 @@ def test_plans_and_what_is_missing(client: Client, project: Project) -> None:
     assert plan[-2].startswith("This will take ")
     assert plan[-1] == "Goes to a new run folder; earlier models stay."
     assert "1 video with clicks: 60 frames, 1 action of 1 class." in plan
-    assert "3 epochs, as you asked." in plan
+    assert "3 rounds through all videos (epochs), as you asked." in plan
     assert not [one for one in plan if "--" in one]  # options of the command line
     assert "Not labelled yet, and left out: tea." in plan
     full = {"kind": "train", "supervision": "full"}
