@@ -78,6 +78,12 @@ def test_a_long_name_leaves_the_label_of_a_review_its_room(
         cut = "(one) => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight"
         for part in page.locator(".queue button, .queue .name, .queue .hint").all():
             assert not part.evaluate(cut)
+        names, counts = (page.locator(f".queue .{one}").all() for one in ("name", "count"))
+        for name, count in zip(names, counts, strict=True):  # side by side
+            left, right = name.bounding_box(), count.bounding_box()
+            assert left is not None
+            assert right is not None
+            assert left["x"] + left["width"] <= right["x"]
         page.close()
 
 
@@ -148,3 +154,15 @@ def test_a_review_of_everything_says_that_all_is_seen(app: Served, opened: Opene
     add_events(app, ("reach", 0.0, 8.0))
     page = opened("review")
     expect(page.locator(".empty")).to_contain_text("Every segment of the newest model")
+
+
+def test_the_end_of_a_review_tells_what_was_passed_over(app: Served, opened: Opener) -> None:
+    add_classes(app, "reach", "pour")
+    predict(app, ("reach", 0, 40), ("pour", 40, 80))
+    page = opened("review")
+    expect(page.locator(".queue button.on")).to_be_visible()
+    until(page, READY)
+    page.get_by_role("button", name="Next", exact=True).click()
+    expect(page.locator(".queue button").last).to_have_attribute("aria-current", "true")
+    page.get_by_role("button", name="Next", exact=True).click()
+    expect(page.locator(".note")).to_contain_text("2 segments that you passed over stay in the list.")

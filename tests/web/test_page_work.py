@@ -373,6 +373,24 @@ def test_edits_wait_for_a_server_that_comes_back(
     context.close()
 
 
+def test_who_edits_nothing_is_told_of_a_restart_too(
+    source: Project, tmp_path: Path, browser: Browser
+) -> None:
+    project = copied(source, tmp_path / "mine")
+    context = browser.new_context()
+    page = context.new_page()
+    with served(project) as first:
+        page.goto(first.app.door.link)
+        expect(page.locator(".video-card")).to_have_count(3)
+    expect(page.locator(".trouble")).to_contain_text("is not responding")
+    with served(Project.open(project.path), first.app.door.port) as second:
+        expect(page.locator(".trouble")).to_contain_text("open the address that its terminal shows")
+        context.new_page().goto(second.app.door.link)
+        expect(page.locator(".trouble")).to_be_hidden()
+    expect(page.locator(".trouble")).to_contain_text("is not responding")
+    context.close()
+
+
 def test_another_project_on_the_same_port_shows_its_own_pictures(
     tmp_path: Path, browser: Browser
 ) -> None:

@@ -101,7 +101,8 @@ function took({ state, began, ended }) {
 function inWords(term, titles) {
   const [, stage, name] = /^Stage (\d+): (.*)$/.exec(term) ?? [null, "", term];
   const isOne = titles.every((other) => other.startsWith(`Stage ${stage}:`));
-  return `${LOSSES[name.replaceAll(" ", "_")] ?? `Error: ${name}`}${isOne || !stage ? "" : ` (stage ${stage})`}`;
+  const words = LOSSES[name.replaceAll(" ", "_")] ?? `Error: ${name}`;
+  return isOne || !stage ? words : `${words} (stage ${stage})`;
 }
 
 /** A chart for each title; curves are named `title: curve`. */

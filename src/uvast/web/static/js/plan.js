@@ -118,7 +118,8 @@ export function openPlan(store, kind, started, run = "") {
   for (const input of Object.values(fields)) input.addEventListener("input", planSoon);
   const inputs = Object.entries(fields).map(([name, input]) => field(LABELS[name], input));
   const title = h("h3", {}, "The plan");
-  const box = dialog(KINDS[kind][0], inputs, title, sentences, wait.element, fault, h("footer", {}, start));
+  const plans = [title, sentences, wait.element];
+  const box = dialog(KINDS[kind][0], inputs, plans, fault, h("footer", {}, start));
   box.addEventListener("close", () => wait.end());
   plan();
 }

@@ -146,7 +146,10 @@ export class ReviewView {
     if (this.workspace.isClosed) return;
     const next = found.findIndex((one) => !known.has(nameOf(one)));
     if (next < 0) {
-      this.notices.note("That was the last one. Train again with what you corrected.");
+      const n = this.queue.filter((one) => !one.done).length;
+      const stay = n > 1 ? "stay" : "stays";
+      const left = n ? ` ${count(n, "segment")} that you passed over ${stay} in the list.` : "";
+      this.notices.note(`That was the last one.${left} Train again with what you corrected.`);
       return;
     }
     this.queue = found;
@@ -275,8 +278,12 @@ export class ReviewView {
     fill(
       row,
       dot,
-      h("span", { class: "name" }, one.segment.label),
-      h("span", { class: "hint" }, `${clock(one.segment.start, 0)} ${one.video}`),
+      h(
+        "span",
+        { class: "what" },
+        h("span", { class: "name" }, one.segment.label),
+        h("span", { class: "hint" }, `${clock(one.segment.start, 0)} ${one.video}`),
+      ),
       h("span", { class: "count" }, one.done ? "✓" : `${Math.round(100 * one.uncertainty)} %`),
     );
     return row;
