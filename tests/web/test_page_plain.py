@@ -165,4 +165,6 @@ def test_the_end_of_a_review_tells_what_was_passed_over(app: Served, opened: Ope
     page.get_by_role("button", name="Next", exact=True).click()
     expect(page.locator(".queue button").last).to_have_attribute("aria-current", "true")
     page.get_by_role("button", name="Next", exact=True).click()
-    expect(page.locator(".note")).to_contain_text("2 segments that you passed over stay in the list.")
+    expect(page.locator(".note")).to_contain_text(
+        "2 segments that you passed over stay in the list."
+    )

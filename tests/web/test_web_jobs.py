@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from web_project import Client, grey, opened, write_features
+from web_project import Client, grey, opened, write_features, write_numbered
 
 from uvast.errors import InputError, MissingFileError, OutputError
 from uvast.features.extractor import Picture, View
@@ -172,6 +172,14 @@ def test_features_need_a_video_file(static: Path, tmp_path: Path) -> None:
         answer = client.post("/api/plan", {"kind": "extract"})
     assert answer.status_code == 422
     assert answer.json()["error"].startswith("there are no video files to compute features of")
+
+
+def test_features_leave_out_missing_files(client: Client, project: Project) -> None:
+    pot = write_numbered(project.path / "pot.mp4", 30)
+    client.app.project.add_videos([pot])
+    pot.unlink()
+    plan = client.post("/api/plan", {"kind": "extract"}).json()["plan"]
+    assert plan == ["Computes features of 2 videos.", "Leaves out missing files: pot."]
 
 
 def test_plans_and_what_is_missing(client: Client, project: Project) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import pytest
 
 from uvast.config.auto import DataFacts, plan
+from uvast.web.own_words import MOST_NOTES, _asked
 from uvast.web.plan_words import plan_sentence
 
 FACTS: dict[str, object] = {
@@ -48,3 +50,27 @@ def test_a_plan_has_no_jargon(facts: dict[str, object], words: str) -> None:
     assert any(words in one for one in found), found
     assert not [one for one in found if JARGON.search(one)]
     assert len(found) >= len(said) - 1
+
+
+def test_names_of_videos_stay_and_parts_of_videos_are_no_videos() -> None:
+    names = ("s01", "s02")
+    assert plan_sentence("s01 has segments, so 2 clicks go", names) == (
+        "s01 has segments, so 2 clicks go."
+    )
+    assert plan_sentence("not labelled yet: s02", names) == "Not labelled yet: s02."
+    whole = "2 videos with labels: 9 frames, 4 actions of 2 classes"
+    assert plan_sentence(whole, names) == f"{whole}."
+    assert plan_sentence(whole.replace("2 videos", "13 videos"), names) == (
+        "13 labelled parts of videos: 9 frames, 4 actions of 2 classes."
+    )
+
+
+def test_notes_on_many_videos_leave_room_for_the_plan() -> None:
+    notes = "; ".join(f"print('clip {one} is odd', file=sys.stderr)" for one in range(9))
+    command = [sys.executable, "-c", f"import sys; {notes}; print('3 epochs, as you asked')"]
+    said = _asked(command, ())
+    assert said[:MOST_NOTES] == tuple(f"Clip {one} is odd." for one in range(MOST_NOTES))
+    assert said[MOST_NOTES:] == (
+        "5 more notes like this: see the log.",
+        "3 rounds through all videos (epochs), as you asked.",
+    )

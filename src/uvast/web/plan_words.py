@@ -6,6 +6,10 @@ The log of the training keeps the command's own words, and the options that chan
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _OPTION = re.compile(r"; --[^;]+$| \(--[^)]+\)$|, or raise --[a-z-]+$")
 """The option that would change it, at the end of a sentence: the page has its own."""
@@ -44,11 +48,25 @@ _WORDS = (
 )
 
 
-def plan_sentence(line: str) -> str | None:
-    """A line of the plan as the page says it; None if it would mean nothing there."""
+_PARTS = re.compile(r"^([\d,]+) videos with labels")
+
+
+def plan_sentence(line: str, names: Collection[str] = ()) -> str | None:
+    """A line of the plan as the page says it; None if it would mean nothing there.
+
+    Args:
+        line: of the command.
+        names: of the project's videos; a sentence may begin with one, and stays as it is.
+    """
     if line.startswith(_OF_ONE_PART):
         return None
     text = _OPTION.sub("", line)
     for pattern, words in _WORDS:
         text = re.sub(pattern, words, text)
-    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
+    parts = _PARTS.match(text)
+    if names and parts and int(parts[1].replace(",", "")) > len(names):
+        # a training takes each labelled part of a video for a video of its own
+        text = _PARTS.sub(r"\1 labelled parts of videos", text)
+    if text.partition(" ")[0].rstrip(":") not in names:
+        text = f"{text[:1].upper()}{text[1:]}"
+    return text + ("" if text.endswith(".") else ".")
