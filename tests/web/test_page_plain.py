@@ -36,6 +36,16 @@ def test_a_plan_in_the_making_tells_its_time(opened: Opener) -> None:
     expect(page.locator("dialog .wait")).to_be_hidden()
 
 
+def test_a_long_plan_leaves_its_start_in_sight(opened: Opener) -> None:
+    page = opened("jobs", LAPTOP)
+    page.route("**/api/plan", lambda route: route.fulfill(json={"plan": ["It does."] * 60}))
+    page.get_by_role("button", name="Segment…").click()
+    expect(page.locator("dialog .plan li")).to_have_count(60)
+    expect(page.get_by_role("button", name="Start", exact=True)).to_be_in_viewport(ratio=1)
+    page.locator("dialog .plan li").last.scroll_into_view_if_needed()
+    expect(page.get_by_role("button", name="Close")).to_be_in_viewport(ratio=1)
+
+
 def test_the_order_of_the_videos_says_what_it_is(opened: Opener) -> None:
     page = opened("videos")
     expect(page.locator("label", has_text="Order")).to_be_visible()

@@ -71,6 +71,6 @@ def test_notes_on_many_videos_leave_room_for_the_plan() -> None:
     said = _asked(command, ())
     assert said[:MOST_NOTES] == tuple(f"Clip {one} is odd." for one in range(MOST_NOTES))
     assert said[MOST_NOTES:] == (
-        "5 more notes like this: see the log.",
+        "5 more notes like this, which the log will have.",
         "3 rounds through all videos (epochs), as you asked.",
     )

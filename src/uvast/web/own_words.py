@@ -86,7 +86,10 @@ def _asked(command: list[str], names: Collection[str]) -> tuple[str, ...]:
         raise InputError(last.removeprefix("error: "))
     if len(notes) > MOST_NOTES:
         left = len(notes) - MOST_NOTES
-        notes = [*notes[:MOST_NOTES], f"{counted(left, 'more note')} like this: see the log"]
+        notes = [
+            *notes[:MOST_NOTES],
+            f"{counted(left, 'more note')} like this, which the log will have",
+        ]
     found = (plan_sentence(line, names) for line in notes + plan)
     return tuple(one for one in found if one is not None)
 
