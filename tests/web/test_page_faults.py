@@ -379,8 +379,9 @@ def test_a_video_whose_file_is_gone_says_so(app: Served, opened: Opener) -> None
     try:
         app.app.overview.refresh()
         page = opened("videos")
-        card = page.locator(".video-card", has_text="even").first
-        expect(card).to_contain_text("no picture")
+        card = page.locator(".video-card[href$='/even']")
+        expect(card).to_contain_text("file missing")
+        expect(card.locator(".state")).to_have_text("missing")
         expect(card).to_contain_text("video even is no longer there")
         page = opened("annotate/even")
         expect(page.locator(".screen-note")).to_contain_text("video even is no longer there")

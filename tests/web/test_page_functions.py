@@ -596,6 +596,41 @@ def test_thousands_of_narrow_segments_are_one_row_of_pixels(run: Run) -> None:
     )
 
 
+def test_a_job_does_not_go_back(run: Run) -> None:
+    run(
+        "jobs",
+        """({isFurther}) => {
+          const order = [['queued'], ['running'], ['done', 'failed', 'cancelled']];
+          order.forEach((some, i) => order.forEach((others, k) => some.forEach(
+            (state) => others.forEach((other) => equal(
+              isFurther({state}, {state: other}), i > k, `${state} after ${other}`,
+            )),
+          )));
+        }""",
+    )
+
+
+def test_times_of_the_ruler_are_whole(run: Run) -> None:
+    run(
+        "paint",
+        """({paintLanes}) => {
+          const canvas = document.createElement('canvas');
+          const context = canvas.getContext('2d');
+          const ends = [];
+          context.fillText = (text, x) => ends.push(x + context.measureText(text).width);
+          const lanes = [{name: 'ruler', top: 0, height: 20}];
+          const scene = {colours: {}, lanes, height: 20, classes: [], isHinting: false};
+          for (let width = 300; width < 1200; width++) {
+            const view = {start: 0, end: 12 * 3600 + 7, width};
+            paintLanes(context, scene, view);
+            paintLanes(context, scene, {start: 36000, end: 36000 + width / 2000, width});
+            if (Math.max(...ends) > width) throw new Error(`${width}: ${Math.max(...ends)}`);
+            ends.length = 0;
+          }
+        }""",
+    )
+
+
 def test_a_project_is_led_from_step_to_step(run: Run) -> None:
     run(
         "guide",
@@ -616,6 +651,7 @@ def test_a_project_is_led_from_step_to_step(run: Run) -> None:
           equal(step([clicked]).kind, 'extract', 'unless there is only one');
           equal(step([seen, seen, {}]).kind, 'extract', 'a video without features');
           equal(step([seen, seen]).kind, 'train', 'no model');
+          equal(step([seen, seen, {missing: true}]).kind, 'train', 'no file, no features');
           const busy = step([seen, seen], [], [{kind: 'train', state: 'running'}]);
           equal([busy.kind, busy.href, busy.isBusy], ['train', '#/jobs', true], 'training');
           equal(step([seen, seen], [{finished: false}]).kind, 'train', 'unfinished');

@@ -90,7 +90,7 @@ def test_many_rejected_files_leave_room_for_the_page(app: Served, opened: Opener
         page.get_by_role("button", name="Add videos").click()
     names = [f"{number}.mp4" for number in range(12)]
     chooser.value.set_files([{"name": n, "mimeType": "video/mp4", "buffer": b"x"} for n in names])
-    expect(page.locator(".uploads .fault span")).to_have_count(len(names))
+    expect(page.locator(".uploads span.fault")).to_have_count(len(names))
     box = page.locator(".notices").bounding_box()
     assert box is not None
     assert box["height"] < DESKTOP[1] / 3

@@ -82,7 +82,7 @@ def test_videos_are_added_by_a_drop(opened: Opener, app: Served, tmp_path: Path)
     expect(page.locator(".video-card", has_text="new clip")).to_be_visible()
     assert app.app.project.video("new clip").n_frames == 30
     page.evaluate(DROP, {"name": "notes.mp4", "content": base64.b64encode(b"no video").decode()})
-    sentence = page.locator(".uploads .fault span")
+    sentence = page.locator(".uploads span.fault")
     expect(sentence).to_have_text(re.compile(r"^notes\.mp4: cannot be read as a video \("))
     assert len(app.app.project.names) == 4
     page.get_by_role("button", name="Dismiss").click()
@@ -370,6 +370,24 @@ def test_edits_wait_for_a_server_that_comes_back(
         assert clicks(second) == [("reach", 0.0), ("pour", 1.0)]
         page.keyboard.press("Control+z")
         until(page, f"{SCENE}.scene.clicks.length == 1")
+    context.close()
+
+
+def test_who_edits_nothing_is_told_of_a_restart_too(
+    source: Project, tmp_path: Path, browser: Browser
+) -> None:
+    project = copied(source, tmp_path / "mine")
+    context = browser.new_context()
+    page = context.new_page()
+    with served(project) as first:
+        page.goto(first.app.door.link)
+        expect(page.locator(".video-card")).to_have_count(3)
+    expect(page.locator(".trouble")).to_contain_text("is not responding")
+    with served(Project.open(project.path), first.app.door.port) as second:
+        expect(page.locator(".trouble")).to_contain_text("open the address that its terminal shows")
+        context.new_page().goto(second.app.door.link)
+        expect(page.locator(".trouble")).to_be_hidden()
+    expect(page.locator(".trouble")).to_contain_text("is not responding")
     context.close()
 
 

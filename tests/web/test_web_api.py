@@ -194,7 +194,8 @@ def test_review_shows_the_least_sure_first(client: Client, project: Project) -> 
         ("tea", "x"),
     ]
     assert found[0]["why"] == "only 20 % of its frames look like reach"
-    assert found[1]["why"] == "its frames could be many things (entropy 0.85)"
+    assert found[1]["why"] == "it looks like several actions at once"
+    assert found[1]["measures"] == "entropy 0.85, confidence 0.90"
     client.app.overview.refresh()
     assert client.get("/api/project").json()["next"]["video"] == "cup"  # less sure on the whole
     client.change("tea", segment(0.0, 1.5))
@@ -216,7 +217,8 @@ def test_what_the_members_of_an_ensemble_disagree_about_comes_first(
     first, second = client.get("/api/review").json()
     assert (first["segment"]["label"], second["segment"]["label"]) == ("pour", "reach")
     assert first["uncertainty"] == 0.4
-    assert first["why"] == "the members of the ensemble disagree about it (divergence 0.80)"
+    assert first["why"] == "the models that were combined disagree about it"
+    assert "divergence 0.80, entropy 0.30" in first["measures"]
 
 
 def test_label_next_goes_through_the_least_sure_video(client: Client, project: Project) -> None:
@@ -287,6 +289,29 @@ def test_label_next_leaves_out_what_is_missing(client: Client, project: Project)
     for name, entropy in (("cup", 0.2), ("tea", 0.1), ("pot", 0.9)):
         predict(project, name, predicted("reach", 0, 30, entropy=entropy, look=[1.0]))
     assert client.get("/api/next").json()["video"] != "pot"
+    back = write_numbered(pot, 30)
+    assert client.get("/api/next").json()["video"] == "pot"
+    back.unlink()
+    assert client.get("/api/next").json()["video"] != "pot"
+    assert {one["video"] for one in client.get("/api/review").json()} == {"cup", "tea"}
+
+
+def test_a_missing_video_is_not_new(client: Client, project: Project) -> None:
+    pot = write_numbered(project.path / "pot.mp4", 30)
+    client.app.project.add_videos([pot])
+
+    def state() -> str:
+        client.app.overview.refresh()
+        rows = client.get("/api/project").json()["videos"]
+        return next(str(one["state"]) for one in rows if one["name"] == "pot")
+
+    assert state() == "new"
+    pot.unlink()
+    assert state() == "missing"
+    predict(project, "pot", predicted("reach", 0, 30))
+    assert state() == "missing"
+    client.change("pot", {"do": "add", "kind": "click", "label": "reach", "start": 0.1})
+    assert state() == "clicks"  # which a training uses
 
 
 def test_label_next_never_stays_while_there_is_another_video(client: Client) -> None:
@@ -446,8 +471,13 @@ def test_an_upload_becomes_a_video(client: Client, project: Project, tmp_path: P
     assert (project.path / "videos" / "my _new_.mp4").read_bytes() == content
     assert client.video("my _new_")["n_frames"] == 12
     again = upload(client, "/api/videos", "other.mp4", content)
-    assert again.status_code == 422
-    assert "is in the project already" in again.json()["error"]
+    known = "other.mp4 is in the project already, and was not added again."
+    assert again.json() == {"videos": [], "known": known}
+    same = upload(client, "/api/videos", "my _new_.mp4", content)
+    assert "my _new_.mp4 is in the project already" in same.json()["known"]
+    other = upload(client, "/api/videos", "my _new_.mp4", content + b"more")
+    assert other.status_code == 409
+    assert "rename the file if it is another video" in other.json()["error"]
     assert not (project.path / "videos" / "other.mp4").exists()
 
 

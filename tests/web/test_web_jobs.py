@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from web_project import Client, grey, opened, write_features
+from web_project import Client, grey, opened, write_features, write_numbered
 
 from uvast.errors import InputError, MissingFileError, OutputError
 from uvast.features.extractor import Picture, View
@@ -174,6 +174,14 @@ def test_features_need_a_video_file(static: Path, tmp_path: Path) -> None:
     assert answer.json()["error"].startswith("there are no video files to compute features of")
 
 
+def test_features_leave_out_missing_files(client: Client, project: Project) -> None:
+    pot = write_numbered(project.path / "pot.mp4", 30)
+    client.app.project.add_videos([pot])
+    pot.unlink()
+    plan = client.post("/api/plan", {"kind": "extract"}).json()["plan"]
+    assert plan == ["Computes features of 2 videos.", "Leaves out missing files: pot."]
+
+
 def test_plans_and_what_is_missing(client: Client, project: Project) -> None:
     plan = client.post("/api/plan", {"kind": "extract"}).json()["plan"]
     assert plan == ["Computes features of 2 videos."]
@@ -190,7 +198,7 @@ def test_plans_and_what_is_missing(client: Client, project: Project) -> None:
     assert plan[-2].startswith("This will take ")
     assert plan[-1] == "Goes to a new run folder; earlier models stay."
     assert "1 video with clicks: 60 frames, 1 action of 1 class." in plan
-    assert "3 epochs, as you asked." in plan
+    assert "3 rounds through all videos (epochs), as you asked." in plan
     assert not [one for one in plan if "--" in one]  # options of the command line
     assert "Not labelled yet, and left out: tea." in plan
     full = {"kind": "train", "supervision": "full"}

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class LabelNext:
-    """The proposal; what a model says is considered again only if labels or predictions change.
+    """The proposal; considered again only if labels, predictions or files change.
 
     Args:
         app: the project.
@@ -45,6 +45,7 @@ class LabelNext:
         self._lock = threading.Lock()
         self._seen: tuple[tuple[str, int, int], ...] | None = None
         self._found: dict[str, object] | None = None
+        self._gone: frozenset[str] = frozenset()
 
     def find(self, leaving: str | None = None) -> dict[str, object] | None:
         """The current proposal, as the page gets it; None if there is nothing to do.
@@ -63,20 +64,34 @@ class LabelNext:
                 (name, predictions.stamp(name), documents[name].version if name in documents else 0)
                 for name in self._app.project.names
             )
-            if seen != self._seen:
-                self._found = _by_model(self._app, documents)
+            if seen != self._seen or self._is_moved():
+                self._gone = frozenset(
+                    name for name in self._app.project.names if self._is_gone(name)
+                )
+                self._found = _by_model(self._app, documents, self._gone)
                 self._seen = seen
             found = self._found
         return found or _without_model(self._app, documents, leaving)
 
+    def _is_gone(self, name: str) -> bool:
+        return lost(self._app, self._app.project.video(name)) is not None
 
-def _by_model(app: App, documents: Documents) -> dict[str, object] | None:
+    def _is_moved(self) -> bool:
+        """Whether the file of the proposed video is gone, or one that was gone is back."""
+        proposed = None if self._found is None else str(self._found["video"])
+        names = set(self._app.project.names)
+        return (proposed in names and self._is_gone(str(proposed))) or not all(
+            name in names and self._is_gone(name) for name in self._gone
+        )
+
+
+def _by_model(app: App, documents: Documents, gone: frozenset[str]) -> dict[str, object] | None:
     segments = {
         name: found
         for name in app.project.names
         if (prediction := app.predictions.of(name))
         and (found := timed(prediction))
-        and lost(app, app.project.video(name)) is None
+        and name not in gone
     }
     proposal = propose(
         {name: _predicted(found, documents.get(name)) for name, found in segments.items()}

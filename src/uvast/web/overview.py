@@ -28,6 +28,7 @@ class _Facts:
     v: str
     seconds: float | None
     has_video: bool = False
+    missing: bool = False
     has_features: bool = False
     playable: bool = False
     predicted: bool = False
@@ -124,6 +125,7 @@ class Overview:
             v=mark_of(video),
             seconds=app.media.seconds(video),
             has_video=video.is_video and gone is None,
+            missing=gone is not None,
             has_features=app.project.features_path(name).is_file(),
             playable=app.media.may_play(video),
             predicted=found is not None,
@@ -138,6 +140,8 @@ def _row_view(document: Document, facts: _Facts) -> dict[str, object]:
         state = "reviewed"
     elif n_segments or n_clicks:
         state = "labelled" if n_segments else "clicks"
+    elif facts.missing:
+        state = "missing"
     else:
         state = "predicted" if facts.predicted else "new"
     return {

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from uvast.errors import InputError
+from uvast.errors import InputError, counted
+from uvast.web.plan_words import plan_sentence
 from uvast.workers import safe_environment
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from uvast.web.app import App
     from uvast.web.jobs import Kind
 
 NEW_RUN = "{run}"
 LONGEST_SECONDS = 300.0
 _N_KNOWN = 20
-_OF_THE_COMMAND_LINE = re.compile(r"; --[^;]+$| \(--[^)]+\)$")
-"""The option that would change it, at the end of a sentence: the page has its own."""
+MOST_NOTES = 4
+"""Notes on single videos that a plan has before its own sentences."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def with_own_words(app: App, plan: Plan) -> Plan:
     key = (*words, str(app.store.number), *_features(app))
     known = app.plans_said.get(key)
     if known is None:
-        known = app.plans_said[key] = _asked([*words, "--plan"])
+        known = app.plans_said[key] = _asked([*words, "--plan"], app.project.names)
         while len(app.plans_said) > _N_KNOWN:
             app.plans_said.pop(next(iter(app.plans_said)))
     return replace(plan, sentences=(*known, plan.sentences[-1])) if known else plan
@@ -65,7 +67,7 @@ def _features(app: App) -> list[str]:
     return [f"{path.name} {path.stat().st_mtime_ns}" for path in paths if path.is_file()]
 
 
-def _asked(command: list[str]) -> tuple[str, ...]:
+def _asked(command: list[str], names: Collection[str]) -> tuple[str, ...]:
     try:
         done = subprocess.run(  # noqa: S603 (the app makes the command, no shell reads it)
             command,
@@ -82,13 +84,15 @@ def _asked(command: list[str]) -> tuple[str, ...]:
     if done.returncode:
         last = notes[-1] if notes else "it ended without a message"
         raise InputError(last.removeprefix("error: "))
-    return tuple(map(_sentence, notes + plan))
+    if len(notes) > MOST_NOTES:
+        left = len(notes) - MOST_NOTES
+        notes = [
+            *notes[:MOST_NOTES],
+            f"{counted(left, 'more note')} like this, which the log will have",
+        ]
+    found = (plan_sentence(line, names) for line in notes + plan)
+    return tuple(one for one in found if one is not None)
 
 
 def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def _sentence(line: str) -> str:
-    text = _OF_THE_COMMAND_LINE.sub("", line)
-    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")

@@ -13,6 +13,7 @@ from uvast.presets import presets
 from uvast.projects import LabelledVideos
 from uvast.projects.supervising import Supervision  # noqa: TC001 (pydantic reads it)
 from uvast.web.own_words import NEW_RUN, Plan, with_own_words
+from uvast.web.views import lost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from uvast.web.jobs import Job
 
 Extractor = Literal["pixels", "appearance", "i3d", "appearance,i3d"]
+
+
+MOST_NAMED = 3
+"""Videos that a sentence names."""
 
 
 @dataclass(frozen=True)
@@ -111,12 +116,17 @@ def _extract(app: App, wanted: JobRequest) -> Plan:
     names = [one.name for one in app.project.videos if one.is_video]
     if not names:
         raise InputError("there are no video files to compute features of", remedy="add some first")
-    left = [name for name in names if not app.project.features_path(name).is_file()]
-    sentence = f"Computes features of {counted(len(left), 'video')}."
-    if len(left) < len(names):
-        sentence = f"{len(names) - len(left)} of {counted(len(names), 'video')} done. {sentence}"
+    bare = [name for name in names if not app.project.features_path(name).is_file()]
+    gone = [name for name in bare if lost(app, app.project.video(name)) is not None]
+    sentence = f"Computes features of {counted(len(bare) - len(gone), 'video')}."
+    if len(bare) < len(names):
+        sentence = f"{len(names) - len(bare)} of {counted(len(names), 'video')} done. {sentence}"
+    sentences = [sentence]
+    if gone:
+        more = f" and {len(gone) - MOST_NAMED} more" if len(gone) > MOST_NAMED else ""
+        sentences.append(f"Leaves out missing files: {', '.join(gone[:MOST_NAMED])}{more}.")
     command = _uvast("extract", app.project.path, *options)
-    return Plan("extract", command, (sentence,), "features")
+    return Plan("extract", command, tuple(sentences), "features")
 
 
 def _train(app: App, wanted: JobRequest) -> Plan:

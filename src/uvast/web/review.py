@@ -9,6 +9,7 @@ from uvast.exchange.records import joined
 from uvast.proposals import is_known
 from uvast.web.documents import spans_of
 from uvast.web.predictions import timed
+from uvast.web.views import lost
 
 if TYPE_CHECKING:
     from uvast.web.app import App
@@ -40,6 +41,7 @@ class Doubtful:
             },
             "uncertainty": round(self.uncertainty, 4),
             "why": self.why,
+            "measures": measures(self.segment),
         }
 
 
@@ -50,6 +52,8 @@ def doubtful(app: App) -> list[Doubtful]:
     for name in app.project.names:
         document, prediction = documents.get(name), app.predictions.of(name)
         if prediction is None or (document is not None and document.reviewed):
+            continue
+        if lost(app, app.project.video(name)) is not None:  # nobody can look at it
             continue
         segments = timed(prediction)
         spans = joined(spans_of(item.event for item in document.segments)) if document else ()
@@ -67,9 +71,21 @@ def why_unsure(one: PredictedSegment) -> str:
     if one.agreement is not None and one.agreement < 0.5:
         return f"only {100 * one.agreement:.0f} % of its frames look like {one.label}"
     if one.divergence is not None and one.divergence > 0.5:
-        return f"the members of the ensemble disagree about it (divergence {one.divergence:.2f})"
+        return "the models that were combined disagree about it"
     if one.entropy is not None and one.entropy > 0.5:
-        return f"its frames could be many things (entropy {one.entropy:.2f})"
+        return "it looks like several actions at once"
     if one.confidence is not None:
         return f"the model is {100 * one.confidence:.0f} % sure"
     return "the model does not say how sure it is"
+
+
+def measures(one: PredictedSegment) -> str:
+    """The numbers behind it, for those who know what they mean (docs/method.md, Confidences)."""
+    values = {
+        "agreement": one.agreement,
+        "divergence": one.divergence,
+        "entropy": one.entropy,
+        "confidence": one.confidence,
+    }
+    known = (f"{name} {value:.2f}" for name, value in values.items() if value is not None)
+    return ", ".join(known)

@@ -37,6 +37,13 @@ _RESERVED = {
 }
 
 
+class KnownVideoError(InputError):
+    """A video that is in the project already: nothing is wrong, and there is nothing to do."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is in the project already, and was not added again")
+
+
 def safe_name(text: str) -> str:
     """The name of a video file, made safe for the folders of any system.
 
@@ -69,8 +76,15 @@ def take_in(project: Project, path: Path) -> tuple[str, ...]:
         error = errors[0]
         raise type(error)(error.what, where=path.name, remedy=error.remedy)
     if not names:
-        raise InputError(f"{path.name} is in the project already", remedy="there is nothing to do")
+        raise KnownVideoError(path.name)
     return names
+
+
+def check_new(project: Project, path: Path, size: int | None) -> None:
+    """Refuses an upload that a video of the project has been: of the same name and size."""
+    is_known = any(one.path == path.absolute() for one in project.videos)
+    if is_known and path.is_file() and path.stat().st_size == size:
+        raise KnownVideoError(path.name)
 
 
 async def receive(stream: AsyncIterator[bytes], folder: Path, name: str, size: int | None) -> Path:

@@ -19,7 +19,7 @@ from uvast.web.interchange import Outgoing, incoming, outgoing, take_in_labels
 from uvast.web.live import encoded
 from uvast.web.page_words import in_page_words
 from uvast.web.routes.videos import app_of, author_of
-from uvast.web.uploads import receive, safe_name, take_in
+from uvast.web.uploads import KnownVideoError, check_new, receive, safe_name, take_in
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -68,13 +68,18 @@ async def post_classes(request: Request) -> Response:
 
 
 async def post_video(request: Request) -> Response:
-    """Adds an uploaded video."""
+    """Adds an uploaded video; one that is in the project already is told, and no fault."""
     app = app_of(request)
     length = request.headers.get("content-length", "")
     size = int(length) if length.isascii() and length.isdecimal() else None
     name = safe_name(_file_name(request))
-    path = await receive(request.stream(), app.project.path / "videos", name, size)
-    added = await in_thread(take_in, app.project, path)
+    path = app.project.path / "videos" / name
+    try:
+        await in_thread(check_new, app.project, path, size)
+        path = await receive(request.stream(), path.parent, name, size)
+        added = await in_thread(take_in, app.project, path)
+    except KnownVideoError as known:
+        return JSONResponse({"videos": (), "known": f"{known}."})
     await in_thread(app.overview.refresh)
     app.news.tell(encoded({"project": app.store.number}))
     return JSONResponse({"videos": added})

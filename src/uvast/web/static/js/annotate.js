@@ -3,6 +3,7 @@
 import { fill, h, renew, sorry, textButton } from "./dom.js";
 import { annotateAddress } from "./guide.js";
 import { titleOf } from "./keys.js";
+import { tellMore } from "./more.js";
 import { ClassPanel, Inspector, VideoPanel } from "./panels.js";
 import { Workspace } from "./workspace.js";
 
@@ -26,7 +27,16 @@ export class AnnotateView {
       "div",
       { class: "switch", role: "radiogroup", "aria-label": "What a class's key makes" },
     );
+    this.modes.addEventListener("keydown", (event) => this.#otherMode(event));
     this.title = h("h1", { title: name }, name);
+    this.side = h(
+      "aside",
+      { class: "side" },
+      this.classes.element,
+      this.inspector.element,
+      this.about.element,
+    );
+    this.leave = tellMore(this.side);
     this.element = h("section", { class: "view workspace" },
       h(
         "div",
@@ -37,13 +47,7 @@ export class AnnotateView {
         textButton("Next", () => this.#next(), { title: titleOf("next", store.classes) }),
       ),
       this.workspace.stage,
-      h(
-        "aside",
-        { class: "side" },
-        this.classes.element,
-        this.inspector.element,
-        this.about.element,
-      ),
+      this.side,
       this.workspace.timeline.element,
     );
   }
@@ -69,6 +73,7 @@ export class AnnotateView {
 
   close() {
     this.isClosed = true;
+    this.leave();
     this.workspace.close();
   }
 
@@ -80,12 +85,22 @@ export class AnnotateView {
       {
         role: "radio",
         "aria-checked": String(workspace.mode === name),
+        tabindex: workspace.mode === name ? 0 : -1, // one stop for Tab, as of all radio buttons
         class: workspace.mode === name ? "on" : "",
       },
     );
     const both = () => [mode("clicks", "Clicks"), mode("segments", "Segments")];
     renew(this.modes, workspace.mode, both);
     for (const part of [this.classes, this.inspector, this.about]) part.update();
+  }
+
+  /** Arrows choose among radio buttons; with two of them, each arrow goes to the other. */
+  #otherMode(event) {
+    if (!event.key.startsWith("Arrow") || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    event.stopPropagation(); // the player's arrows
+    this.workspace.setMode(this.workspace.mode === "clicks" ? "segments" : "clicks");
+    this.modes.querySelector("[aria-checked=true]").focus();
   }
 
   /** @param {string} label @param {boolean} relabel */

@@ -29,13 +29,14 @@ export function roundValues(low, high, n, least = 0) {
  * @param {string} title
  * @param {Record<string, [number, number][]>} curves by name, points in order
  * @param {[number, number]} [range] of the values; by default that of the data
+ * @param {string} [term] what researchers call it
  * @returns {HTMLElement}
  */
-export function chart(title, curves, range) {
+export function chart(title, curves, range, term) {
   const names = Object.keys(curves).filter((name) => curves[name].length);
   const ends = names.map((name) => `${name} ends at ${last(curves[name])}`);
   const canvas = h("canvas", { role: "img", "aria-label": `${title}: ${ends.join(", ")}` });
-  const legend = h("figcaption", {}, h("strong", {}, title), names.map((name, i) => {
+  const legend = h("figcaption", {}, h("strong", { title: term }, title), names.map((name, i) => {
     const dot = h("span", { class: "dot" });
     dot.style.setProperty("background", COLOURS[i % COLOURS.length]);
     return h("span", { class: "key" }, dot, `${name} ${last(curves[name])}`);

@@ -39,7 +39,7 @@ export function annotateAddress(name, seconds = null) {
  */
 export function nextStep(project) {
   const { videos, runs, jobs, next } = project;
-  const n_bare = videos.filter((one) => !one.has_features).length;
+  const n_bare = videos.filter((one) => !one.has_features && !one.missing).length;
   const n_labelled = videos.filter((one) => one.n_clicks + one.n_segments).length;
   const kind = !videos.length ? "videos"
     : n_labelled < Math.min(ENOUGH, videos.length) ? "clicks"

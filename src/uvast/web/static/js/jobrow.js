@@ -5,6 +5,21 @@ import { h, renew, textButton } from "./dom.js";
 import { KINDS } from "./plan.js";
 import { span } from "./times.js";
 
+/** What the losses are about; for others, and in the tooltip, their own names. */
+const LOSSES = {
+  loss: "Error in all",
+  frame: "Error in what each frame shows",
+  segment: "Error in the order of the actions",
+  group_frame: "Error in which actions the frames show at all",
+  group_segment: "Error in which actions occur at all",
+  cross_attention: "Error in which frames belong to which action",
+  boundary: "Error in where actions begin",
+  durations: "Error in how long actions take",
+  alignment: "Error in where each action lies",
+  smoothing: "Jumps from one frame to the next",
+  validation: "Scores on videos that it did not learn from",
+};
+
 const STATES = {
   queued: "waiting",
   running: "running",
@@ -41,12 +56,13 @@ export class JobRow {
   update(job, isOpen) {
     const isBusy = job.state === "running" || job.state === "queued";
     const left = job.seconds_left === null ? "" : `, ${span(job.seconds_left)} left`;
+    const isStarting = job.state === "running" && job.progress === null;
     this.head.setAttribute("aria-expanded", String(isOpen));
-    renew(this.head, [job.state, left, job.doing], () => [
+    renew(this.head, [job.state, left, job.doing, isStarting], () => [
       h("span", { class: "number" }, job.number),
       h("strong", {}, KINDS[job.kind]?.[0] ?? `Copy for the browser: ${job.video}`),
-      h("span", { class: `state ${job.state}` }, STATES[job.state], left),
-      h("span", { class: "hint" }, job.doing),
+      h("span", { class: `state ${job.state}` }, STATES[job.state], left, took(job)),
+      h("span", { class: "hint" }, job.doing || (isStarting ? "starting…" : "")),
     ]);
     this.cancel.hidden = !isBusy;
     this.cancel.disabled = Boolean(job.stopping);
@@ -75,6 +91,20 @@ function write(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** How long a job took, if it is over. @param {any} job */
+function took({ state, began, ended }) {
+  if (!began || !ended) return "";
+  return `${state === "done" ? " in" : " after"} ${span(ended - began)}`;
+}
+
+/** `Stage 1: frame` in words; the stage only if there are several. */
+function inWords(term, titles) {
+  const [, stage, name] = /^Stage (\d+): (.*)$/.exec(term) ?? [null, "", term];
+  const isOne = titles.every((other) => other.startsWith(`Stage ${stage}:`));
+  const words = LOSSES[name.replaceAll(" ", "_")] ?? `Error: ${name}`;
+  return isOne || !stage ? words : `${words} (stage ${stage})`;
+}
+
 /** A chart for each title; curves are named `title: curve`. */
 function chartsOf(all) {
   const groups = new Map();
@@ -83,5 +113,8 @@ function chartsOf(all) {
     const [title, curve] = [name.slice(0, Math.max(0, cut)), name.slice(cut < 0 ? 0 : cut + 2)];
     groups.set(title, { ...groups.get(title), [curve]: points });
   }
-  return [...groups].map(([title, curves]) => chart(title, curves));
+  const titles = [...groups.keys()];
+  return [...groups].map(
+    ([term, curves]) => chart(inWords(term, titles), curves, undefined, term),
+  );
 }

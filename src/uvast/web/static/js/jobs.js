@@ -8,6 +8,12 @@ import { JobRow } from "./jobrow.js";
 import { KINDS, openPlan } from "./plan.js";
 import { count } from "./times.js";
 
+/** Whether a job has got further than in another view of it: it never goes back. */
+export function isFurther(one, other) {
+  const far = ({ state }) => ["queued", "running"].indexOf(state) + 1 || 3;
+  return far(one) > far(other);
+}
+
 export class JobsView {
   /**
    * @param {import("./store.js").Store} store
@@ -135,10 +141,11 @@ export class JobsView {
     );
   }
 
-  /** What is known of a job: its own news is fresher than the list, until its state changes. */
+  /** What is known of a job: its own news is fresher than the list, unless the list is further. */
   #newest(one) {
     const whole = this.whole.get(one.number);
-    return whole?.state === one.state ? { ...one, ...whole } : { ...whole, ...one };
+    if (!whole) return one;
+    return isFurther(one, whole) ? { ...whole, ...one } : { ...one, ...whole };
   }
 
   #newRow(number) {
@@ -170,7 +177,7 @@ export class JobsView {
         { class: `state ${run.finished ? "done" : "running"}` },
         run.finished ? "finished" : "not finished",
       ),
-      h("span", { class: "hint" }, scores || "no validation"),
+      h("span", { class: "hint" }, scores || "no scores: no labelled videos were held out"),
       run.finished ? textButton("Report", () => this.#report(run)) : null,
     );
   }

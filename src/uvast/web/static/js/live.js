@@ -7,7 +7,8 @@ const SECONDS_TO_RETRY = 3;
 
 /**
  * @param {(news: any) => void} onnews
- * @param {(connected: boolean) => void} onconnection true at every start: earlier news was missed
+ * @param {(connected: boolean, isRefused?: boolean) => void} onconnection true at every start:
+ *   earlier news was missed; refused if somebody answers, but not with news
  */
 export function listen(onnews, onconnection) {
   let [stream, timer] = [null, 0];
@@ -21,9 +22,10 @@ export function listen(onnews, onconnection) {
     stream.onmessage = (event) => onnews(JSON.parse(event.data));
     stream.onopen = () => onconnection(true);
     stream.onerror = () => {
-      onconnection(false);
       // a refusal closes the stream for good; the token may be right again after a restart
-      if (stream.readyState === EventSource.CLOSED) {
+      const isClosed = stream.readyState === EventSource.CLOSED;
+      onconnection(false, isClosed);
+      if (isClosed) {
         timer = setTimeout(open, SECONDS_TO_RETRY * 1000);
       }
     };

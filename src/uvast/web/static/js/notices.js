@@ -84,8 +84,8 @@ export class Notices {
       h(
         "span",
         {},
-        "The app is not responding. Is it still running in its terminal? ",
-        "This page reconnects by itself.",
+        this.store.refusal || "The app is not responding. Is it still running in its terminal?",
+        " This page reconnects by itself.",
       ),
     );
     this.trouble.hidden = !error && connected;

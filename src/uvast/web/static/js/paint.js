@@ -9,7 +9,6 @@ import { clock } from "./times.js";
 /** @typedef {import("./geometry.js").Lane} Lane */
 /** @typedef {import("./scene.js").Scene} Scene */
 
-const ROOM_FOR_TIME = 44;
 const BAND_STEP = 4;
 const JOINED = 2;
 
@@ -30,10 +29,11 @@ export function paintLanes(context, scene, view) {
       context.fillRect(0, lane.top, view.width, lane.height);
     }
     PAINTERS[lane.name](context, lane, scene, view);
-    if (scene.isHinting && isEmpty(scene[lane.name])) paintHint(context, lane, colours);
+    if (scene.isHinting && isEmpty(scene[lane.name])) paintHint(context, lane, scene);
   }
 }
 
+const NO_CLASS_HINT = "No clicks yet: add a class first";
 const HINTS = {
   clicks: "No clicks yet: play, and press a class's key in each action",
   labels: "No labels yet: stripes mark what nobody has looked at",
@@ -45,13 +45,15 @@ function isEmpty(content) {
 }
 
 /** Says what an empty lane is for. */
-function paintHint(context, lane, colours) {
-  if (!HINTS[lane.name]) return;
+function paintHint(context, lane, { colours, classes }) {
+  const isFirst = lane.name === "clicks" && !classes.length;
+  const text = isFirst ? NO_CLASS_HINT : HINTS[lane.name];
+  if (!text) return;
   const middle = lane.top + lane.height / 2;
   context.fillStyle = colours.sunk;
-  context.fillRect(0, middle - 9, context.measureText(HINTS[lane.name]).width + 18, 18);
+  context.fillRect(0, middle - 9, context.measureText(text).width + 18, 18);
   context.fillStyle = colours.faint;
-  context.fillText(HINTS[lane.name], 8, middle + 0.5);
+  context.fillText(text, 8, middle + 0.5);
 }
 
 const PAINTERS = {
@@ -75,8 +77,9 @@ function paintRuler(context, lane, { colours }, view) {
     const x = Math.round(toX(view, time)) + 0.5;
     context.moveTo(x, lane.top + 15);
     context.lineTo(x, lane.top + lane.height);
-    if (x + ROOM_FOR_TIME < view.width) {
-      context.fillText(clock(time, digits), x + 4, lane.top + 10);
+    const text = clock(time, digits);
+    if (x + 4 + context.measureText(text).width <= view.width) {
+      context.fillText(text, x + 4, lane.top + 10);
     }
   }
   context.stroke();

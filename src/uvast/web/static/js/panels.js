@@ -70,6 +70,7 @@ const HINTS = {
   clicks: "Play, and press a class's key once in each action.",
   segments: "Press a class's key where an action begins, and again where it ends.",
 };
+const NO_CLASS_HINT = "Add a class first: each action that you want to find is one.";
 const REVIEW_HINT = "Choose a segment in the list or on the timeline.";
 const SUGGESTED = {
   prediction: "Model's segment",
@@ -97,7 +98,8 @@ export class Inspector {
     const { classes } = workspace.store;
     renew(this.element, [item, draft, workspace.mode, classes], () => {
       if (draft) return this.#about(draft, SUGGESTED[draft.from], this.#draftButtons());
-      const hint = workspace.hints ? HINTS[workspace.mode] : REVIEW_HINT;
+      const toClick = classes.length ? HINTS[workspace.mode] : NO_CLASS_HINT;
+      const hint = workspace.hints ? toClick : REVIEW_HINT;
       if (!item) return h("p", { class: "hint" }, hint);
       return this.#about(item, item.end === null ? "Click" : "Segment", this.#itemButtons(item));
     });

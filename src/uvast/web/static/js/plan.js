@@ -74,6 +74,7 @@ export function openPlan(store, kind, started, run = "") {
   if (fields.run) fields.run.value = run;
   const sentences = h("ul", { class: "plan", "aria-live": "polite" });
   const fault = h("p", { class: "fault", role: "alert" });
+  const wait = new Wait();
   const wanted = () => ({ kind, author: store.author, ...chosen(fields) });
   const start = textButton("Start", () => send(), { class: "main" });
   let asked = 0;
@@ -81,6 +82,7 @@ export function openPlan(store, kind, started, run = "") {
     const mine = ++asked;
     start.disabled = true;
     fill(sentences, h("li", { class: "waiting" }, "Looking at the videos…"));
+    wait.begin();
     try {
       const { plan: found } = await post("/api/plan", wanted(), LONG);
       if (mine !== asked) return; // the options have changed since
@@ -91,6 +93,8 @@ export function openPlan(store, kind, started, run = "") {
       if (mine !== asked) return;
       fill(sentences);
       fill(fault, error.message);
+    } finally {
+      if (mine === asked) wait.end();
     }
   };
   const send = async () => {
@@ -106,6 +110,7 @@ export function openPlan(store, kind, started, run = "") {
   const planSoon = () => { // not once for every digit
     asked++;
     start.disabled = true;
+    wait.end();
     clearTimeout(pause);
     pause = setTimeout(plan, PAUSE);
   };
@@ -113,6 +118,34 @@ export function openPlan(store, kind, started, run = "") {
   for (const input of Object.values(fields)) input.addEventListener("input", planSoon);
   const inputs = Object.entries(fields).map(([name, input]) => field(LABELS[name], input));
   const title = h("h3", {}, "The plan");
-  const box = dialog(KINDS[kind][0], inputs, title, sentences, fault, h("footer", {}, start));
+  const plans = [title, sentences, wait.element];
+  const box = dialog(KINDS[kind][0], inputs, plans, fault, h("footer", {}, start));
+  box.addEventListener("close", () => wait.end());
   plan();
+}
+
+/** Shows that the server is busy, and for how long it has been. */
+class Wait {
+  constructor() {
+    const bar = h("progress", { "aria-label": "Making the plan" });
+    this.seconds = h("span", { class: "hint", "aria-hidden": "true" });
+    this.element = h("div", { class: "wait", hidden: true }, bar, this.seconds);
+  }
+
+  begin() {
+    this.end();
+    const began = performance.now();
+    const tell = () => {
+      const seconds = Math.round((performance.now() - began) / 1000);
+      fill(this.seconds, seconds ? `${seconds} s` : "");
+    };
+    tell();
+    this.element.hidden = false;
+    this.timer = setInterval(tell, 1000);
+  }
+
+  end() {
+    clearInterval(this.timer);
+    this.element.hidden = true;
+  }
 }

@@ -5,6 +5,7 @@ import { chart } from "./chart.js";
 import { fill, h, renew, sorry, textButton } from "./dom.js";
 import { IntervalIndex } from "./intervals.js";
 import { titleOf } from "./keys.js";
+import { tellMore } from "./more.js";
 import { ClassPanel, Inspector } from "./panels.js";
 import { clock, count } from "./times.js";
 import { isOf, Workspace } from "./workspace.js";
@@ -12,6 +13,7 @@ import { isOf, Workspace } from "./workspace.js";
 const MOST_SHOWN = 200;
 /** The server sends at most this many. */
 const MOST_SENT = 500;
+const ALL_SEEN = "Every segment of the newest model has been looked at.";
 
 export class ReviewView {
   /**
@@ -30,25 +32,27 @@ export class ReviewView {
     this.title = h("h1", {}, "Review");
     this.buttons = h("div", { class: "row" });
     this.curve = h("div", { class: "curve" });
+    const side = h(
+      "aside",
+      { class: "side" },
+      this.inspector.element,
+      // before the classes, which have keys and are in the inspector too: a laptop is low
+      h(
+        "section",
+        { class: "panel" },
+        h("header", {}, h("h2", {}, "Least sure first"), h("span", { class: "hint" }, "unsure")),
+        this.list,
+      ),
+      this.classes.element,
+      this.curve,
+    );
     this.element = h("section", { class: "view workspace review" },
       h("div", { class: "bar" }, this.title, this.buttons),
       this.workspace.stage,
-      h(
-        "aside",
-        { class: "side" },
-        this.inspector.element,
-        // before the classes, which have keys and are in the inspector too: a laptop is low
-        h(
-          "section",
-          { class: "panel" },
-          h("header", {}, h("h2", {}, "Least sure first"), h("span", { class: "hint" }, "unsure")),
-          this.list,
-        ),
-        this.classes.element,
-        this.curve,
-      ),
+      side,
       this.workspace.timeline.element);
     this.leave = [
+      tellMore(side),
       store.on("video", (name) => this.#heard(name)),
       store.on("job", (news) => this.#isNewPrediction(news) && this.#renew()),
     ];
@@ -69,7 +73,9 @@ export class ReviewView {
     if (this.queue.length) await this.#go(0);
     else {
       this.#nothing(
-        "There are no predictions yet. Train a model, segment the videos, and come back.",
+        this.store.project.videos.some((one) => one.uncertainty !== null && !one.missing)
+          ? ALL_SEEN
+          : "There are no predictions yet. Train a model, segment the videos, and come back.",
       );
     }
     this.#score();
@@ -140,7 +146,10 @@ export class ReviewView {
     if (this.workspace.isClosed) return;
     const next = found.findIndex((one) => !known.has(nameOf(one)));
     if (next < 0) {
-      this.notices.note("That was the last one. Train again with what you corrected.");
+      const n = this.queue.filter((one) => !one.done).length;
+      const stay = n > 1 ? "stay" : "stays";
+      const left = n ? ` ${count(n, "segment")} that you passed over ${stay} in the list.` : "";
+      this.notices.note(`That was the last one.${left} Train again with what you corrected.`);
       return;
     }
     this.queue = found;
@@ -178,7 +187,7 @@ export class ReviewView {
     if (!found || !queue.length || workspace.isClosed || this.renewing !== mine) return;
     if (!found.length) {
       workspace.select(null);
-      this.#nothing("Every segment of the newest model has been looked at.");
+      this.#nothing(ALL_SEEN);
       return;
     }
     const present = queue[place];
@@ -235,7 +244,8 @@ export class ReviewView {
     const more = this.queue.length < MOST_SENT ? "" : " or more";
     const what = present ? ` ${present.video}: ${present.why}` : "";
     const about = `${count(left, "segment")}${more} left.${what}`;
-    fill(this.title, "Review ", h("small", { title: about }, about));
+    const whole = [about, present?.measures].filter(Boolean).join(" · ");
+    fill(this.title, "Review ", h("small", { title: whole }, about));
     const title = (id) => titleOf(id, this.store.classes);
     renew(this.buttons, "all", () => [
       textButton("Accept", () => this.#accept(), { class: "main", title: title("accept") }),
@@ -262,14 +272,18 @@ export class ReviewView {
       {
         class: place === this.place ? "on" : one.done ? "done" : "",
         "aria-current": place === this.place ? "true" : null,
-        title: one.why,
+        title: [one.video, one.why, one.measures].filter(Boolean).join(" · "),
       },
     );
     fill(
       row,
       dot,
-      h("span", { class: "name" }, one.segment.label),
-      h("span", { class: "hint" }, `${clock(one.segment.start, 0)} ${one.video}`),
+      h(
+        "span",
+        { class: "what" },
+        h("span", { class: "name" }, one.segment.label),
+        h("span", { class: "hint" }, `${clock(one.segment.start, 0)} ${one.video}`),
+      ),
       h("span", { class: "count" }, one.done ? "✓" : `${Math.round(100 * one.uncertainty)} %`),
     );
     return row;

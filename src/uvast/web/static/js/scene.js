@@ -49,7 +49,7 @@ export class Scene {
     };
     const changed = new Set(Object.keys(from).filter((one) => from[one] !== this.from[one]));
     this.from = from;
-    Object.assign(this, { selected, draft, strip, classOf, isHinting });
+    Object.assign(this, { selected, draft, strip, classOf, classes, isHinting });
     if (changed.has("events")) this.#events(events);
     if (changed.has("events") || changed.has("observed") || changed.has("seconds")) {
       this.unlabelled = unlabelled(this.labels.items.length ? observed : [], seconds ?? 0);

@@ -26,6 +26,8 @@ export class Store {
     /** @type {() => string | undefined} the video on screen */
     this.present = () => undefined;
     this.connected = false;
+    /** Why the server refuses this page; empty if it does not. */
+    this.refusal = "";
     this.loads = 0;
     this.loaded = 0;
     /** @type {Map<string, any>} the newest rows of the list of videos, from the news */
@@ -107,8 +109,9 @@ export class Store {
   listen() {
     return new Promise((go) => {
       setTimeout(go, LONGEST_WAIT);
-      listen((news) => this.#hear(news), (connected) => {
+      listen((news) => this.#hear(news), (connected, isRefused) => {
         this.#connection(connected);
+        if (isRefused) this.#askWhy();
         go();
       });
     });
@@ -121,6 +124,14 @@ export class Store {
       this.#reload();
     } else if (connected && this.loads) this.#projectSoon(); // the answer on its way may be older
     this.connected = connected;
+    if (connected) this.refusal = "";
+    this.tell("status");
+  }
+
+  /** A stream does not tell why it is refused. */
+  async #askWhy() {
+    const why = await get("/api/formats").catch((error) => error);
+    this.refusal = !this.connected && why.status === 403 ? why.message : "";
     this.tell("status");
   }
 

@@ -73,7 +73,10 @@ export class Uploads {
     show(0);
     this.bar.setAttribute("aria-label", file.name);
     this.progress.hidden = false;
-    await upload("/api/videos", file, show).catch((error) => this.#failed(file, error));
+    await upload("/api/videos", file, show).then(
+      (answer) => answer.known && this.#tell(answer.known, false),
+      (error) => this.#failed(file, error),
+    );
     await this.store.load().catch(() => {});
   }
 
@@ -84,14 +87,18 @@ export class Uploads {
   #failed(file, error) {
     const { message } = error;
     const told = message.startsWith(file.name) ? message : `${file.name}: ${message}`;
-    const sentence = h("span", {}, told);
+    this.#tell(told, true);
+  }
+
+  #tell(told, isFault) {
+    const sentence = h("span", { class: isFault ? "fault" : "" }, told);
     if (this.told?.isConnected) {
       this.told.append(sentence);
       return;
     }
     this.told = h("div", { class: "told" }, sentence);
     const dismiss = textButton("Dismiss", () => bar.remove());
-    const bar = h("div", { class: "notice fault" }, this.told, dismiss);
+    const bar = h("div", { class: "notice" }, this.told, dismiss);
     this.faults.append(bar);
   }
 }

@@ -13,12 +13,13 @@ const STATES = {
   labelled: "labelled",
   predicted: "predicted",
   reviewed: "reviewed",
+  missing: "missing",
 };
 const IN_WORDS = { ...STATES, clicks: "with clicks" };
-const URGENCY = { predicted: 0, clicks: 1, new: 2, labelled: 3, reviewed: 4 };
+const URGENCY = { predicted: 0, clicks: 1, new: 2, labelled: 3, reviewed: 4, missing: 5 };
 const ORDERS = [
-  ["next", "What to label next"],
-  ["name", "By name"],
+  ["next", "Most useful first"],
+  ["name", "Name"],
   ["unsure", "Least sure first"],
   ["length", "Longest first"],
 ];
@@ -90,7 +91,7 @@ export class VideosView {
     return [
       h("h1", {}, "Videos"),
       find,
-      order,
+      h("label", { class: "order" }, "Order", order),
       h("span", { class: "stretch" }),
       this.#add(""),
       textButton("Import labels", () => importLabels(store, notices)),
@@ -159,7 +160,7 @@ function card(one) {
         decoding: "async",
       },
     )
-    : h("div", { class: "no-picture" }, one.has_features ? "features only" : "no picture");
+    : h("div", { class: "no-picture" }, one.missing ? "file missing" : one.has_features ? "features only" : "no picture");
   const done = [
     one.n_clicks && count(one.n_clicks, "click"),
     one.n_segments && count(one.n_segments, "segment"),
