@@ -107,7 +107,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 def write_json(path: Path, value: object) -> None:
     """Writes JSON atomically, indented for a human reader.
 
-    Its pieces are written as they come: all of them at once take ten times the size of the file.
+    Its pieces are written as they come: all of them at once take six times the file.
     """
     pieces = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value)
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
