@@ -4,8 +4,8 @@
 
 By default three hours at 30 frames per second. The network is that of the preset `small`, with
 random weights and a scaling. Each row is a process of its own. `encoder` reads, scales and encodes;
-`semi-markov` and `decoder` also segment, the latter with 100 actions and Viterbi. The exit code is
-1 if a row needs more than 1500 MB.
+the others also segment and write files: `decoder` with 100 actions and Viterbi, `frames` with as
+many segments as noise has. The exit code is 1 if a row needs more than 1500 MB.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from machine import in_new_process, peak_memory
 from uvast.config import load_config
 from uvast.data import Scaling
 from uvast.inference.inputs import FeatureFile
+from uvast.inference.output import write_prediction
 from uvast.inference.priors import Priors
 from uvast.inference.segmenter import Segmenter
 from uvast.models.build import build_model
@@ -35,6 +36,7 @@ N_CLASSES, N_SEGMENTS = 12, 100
 TASKS = {
     "encoder": {},
     "semi-markov": {"transcript": "semi-markov"},
+    "frames": {"transcript": "frames", "durations": "none"},
     "decoder": {"transcript": "decoder", "durations": "viterbi", "max_segments": N_SEGMENTS},
 }
 
@@ -87,7 +89,8 @@ def measure_alone(task: str, path: Path, n_features: int, n_members: int) -> dic
     options = segmenter.options(**TASKS[task])
     encoded = segmenter.encode_batch([video], options)
     if task != "encoder":
-        segmenter.decode_batch(encoded, options)
+        (prediction,) = segmenter.decode_batch(encoded, options)
+        write_prediction(path.parent, task, prediction, ("txt", "json"))
     return {"seconds": time.perf_counter() - start, "memory": peak_memory()}
 
 

@@ -12,7 +12,7 @@ from durations_reference import planted_frames, random_frames
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from uvast.durations import LengthModel, alignment, fifa, viterbi
+from uvast.durations import LengthModel, Transitions, alignment, fifa, semi_markov, viterbi
 from uvast.errors import InputError
 from uvast.segments import Segmentation
 
@@ -37,6 +37,26 @@ def test_long_videos_are_aligned_in_blocks(monkeypatch):
     assert parts.durations.tolist() == whole.durations.tolist()
     assert parts.score == pytest.approx(whole.score)
     assert peak < 1.5 * 2 * logits.nbytes  # one copy in float64, and parts of others
+
+
+def test_exact_searches_hold_few_tables_of_all_frames_and_classes():
+    n_classes = 30
+    frames = random_frames(np.random.default_rng(0), 20_000, n_classes).astype(np.float32)
+    lengths = LengthModel("gamma", (50.0,) * n_classes, (2.0,) * n_classes)
+    transitions = Transitions.fit([tuple(range(n_classes))], n_classes)
+    searches = (
+        # scores of frames and of lengths, and two tables while they are computed
+        (4, lambda: viterbi(frames, np.arange(n_classes), lengths)),
+        # sums of frame scores, lengths and starts, and four tables of half the size
+        (5, lambda: semi_markov(frames, lengths, transitions)),
+    )
+    for n_tables, search in searches:
+        search()  # compiles
+        tracemalloc.start()
+        search()
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < (n_tables + 0.5) * 2 * frames.nbytes
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

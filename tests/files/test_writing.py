@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import stat
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,17 @@ def test_text_and_json_come_back(tmp_path):
     files.write_json(tmp_path / "a.json", value)
     assert files.read_json(tmp_path / "a.json") == value
     assert "ä" in (tmp_path / "a.json").read_text(encoding="utf-8")
+
+
+def test_large_json_is_written_piece_by_piece(tmp_path):
+    value = {"segments": [{"start": place, "look": [0.5, None]} for place in range(20_000)]}
+    tracemalloc.start()
+    files.write_json(tmp_path / "a.json", value)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    text = (tmp_path / "a.json").read_text()
+    assert text == json.dumps(value, indent=2) + "\n"
+    assert peak < len(text) / 2
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt()])

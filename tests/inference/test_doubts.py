@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
+from uvast.inference import doubts as module
 from uvast.inference.doubts import LONGEST_BAND, Doubts
 from uvast.sampling import source_bounds
 from uvast.segments import Segmentation
@@ -37,3 +40,19 @@ def test_a_band_is_no_longer_than_a_screen() -> None:
     doubts = Doubts.of(logs, Segmentation(np.array([2]), np.array([n_frames])))
     assert len(doubts.band) == LONGEST_BAND
     assert doubts.band == pytest.approx(0.25)
+
+
+def test_long_videos_are_looked_at_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    n_frames = 5_003
+    logs = np.log(np.random.default_rng(0).dirichlet(np.ones(20), n_frames))
+    segmentation = Segmentation(np.arange(5), np.array([1, 999, 2_000, 2_000, 3]))
+    whole = Doubts.of(logs, segmentation)
+    monkeypatch.setattr(module, "BLOCK", 100)
+    tracemalloc.start()
+    parts = Doubts.of(logs, segmentation)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert parts.entropies.tolist() == whole.entropies.tolist()
+    assert parts.agreements.tolist() == whole.agreements.tolist()
+    assert parts.band.tolist() == whole.band.tolist()
+    assert peak < 0.8 * logs.nbytes

@@ -12,6 +12,9 @@ import pytest
 import uvast
 from uvast.data import Dataset, Video
 from uvast.errors import CheckpointError, ConfigError, FeatureError, MissingFileError
+from uvast.inference import segmenter
+from uvast.inference.doubts import Doubts
+from uvast.inference.prediction import Prediction
 from uvast.proposals import segment_looks
 from uvast.segments import Segmentation
 
@@ -91,6 +94,51 @@ def test_looks_take_no_copy_of_a_long_video(model: uvast.Segmenter) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < features.nbytes / 2
+
+
+def test_looks_of_many_segments_are_found_in_blocks(
+    model: uvast.Segmenter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    features = np.random.default_rng(0).normal(size=(4_003, model.n_features)).astype(np.float32)
+    video = Video("noise", features, None, len(features))
+    segmentation = Segmentation(np.arange(2_001) % 2, np.array([2] * 2_000 + [3]))
+    whole = model._looks(video, segmentation)
+    monkeypatch.setattr(segmenter, "SEGMENTS_SEEN", 100)
+    tracemalloc.start()
+    parts = model._looks(video, segmentation)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert parts == pytest.approx(whole)
+    assert peak < 3 * parts.nbytes
+
+
+def test_a_dict_of_many_segments_is_made_once(model: uvast.Segmenter) -> None:
+    n = 5_000
+    ones = np.ones(n)
+    prediction = Prediction(
+        np.arange(n) % 2,
+        Segmentation(np.arange(n) % 2, np.full(n, 2)),
+        ones,
+        1.0,
+        model.vocabulary,
+        frames_per_second=30,
+        doubts=Doubts(ones / 3, ones / 7, ones[:9]),
+    )
+    tracemalloc.start()
+    found = prediction.as_dict()
+    kept, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found["segments"][-1] == {
+        "label": model.vocabulary.names[1],
+        "start": 2 * n - 2,
+        "end": 2 * n,
+        "confidence": 1.0,
+        "start_seconds": 333.2667,
+        "end_seconds": 333.3333,
+        "entropy": 0.3333,
+        "agreement": 0.1429,
+    }
+    assert peak < 1.4 * kept
 
 
 def test_a_bare_transcript_has_no_segments(model: uvast.Segmenter, tiny: Dataset) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from scipy.special import log_softmax
 import uvast
 from uvast.data import Dataset
 from uvast.evaluation import expected_calibration_error
+from uvast.inference import temperature as module
 from uvast.inference.temperature import (
     COLDEST,
     FARTHEST,
@@ -172,3 +174,16 @@ def test_it_changes_what_is_shown_and_nothing_else(model: uvast.Segmenter, tiny:
         assert other.confidence < one.confidence
         assert (other.doubts.entropies > one.doubts.entropies).all()
         np.testing.assert_array_equal(other.doubts.agreements, one.doubts.agreements)
+
+
+def test_long_videos_are_tempered_in_blocks(monkeypatch):
+    logs = log_softmax(np.random.default_rng(0).normal(size=(5_003, 20)), 1).astype(np.float32)
+    expected = log_softmax(logs.astype(np.float64) / 1.7, axis=1)
+    assert tempered(logs, 1.7).tolist() == expected.tolist()
+    monkeypatch.setattr(module, "BLOCK", 100)
+    tracemalloc.start()
+    found = tempered(logs, 1.7)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.tolist() == expected.tolist()
+    assert peak < 1.2 * found.nbytes

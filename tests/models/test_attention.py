@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 
+from uvast.models import attention
 from uvast.models.alignment_decoder import SegmentAttention
 from uvast.models.attention import CrossAttention, SelfAttention
 from uvast.models.layers import dropout
@@ -98,3 +99,18 @@ def test_segment_attention(n_heads):
         module.project_frames(frames), keys, values, n_heads, mask[:, None, None, :]
     )
     torch.testing.assert_close(module(frames, segments, mask), module.restore(expected))
+
+
+@pytest.mark.parametrize("n_heads", [1, 2])
+@pytest.mark.parametrize("n_memories", [1, 3])
+@pytest.mark.parametrize("is_padded", [False, True])
+def test_cross_attention_without_weights_is_the_same(n_heads, n_memories, is_padded, monkeypatch):
+    module = randomised(CrossAttention(6, n_heads, 0.5)).eval()
+    x, keys, values = normal(3, 4, 6), normal(n_memories, 9, 6, seed=1), normal(n_memories, 9, 6)
+    mask = torch.arange(9) < torch.tensor([[9], [5], [7]])[:n_memories] if is_padded else None
+    expected, _ = module(x, keys, values, mask)
+    monkeypatch.setattr(attention, "MOST_WEIGHTS", 1)
+    with torch.inference_mode():
+        found, weights = module(x, keys, values, mask, need_weights=False)
+    assert weights is None
+    torch.testing.assert_close(found, expected)

@@ -125,7 +125,11 @@ class LengthModel:
         rates = (rises + 1) / means
         # At shape 1 the mode is 0, where the log score is 0 without a shift.
         modes = np.where(rises > 0, rises / rates, 1.0)
-        gamma: FloatArray = rises * (np.log(lengths) - np.log(modes) + 1) - rates * lengths
+        # In place: the lengths of hours make large tables.
+        gamma: FloatArray = np.log(lengths) - np.log(modes)
+        gamma += 1
+        gamma *= rises
+        gamma -= rates * lengths
         return gamma
 
     def scores(self, n_frames: int) -> FloatArray:

@@ -62,11 +62,14 @@ def semi_markov(
     frames = checked_log_probabilities(log_probabilities)
     n_frames, n_classes = frames.shape
     check_classes(n_classes, length_model, transitions)
+    length_scores = length_model.scores(n_frames)
     prefix = np.zeros((n_frames + 1, n_classes))
-    np.cumsum(checked_alpha(alpha) * frames, axis=0, out=prefix[1:])
+    np.multiply(frames, checked_alpha(alpha), out=prefix[1:])
+    del frames  # as large as the sums, if it is a copy
+    np.cumsum(prefix[1:], axis=0, out=prefix[1:])
     actions, ends, score = _search(
         prefix,
-        length_model.scores(n_frames),
+        length_scores,
         # Copies, because the compiler treats a frozen array as another type.
         transitions.initial.copy(),
         transitions.following.copy(),

@@ -77,12 +77,16 @@ def viterbi(
     _check_effort(low, high, n_frames)
 
     classes, rows = np.unique(actions, return_inverse=True)
-    prefix = np.zeros((len(classes), n_frames + 1))
-    np.cumsum(checked_alpha(alpha) * frames.T[classes], axis=1, out=prefix[:, 1:])
     length_scores = np.zeros((len(classes), n_frames + 1))
     length_scores[:, 1:] = lengths.score(classes[:, None], np.arange(1, n_frames + 1))
+    prefix = np.zeros((len(classes), n_frames + 1))
+    np.multiply(frames.T[classes], checked_alpha(alpha), out=prefix[:, 1:])
+    del frames  # as large as the sums, if it is a copy
+    np.cumsum(prefix[:, 1:], axis=1, out=prefix[:, 1:])
+    if len(grid) <= n_frames:
+        prefix = np.ascontiguousarray(prefix[:, grid])
     at_cuts = _best_around(checked_cut_scores(cut_scores, n_frames), grid)
-    tables = (np.ascontiguousarray(prefix[:, grid]), length_scores, at_cuts)
+    tables = (prefix, length_scores, at_cuts)
     ends, score = _search(tables, rows, grid, (low, high), _segments_in_block(low, high))
     return Durations(np.diff(grid[ends], prepend=0), float(score))
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 LONGEST_BAND = 1000
 """The most values in a band: about the width of a screen."""
 
+BLOCK = 2**14
+"""Frames at a time."""
+
 
 @dataclass(frozen=True, eq=False)
 class Doubts:
@@ -52,13 +55,17 @@ class Doubts:
         An ensemble also has `divergences (T,)`, see `member_divergences`. Where frames stand for
         several source frames, `counts (T,)` says how many.
         """
-        logs = log_probabilities.astype(np.float64)
         labels = segmentation.labels
-        n_frames, n_classes = logs.shape
-        # a class of probability 0 adds nothing, though its logarithm is -inf
-        entropies = -(np.exp(logs) * np.maximum(logs, -1e9)).sum(1) / np.log(max(2, n_classes))
-        agrees = (logs.argmax(1) == labels).astype(np.float64)
-        chosen = np.exp(logs[np.arange(n_frames), labels])
+        n_frames, n_classes = log_probabilities.shape
+        entropies, agrees, chosen = np.empty((3, n_frames))
+        for first in range(0, n_frames, BLOCK):
+            rows = slice(first, first + BLOCK)
+            logs, own = log_probabilities[rows].astype(np.float64), labels[rows]
+            # a class of probability 0 adds nothing, though its logarithm is -inf
+            entropies[rows] = -(np.exp(logs) * np.maximum(logs, -1e9)).sum(1)
+            agrees[rows] = logs.argmax(1) == own
+            chosen[rows] = np.exp(logs[np.arange(len(own)), own])
+        entropies /= np.log(max(2, n_classes))
         shown = chosen if counts is None else np.repeat(chosen, counts)
         n_pieces = min(len(shown), LONGEST_BAND)
         starts = np.arange(n_pieces) * len(shown) // n_pieces

@@ -140,15 +140,15 @@ class Prediction:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        segments: list[dict[str, Any]] = [segment._asdict() for segment in self.segments]
-        if self.doubts is not None:
-            for name, values in self.doubts.by_segment().items():
-                for segment, value in zip(segments, values.tolist(), strict=True):
-                    segment[name] = value
-        shown: list[dict[str, Any]] = [{k: _rounded(v) for k, v in one.items()} for one in segments]
-        if self.looks is not None:
-            for segment, look in zip(shown, self.looks.tolist(), strict=True):
-                segment["look"] = [float(f"{value:.4g}") for value in look]
+        numbers = {} if self.doubts is None else self.doubts.by_segment()
+        shown: list[dict[str, Any]] = []
+        for place, segment in enumerate(self.segments):
+            found = segment._asdict()
+            found |= {name: float(values[place]) for name, values in numbers.items()}
+            found = {name: _rounded(value) for name, value in found.items()}
+            if self.looks is not None:
+                found["look"] = [float(f"{value:.4g}") for value in self.looks[place].tolist()]
+            shown.append(found)
         return {
             "confidence": _rounded(self.confidence),
             "complete": self.complete,

@@ -49,6 +49,10 @@ if TYPE_CHECKING:
     from uvast.vocabulary import Vocabulary
 
 
+SEGMENTS_SEEN = 4096
+"""Segments whose features are averaged at a time; noise has one in every few frames."""
+
+
 def load(path: str | Path, *, device: str = "auto") -> Segmenter:
     """Loads a run folder (its `best` model, or `last` while it trains), or a .safetensors file.
 
@@ -300,14 +304,19 @@ class Segmenter:
         """What segments at the model's rate look like `(S, L)`."""
         scalings = (self.scaling, *scalings_of(self.module))  # of an ensemble, the first member's
         scaling = next((one for one in scalings if one is not None), None)
-        spans = zip(segmentation.starts, segmentation.ends, strict=True)
-        # One segment at a time: numpy would copy all features to float64 first.
-        sums = [video.features[a:b].sum(axis=0, dtype=np.float64) for a, b in spans]
-        means: NDArray[np.floating[Any]] = np.stack(sums) / segmentation.durations[:, None]
-        if scaling is not None and scaling.levels:
-            means = levelled(means, video.moments)
-        scaled = means if scaling is None else scaling.scaled(means)
-        return segment_looks(scaled.astype(np.float64))
+        looks = []
+        for first in range(0, len(segmentation), SEGMENTS_SEEN):
+            rows = slice(first, first + SEGMENTS_SEEN)
+            spans = zip(segmentation.starts[rows], segmentation.ends[rows], strict=True)
+            # One segment at a time: numpy would copy all features to float64 first.
+            sums = [video.features[a:b].sum(axis=0, dtype=np.float64) for a, b in spans]
+            means: NDArray[np.floating[Any]] = np.stack(sums)
+            means /= segmentation.durations[rows, None]
+            if scaling is not None and scaling.levels:
+                means = levelled(means, video.moments)
+            scaled = means if scaling is None else scaling.scaled(means)
+            looks.append(segment_looks(scaled.astype(np.float64)))
+        return np.concatenate(looks)
 
     def is_familiar(self, video: Video) -> bool:
         """Whether a video's features may be of the kind that the model was trained on.

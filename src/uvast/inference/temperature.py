@@ -30,6 +30,8 @@ COLDEST, HOTTEST = 0.05, 50.0
 STEEPEST = 2.0
 FARTHEST = 2.0
 """How many standard deviations from the usual confidence a video's counts at most."""
+BLOCK = 2**14
+"""Frames at a time."""
 CAUTION = 1.0
 """Keeps the slope small unless many videos ask for a larger one."""
 LEARNING = 0.25
@@ -102,10 +104,11 @@ def tempered(
     log_probabilities: NDArray[np.floating[Any]], temperature: float
 ) -> NDArray[np.float64]:
     """Log-probabilities `(T, C)` at a temperature; above 1, they are less confident."""
-    logs = log_probabilities.astype(np.float64)
-    if temperature == 1:
-        return logs
-    found: NDArray[np.float64] = log_softmax(logs / temperature, axis=1)
+    found = log_probabilities.astype(np.float64)
+    if temperature != 1:
+        for first in range(0, len(found), BLOCK):  # each step of a log-softmax is another copy
+            rows = found[first : first + BLOCK]
+            rows[:] = log_softmax(rows / temperature, axis=1)
     return found
 
 

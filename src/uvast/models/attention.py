@@ -11,7 +11,7 @@ from torch.nn import functional
 from uvast.models.layers import dropout
 
 MOST_WEIGHTS = 2**23
-"""The most weights at a time, 32 MB, where nobody wants them: those of a few tokens in hours."""
+"""The most weights stored, 32 MB, where nobody wants them; a fused kernel never stores more."""
 
 
 class SelfAttention(nn.Module):
@@ -81,34 +81,62 @@ class CrossAttention(nn.Module):
         Returns `(B, L, D)`, and the weights `(B, n_heads, L, T)` before dropout; if they are not
         needed, perhaps None.
         """
-        n, length, _ = x.shape
-        if not need_weights and not torch.is_grad_enabled():
-            n_tokens = max(1, MOST_WEIGHTS // (n * self.n_heads * keys.shape[1]))
-            if n_tokens < length:
-                parts = torch.split(x, n_tokens, 1)
-                attended = [self._attend(part, keys, values, mask)[0] for part in parts]
-                return torch.cat(attended, 1), None
-        return self._attend(x, keys, values, mask)
+        queries = self._queries(x)
+        n_weights = queries.shape[:3].numel() * keys.shape[1]
+        is_free = not (need_weights or self.training or torch.is_grad_enabled())
+        if is_free and n_weights > MOST_WEIGHTS:
+            return self._attended(queries, keys, values, mask), None
+        return self._weighted(queries, keys, values, mask)
 
-    def _attend(
-        self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
+    def _queries(self, x: Tensor) -> Tensor:
+        """What scores the memory, from tokens `(B, L, D)`: `(B, n_heads, L, D)`."""
         n, length, width = x.shape
         depth = width // self.n_heads
-        query_weight, key_weight, value_weight = self.project.weight.chunk(3)
-        query_bias, _, value_bias = self.project.bias.chunk(3)
+        query_weight, key_weight, _ = self.project.weight.chunk(3)
+        query_bias, _, _ = self.project.bias.chunk(3)
         queries = functional.linear(x, query_weight, query_bias) / math.sqrt(depth)
         queries = queries.view(n, length, self.n_heads, depth).transpose(1, 2)
-        queries = queries @ key_weight.view(self.n_heads, depth, width)  # (B, n_heads, L, D)
+        return queries @ key_weight.view(self.n_heads, depth, width)
+
+    def _attended(
+        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
+    ) -> Tensor:
+        """The output `(B, L, D)` of queries `(B, n_heads, L, D)`, without their weights."""
+        keys, values = (
+            one.unsqueeze(1).expand(len(queries), self.n_heads, -1, -1) for one in (keys, values)
+        )
+        averages = functional.scaled_dot_product_attention(
+            queries,
+            keys,
+            values,
+            attn_mask=None if mask is None else mask[:, None, None, :],
+            scale=1.0,
+        )
+        return self._restored(averages, torch.ones_like(averages[..., :1]))
+
+    def _weighted(
+        self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """The output of queries `(B, n_heads, L, D)`, and their weights."""
         scores = _shared_product(queries, keys.transpose(1, 2))  # (B, n_heads, L, T)
         if mask is not None:
             scores = scores.masked_fill(~mask[:, None, None, :], -torch.inf)
         weights = torch.softmax(scores, dim=-1)
         dropped = dropout(weights, self.rate, self.training)
         averages = _shared_product(dropped, values)  # (B, n_heads, L, D)
+        return self._restored(averages, dropped.sum(-1, keepdim=True)), weights
+
+    def _restored(self, averages: Tensor, totals: Tensor) -> Tensor:
+        """The output `(B, L, D)` of averaged memories, whose weights sum to the totals.
+
+        They are `(B, n_heads, L, D)` and `(B, n_heads, L, 1)`.
+        """
+        width = averages.shape[-1]
+        depth = width // self.n_heads
+        value_weight, value_bias = self.project.weight[2 * width :], self.project.bias[2 * width :]
         out = averages @ value_weight.view(self.n_heads, depth, width).transpose(1, 2)
-        out = out + dropped.sum(-1, keepdim=True) * value_bias.view(self.n_heads, 1, depth)
-        return self.restore(out.transpose(1, 2).flatten(2)), weights
+        out = out + totals * value_bias.view(self.n_heads, 1, depth)
+        return self.restore(out.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
 
 
 def _projections(width: int) -> tuple[nn.Linear, nn.Linear]:
