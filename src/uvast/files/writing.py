@@ -12,7 +12,7 @@ import shutil
 import sys
 import time
 from contextlib import contextmanager, suppress
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _OURS = re.compile(r"\.uvast\.[0-9a-f]{16}\.tmp")
 _SECONDS_TO_LOCK = 1.0
 """A younger temporary file may not yet have been locked by its process."""
+
+_TOKENS = 2**13
+"""Tokens of JSON at a time."""
 
 _swept: set[Path] = set()
 _TOLD_NUMBER = re.compile(r"\(os error (\d{1,5})\)")
@@ -107,11 +110,12 @@ def write_bytes(path: Path, content: bytes) -> None:
 def write_json(path: Path, value: object) -> None:
     """Writes JSON atomically, indented for a human reader.
 
-    Its pieces are written as they come: all of them at once take six times the file.
+    It is made and written in parts: all of its tokens at once take six times the file.
     """
-    pieces = json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value)
+    tokens = chain(json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value), "\n")
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-        file.writelines(chain(pieces, "\n"))
+        while part := "".join(islice(tokens, _TOKENS)):
+            file.write(part)
 
 
 def unwritable(path: Path, error: Exception) -> OutputError:
