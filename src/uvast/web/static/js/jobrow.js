@@ -7,7 +7,7 @@ import { span } from "./times.js";
 
 /** What the losses are about; for others, and in the tooltip, their own names. */
 const LOSSES = {
-  loss: "Error in all",
+  loss: "All errors together",
   frame: "Error in what each frame shows",
   segment: "Error in the order of the actions",
   group_frame: "Error in which actions the frames show at all",
