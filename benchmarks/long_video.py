@@ -15,6 +15,7 @@ import json
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,7 +34,7 @@ from uvast.vocabulary import Vocabulary
 
 LIMIT = 1500
 N_CLASSES, N_SEGMENTS = 12, 100
-TASKS = {
+TASKS: dict[str, dict[str, Any]] = {
     "encoder": {},
     "semi-markov": {"transcript": "semi-markov"},
     "frames": {"transcript": "frames", "durations": "none"},
